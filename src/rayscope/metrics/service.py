@@ -174,7 +174,7 @@ class Metrics:
 
     def register(self, name: str, make: Callable[[], Collector]) -> None:
         """One more collector beside those that are installed, for the clusters that come from now on."""
-        self._extra.append((name, f"{make!r}"[:200], make))
+        self._extra.append((name, f"{make.__module__}:{make.__qualname__}", make))
 
     def start(self) -> None:
         """Load the collectors, begin to ask them and to write."""

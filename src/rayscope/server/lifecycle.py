@@ -16,6 +16,7 @@ from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.writer import Writer
+from rayscope.insights.live import LiveFindings
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
@@ -60,6 +61,9 @@ def create_services(settings: Settings) -> Services:
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
+    findings = LiveFindings(catalog, records)
+    metrics.register("insights", findings.collector)
+
     def link(session: str) -> str | None:
         return f"{services.url}/s/{quote(session)}/alerts" if services.url else None
 
@@ -86,6 +90,7 @@ def create_services(settings: Settings) -> Services:
         log_archiver=LogArchiver(settings, catalog, records, clusters, logs),
         objects=ObjectReferences(records, clusters, readings),
         object_readings=readings,
+        findings=findings,
         metrics=metrics,
         alerts=AlertService(
             folder / "alerts",
@@ -121,6 +126,7 @@ class Lifecycle:
         services.log_archiver.start()
         services.object_readings.start()
         services.metrics.start()
+        services.findings.start()
         services.alerts.start()
         services.rollups.start()
 
@@ -130,6 +136,7 @@ class Lifecycle:
         services.sql.close()
         services.rollups.stop()
         services.alerts.stop()
+        services.findings.stop()
         services.metrics.stop()
         services.log_archiver.stop()
         services.object_readings.stop()

@@ -14,6 +14,7 @@ from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.writer import Writer
+from rayscope.insights.live import LiveFindings
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.server.clusters import Clusters
@@ -52,6 +53,7 @@ class Services:
     objects: ObjectReferences
     #: For when their clusters are gone.
     object_readings: LastReadings
+    findings: LiveFindings
     metrics: Metrics
     alerts: AlertService
     #: Batches while they come.

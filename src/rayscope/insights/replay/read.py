@@ -26,6 +26,8 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.jobs import longest_job
 
+#: Jobs that run at a time and are looked at.
+_MAX_JOBS = 10
 _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
 
 
@@ -39,6 +41,12 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
     if not attempts:
         raise NotFound(f"No tasks recorded for job {job[:80]!r}.", "GET /api/jobs lists the jobs.")
     return job, attempts
+
+
+def running_jobs(file: SessionFile, max_attempts: int) -> list[tuple[str, int]]:
+    """The newest jobs that still run, with their attempts; none of more attempts than so many."""
+    with file.reader() as reader:
+        return sql.running_jobs(reader, max_attempts, _MAX_JOBS)
 
 
 def extent(file: SessionFile, job: str) -> tuple[int, int]:

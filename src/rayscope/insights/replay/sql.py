@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from rayscope.insights.replay.delays import LARGE_BYTES
 from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.sql.execution import (
     CREATED,
     END,
     FIRST_PUT,
     MADE,
+    NOT_DRIVER,
     REACHED,
     STARTING,
     SUMMED,
@@ -34,6 +36,16 @@ def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
     return int(
         reader.execute("SELECT count(*) FROM attempts WHERE job_id = $job", {"job": job}).fetchall()[0][0]
     )
+
+
+def running_jobs(reader: duckdb.DuckDBPyConnection, max_attempts: int, limit: int) -> list[tuple[str, int]]:
+    """The newest jobs that have not ended, with their attempts; none of more attempts than so many."""
+    return reader.execute(
+        f"SELECT job_id, count(*) AS attempts FROM attempts WHERE job_id IS NOT NULL AND {NOT_DRIVER} "
+        f"AND job_id NOT IN (SELECT id FROM job_rows WHERE end_ns IS NOT NULL OR NOT ({SHOWN_JOB})) "
+        "GROUP BY job_id HAVING attempts <= ? ORDER BY job_id DESC LIMIT ?",
+        [max_attempts, limit],
+    ).fetchall()
 
 
 def _table(reader: duckdb.DuckDBPyConnection, sql: str, job: str) -> pa.Table:

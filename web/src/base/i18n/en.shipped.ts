@@ -42,6 +42,11 @@ export const enShipped = {
       summary: 'Actors of class {{name}} restarted {{value}} times in 5 minutes',
       description: 'They keep dying. Their panels on the actors page show why.',
     },
+    CostlyFinding: {
+      summary: '{{title}} ({{function}}) costs job {{job}} {{value}}% of its time',
+      description:
+        'The job is still running. The Insights page of the session shows what to change; so does rayscope diagnose.',
+    },
     EventsDropped: {
       summary: 'Events dropped in 5 minutes: {{value}}',
       description: "Ray's agents could not deliver them. The banner of the session shows what is missing.",

@@ -41,6 +41,10 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
       summary: '{{name}} 类的 Actor 在 5 分钟内重启了 {{value}} 次',
       description: '它们反复终止。Actor 页面的详情面板显示了原因。',
     },
+    CostlyFinding: {
+      summary: '{{title}}（{{function}}）耗费了作业 {{job}} {{value}}% 的时间',
+      description: '作业仍在运行。会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',
+    },
     EventsDropped: {
       summary: '5 分钟内丢弃的事件：{{value}}',
       description: 'Ray 的 agent 未能发送它们。会话上方的横幅显示了缺少什么。',

@@ -1,0 +1,127 @@
+"""What slows jobs down while they run: looked for again and again, and told as metrics of their sessions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from rayscope.errors import RayscopeError
+from rayscope.insights import detect, gains
+from rayscope.insights.finding import Facts
+from rayscope.insights.replay import read
+from rayscope.metrics.collector import Cluster
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.periodic import PeriodicTask
+from rayscope.server.records import Records
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.interruption import Abandoned, Work, working
+from rayscope.storage.session_file import SessionFile
+
+log = logging.getLogger("rayscope.insights")
+
+#: How often we look for what has changed, s, and how much longer than a look takes we rest after it: so it
+#: takes a fiftieth of one core at most, whatever there is to look at.
+_EVERY_S, _REST = 5.0, 50
+#: Findings of a session that are told, the largest ones, and letters of their labels.
+MAX_FINDINGS, _MAX_LABEL = 10, 200
+SHARE = Family(
+    "rayscope_finding_share", "gauge", "What a finding costs a running job, as a share of its time."
+)
+SPENT = Family(
+    "rayscope_findings_seconds_total",
+    "counter",
+    "Time spent on finding out what slows running jobs down.",
+    "s",
+)
+
+
+class LiveFindings:
+    """Looks at the running jobs of live sessions, in one thread. :meth:`start` before use.
+
+    It is a collector of metrics as well: of each session it tells what was found last.
+    """
+
+    interval_s = 0.0
+    timeout_s = 5.0
+
+    def __init__(self, catalog: Catalog, records: Records) -> None:
+        self._catalog = catalog
+        self._records = records
+        self._found: dict[str, list[Sample]] = {}
+        #: Session -> its running jobs, and how much of it was written, when it was last looked at.
+        self._stamps: dict[str, object] = {}
+        self._spent_s = 0.0
+        self._work = Work()
+        self._task = PeriodicTask("rayscope-findings", _EVERY_S, self._look)
+
+    def start(self) -> None:
+        """Begin."""
+        self._task.start()
+
+    def stop(self) -> None:
+        """End, in the midst of a look."""
+        self._task.stop(interrupt=self._work.abandon)
+
+    def collector(self) -> LiveFindings:
+        """Of a session: one does for all."""
+        return self
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """``rayscope_finding_share`` and ``rayscope_findings_seconds_total``."""
+        yield SHARE
+        yield from self._found.get(cluster.session, ())
+        yield SPENT
+        yield sample(SPENT.name, self._spent_s)
+
+    def _look(self) -> float:
+        """Look at all live sessions that have changed. Returns how long to rest."""
+        began_s, cpu_s = time.monotonic(), time.process_time()
+        live = [name for name in self._catalog.names() if self._records.is_live(name)]
+        for gone in self._stamps.keys() - set(live):
+            del self._stamps[gone]
+            self._found.pop(gone, None)
+        for session in live:
+            try:
+                with working(self._work):
+                    self._records.read(session, partial(self._evaluate, session), flush=False)
+            except Abandoned:
+                break
+            except RayscopeError as error:  # a session that retention has just dropped, for one
+                log.info("no findings of %s: %s", session, error)
+            except Exception:  # the others go on, and so does this one once it has changed
+                log.exception("no findings of %s", session)
+        # Of the process: some of the work is done by DuckDB's threads.
+        spent_s = max(time.monotonic() - began_s, time.process_time() - cpu_s)
+        self._spent_s += spent_s
+        return max(_EVERY_S, _REST * spent_s)
+
+    def _evaluate(self, session: str, file: SessionFile) -> None:
+        jobs = read.running_jobs(file, gains.MAX_ATTEMPTS)
+        stamp = (jobs, file.rows_written)
+        if self._stamps.get(session) == stamp:
+            return
+        self._stamps[session] = stamp
+        found = [one for job, _ in jobs for one in self._findings(file, job)]
+        largest = {one[:2]: one for one in sorted(found, key=lambda one: one.value)}
+        self._found[session] = sorted(largest.values(), key=lambda one: -one.value)[:MAX_FINDINGS]
+
+    def _findings(self, file: SessionFile, job: str) -> list[Sample]:
+        """What slows a job down; nothing if it has just ended."""
+        recorded = read.read(file, job)
+        if recorded.has_ended:
+            return []
+        check = self._work.check
+        found, _ = detect.detect(Facts(recorded), gains.baseline(recorded, check), detect.load(), check)
+        return [
+            sample(
+                SHARE.name,
+                one["share"],
+                job_id=job,
+                kind=one["kind"],
+                title=one["title"],
+                function=(one["function"] or one["actor_class"] or "driver")[:_MAX_LABEL],
+            )
+            for one in found
+        ]

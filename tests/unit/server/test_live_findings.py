@@ -1,0 +1,135 @@
+"""Findings of running jobs as metrics: told while they hold, looked for at a bounded cost, and good for alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.cluster import wait_until
+from tests.story import DRIVER, JOB, SESSION, Story
+from tests.unit.server.conftest import Running
+
+from rayscope.insights.live import MAX_FINDINGS, SHARE, SPENT, LiveFindings
+from rayscope.insights.replay import read
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+
+RULE = """
+groups:
+- name: mine
+  interval: 1s
+  rules:
+  - {alert: Looping, expr: 'rayscope_finding_share{kind="get_in_loop"} >= 0.15'}
+"""
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Running]:
+    """A server that measures each second and has a rule on findings."""
+    (tmp_path / "alerts").mkdir()
+    (tmp_path / "alerts" / "mine.yml").write_text(RULE)
+    server = Server(Settings(data_dir=tmp_path, port=0, metrics_interval_s=1))
+    server.start()
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        yield Running(server, client, tmp_path)
+    server.stop()
+
+
+def looping(functions: int = 1, end: float | None = None) -> Story:
+    """A job that runs still unless it has an ``end``: loops of 6 calls, one at a time, of each function."""
+    story = Story()
+    begin = 0
+    for number in range(functions):
+        for _ in range(6):
+            task = story.task(f"load_{number}", begin, begin, begin + 100, resources='{"CPU":1.0}')
+            story.get(DRIVER, task, begin, begin + 100)
+            begin += 100
+    story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
+    story.entity("job", JOB, 0, end)
+    return story
+
+
+def record(running: Running, story: Story) -> LiveFindings:
+    """Put a story on record whose session lives as long as the test; findings that nobody else looks for."""
+    running.record(story)
+    services: Any = running.server.services
+    services.catalog.about(SESSION).last_ns = 2**62
+    return LiveFindings(services.catalog, services.records)
+
+
+def told(findings: LiveFindings) -> list[Any]:
+    cluster: Any = type("Cluster", (), {"session": SESSION})
+    return [one for one in findings.collect(cluster) if one.name == SHARE.name and one not in (SHARE, SPENT)]
+
+
+def test_a_finding_is_a_metric_and_a_rule_fires_on_it_until_the_job_ends(live: Running) -> None:
+    record(live, looping())
+
+    def shares() -> Any:
+        return live.get("/api/metrics", name=SHARE.name)["items"]
+
+    (one,) = wait_until(shares, "the metric")
+    labels = {"kind": "get_in_loop", "title": "ray.get in a loop", "function": "load_0", "job_id": JOB}
+    assert one["labels"] == labels
+    insights = live.get("/api/insights")
+    assert insights["so_far"]
+    assert one["value"] == insights["findings"][0]["share"] > 0.15
+    assert [each["name"] for each in live.get("/api/metrics", name=SPENT.name)["items"]] == [SPENT.name]
+
+    def firing() -> Any:
+        alerts = live.get("/api/alerts")["items"]
+        return [alert for alert in alerts if (alert["rule"], alert["state"]) == ("Looping", "firing")]
+
+    (alert,) = wait_until(firing, "the alert")
+    assert alert["labels"]["function"] == "load_0"
+    record(live, looping(end=600))
+    wait_until(lambda: not shares(), "the end of the series")
+    wait_until(lambda: not firing(), "the end of the alert")
+
+
+def test_the_largest_findings_of_a_session_are_told(fresh: Running) -> None:
+    findings = record(fresh, looping(functions=15))
+    findings._look()
+    found = told(findings)
+    assert len(found) == MAX_FINDINGS
+    assert [one.value for one in found] == sorted((one.value for one in found), reverse=True)
+    assert len({one.labels for one in found}) == MAX_FINDINGS
+
+
+def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    original = read.read
+    monkeypatch.setattr(read, "read", lambda file, job: looked.append(job) or original(file, job))  # type: ignore[func-returns-value]
+    findings = record(fresh, looping())
+    findings._look()
+    findings._look()
+    assert looked == [JOB]
+    assert len(told(findings)) == 1
+    record(fresh, looping(functions=2))
+    findings._look()
+    assert looked == [JOB, JOB]
+    monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
+    findings._look()
+    assert looked == [JOB, JOB]
+    assert told(findings) == []
+
+
+def test_it_rests_fifty_times_as_long_as_it_looked(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rayscope.insights.live._EVERY_S", 0.0)
+    findings = record(fresh, looping())
+    rest_s = findings._look()
+    assert rest_s == 50 * findings._spent_s > 0
+
+
+def test_a_session_that_has_ended_has_none(fresh: Running) -> None:
+    findings = record(fresh, looping())
+    findings._look()
+    services: Any = fresh.server.services
+    services.catalog.about(SESSION).last_ns = 1
+    findings._look()
+    assert told(findings) == []
