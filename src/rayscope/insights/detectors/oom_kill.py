@@ -25,8 +25,8 @@ class OomKill:
     advice = (
         "{killed} attempts of {function} were killed because their node ran out of memory, with {running} "
         "tasks and calls running on it at once; {lost_ns} of work were lost. Reserve "
-        "{memory_bytes} for each with memory=, so that fewer run at once on a node, or let each use less. If one alone does "
-        "not fit, take a larger node."
+        "{memory_bytes} for each with memory=, so that fewer run at once on a node, or let each use less. If "
+        "one alone does not fit, take a larger node."
     )
     sketch = "@ray.remote(memory={memory_bytes})\ndef {function}(...): ..."
     doc = "out-of-memory prevention"

@@ -20,11 +20,13 @@ export const enInsights = {
       storing: 'Bound by data: tasks stored their results for {{took}} of {{whole}}.',
       blocked: 'Bound by results on their way: {{took}} of {{whole}} passed after they were made.',
       retrying: 'Bound by failures: tasks waited to be tried again for {{took}} of {{whole}}.',
+      preparing: 'Bound by what comes before the first task: the driver prepared for {{took}} of {{whole}}.',
+      finishing: 'Bound by what comes after the last task: the driver went on for {{took}} of {{whole}}.',
       unknown: 'For {{took}} of {{whole}} nobody knows what the job waited for.',
     },
     aTask: 'a task',
     remedy: {
-      finding: 'Mending “{{title}}” ({{place}}) would save {{saving}}, {{share}}%.',
+      finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}}, {{share}}%.',
       function: '{{name}} at half its time would save {{saving}}, {{share}}%.',
       option: '{{name}} would save {{saving}}, {{share}}%.',
     },
@@ -54,7 +56,7 @@ export const enInsights = {
     },
     withheld: {
       title: 'Nothing is predicted',
-      consequence: 'Findings say what they cost at most, not what mending them would save.',
+      consequence: 'Findings say what they cost at most, not what fixing them would save.',
       inaccurate:
         'Replayed unchanged, the job takes {{replayed}} instead of {{recorded}}. Predictions are withheld beyond 15%.',
       no_driver: "The job's driver is not on record, so nobody knows what it waited for.",

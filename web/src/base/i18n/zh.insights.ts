@@ -89,6 +89,8 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       storing: '瓶颈在数据：{{whole}} 中有 {{took}} 任务在存储结果。',
       blocked: '瓶颈在结果的传递：{{whole}} 中有 {{took}} 是结果产生之后才过去的。',
       retrying: '瓶颈在失败：{{whole}} 中有 {{took}} 任务在等待重试。',
+      preparing: '瓶颈在首个任务之前：{{whole}} 中 Driver 准备了 {{took}}。',
+      finishing: '瓶颈在最后一个任务之后：{{whole}} 中 Driver 又运行了 {{took}}。',
       unknown: '{{whole}} 中有 {{took}} 不知道作业在等什么。',
     },
     aTask: '某个任务',

@@ -51,7 +51,7 @@ async function said(
 it('says what bound the job and what would help', async () => {
   expect(await said({})).toBe(
     'Bound by one actor: Board.offer ran for 5.00 s of 10.0 s while other calls waited for it. ' +
-      'Mending “An actor is the bottleneck” (Board) would save 3.00 s, 30%.',
+      'Fixing “An actor is the bottleneck” (Board) would save 3.00 s, 30%.',
   );
 });
 
