@@ -75,7 +75,7 @@ def _baseline(about: dict[str, Any], recorded: Recorded | None) -> gains.Baselin
 def insights(
     services: CurrentServices, request: Request, session: Session = None, job: Job = None
 ) -> Response:
-    """What slowed a job down, and what to optimise first: what the detectors found, and how much the job
+    """What slowed a job down, and what to optimize first: what the detectors found, and how much the job
     would gain if each function took half the time, and by other changes. Savings are predicted by replaying
     its record.
     """
@@ -151,7 +151,7 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
 
 def _change(asked: schemas.AnyChange) -> Change:
     given = asked.model_dump()
-    name = given.get("function") or given.get("class_name") or ""
+    name = given.get("function") or given.get("class_name", "").rpartition("<locals>.")[2]
     amount = next((given[key] for key in ("times", "count", "num_cpus", "size") if key in given), 0)
     return Change(given["kind"], name, float(amount))
 

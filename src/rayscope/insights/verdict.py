@@ -101,7 +101,7 @@ def _remedy(
     functions: Sequence[dict[str, Any]],
     options: Sequence[dict[str, Any]],
 ) -> Remedy | None:
-    """The finding that would save most; else more CPUs, if they are short; else the function to optimise."""
+    """The finding that would save most; else more CPUs, if they are short; else the function to optimize."""
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:
         most = max(predicted, key=lambda one: one["saving_ns"])

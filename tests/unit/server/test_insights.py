@@ -47,7 +47,7 @@ def faster(function: str, times: float) -> dict[str, Any]:
     return {"kind": "speed", "function": function, "times": times}
 
 
-def test_what_to_optimise_first(fresh: Running) -> None:
+def test_what_to_optimize_first(fresh: Running) -> None:
     fresh.record(fan_out())
     found = fresh.get("/api/insights")
     assert (found["job_id"], found["attempts"], found["withheld"], found["so_far"]) == (JOB, 6, None, False)

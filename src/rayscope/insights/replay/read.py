@@ -261,7 +261,7 @@ class _Reader:
         death: str,
     ) -> Actor:
         return Actor(
-            class_name or "",
+            (class_name or "").rpartition("<locals>.")[2],
             _resources(resources),
             self._since(end, -1),
             self._since(begin, -1),

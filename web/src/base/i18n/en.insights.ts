@@ -92,7 +92,7 @@ export const enInsights = {
       open: 'Show the finding: {{title}}',
     },
     gains: {
-      title: 'What to optimise first',
+      title: 'What to optimize first',
       hint: 'What the job would gain if each function took half the time',
       otherTitle: 'What else would help',
       function: 'Function',
