@@ -24,7 +24,7 @@ def insights(recorded: Recorded) -> dict[str, Any]:
         answer = httpx.get(f"{recorded.url}/api/insights", params={"session": recorded.session}).json()
         return not answer["so_far"] and answer
 
-    return dict(wait_for(ended, "the end of the job"))
+    return dict(wait_for(ended, "the end of the job", timeout=60))
 
 
 def test_what_bound_the_job_and_what_was_found(

@@ -25,6 +25,7 @@ export const enInsights = {
       unknown: 'For {{took}} of {{whole}} nobody knows what the job waited for.',
     },
     aTask: 'a task',
+    theDriver: 'The driver',
     remedy: {
       finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}}, {{share}}%.',
       function: '{{name}} at half its time would save {{saving}}, {{share}}%.',
@@ -147,7 +148,7 @@ export const enInsights = {
       utilisation: 'CPU utilization: {{before}}% before, {{after}}% after',
       path: 'The new critical path',
       pathHint:
-        'Its longest stretches in time, and which functions it is made of. Click a stretch to see its task.',
+        'Its longest stretches in time ({{n}}, {{share}}% of it), and the functions of all of it. Click a stretch to see its task.',
       phase: {
         executing: 'Executing',
         waiting: 'Waiting',

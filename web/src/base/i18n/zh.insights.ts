@@ -94,6 +94,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       unknown: '{{whole}} 中有 {{took}} 不知道作业在等什么。',
     },
     aTask: '某个任务',
+    theDriver: 'Driver',
     remedy: {
       finding: '解决“{{title}}”（{{place}}）可节省 {{saving}}，即 {{share}}%。',
       function: '{{name}} 的耗时减半可节省 {{saving}}，即 {{share}}%。',
@@ -210,7 +211,8 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       same: '没有差别',
       utilisation: 'CPU 利用率：之前 {{before}}%，之后 {{after}}%',
       path: '新的关键路径',
-      pathHint: '按时间排列的最长各段，以及由哪些函数组成。点击一段可查看其任务。',
+      pathHint:
+        '按时间画出最长的 {{n}} 段（占 {{share}}%），以及全部路径由哪些函数组成。点击一段可查看其任务。',
       phase: { executing: '执行', waiting: '等待', starting: '启动' },
       stuck: '采用这些改变后，重放到了一个所有部分都在等待的状态。',
     },

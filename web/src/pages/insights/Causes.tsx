@@ -31,7 +31,7 @@ export function Causes({ insights }: { insights: Insights }) {
       <div className={css.bar}>
         {parts.map((part) => {
           const { name, beside } = nameOf(part.cause);
-          const color = colorOf(parts, part);
+          const color = shadedColor(parts, part);
           return (
             <span key={keyOf(part)} className={css.part} style={{ flexGrow: part.share, background: color }}>
               <Link
@@ -61,7 +61,7 @@ export function Causes({ insights }: { insights: Insights }) {
                 className={css.entry}
                 title={`${name} ${beside}`}
               >
-                <span className={css.swatch} style={{ background: colorOf(parts, part) }} />
+                <span className={css.swatch} style={{ background: shadedColor(parts, part) }} />
                 <span className={`${css.name} ${words.ellipsis}`}>
                   {name} <span className={words.dim}>{beside}</span>
                 </span>
@@ -93,12 +93,14 @@ function usePartName(): (cause: Cause | null) => { name: string; beside: string 
   };
 }
 
-function colorOf(parts: readonly Part[], part: Part): string {
-  if (part.cause === null) return 'var(--rs-line)';
-  const color = stateColor(PHASE_STATES[part.cause.phase as SchedulingPhase] ?? 'CUT_OFF');
-  if (part.cause.phase !== 'executing') return color;
-  return `color-mix(in srgb, ${color} ${shadeOf(parts, part)}%, var(--rs-panel))`;
+function colorOf({ cause }: Part): string {
+  return cause === null
+    ? 'var(--rs-line)'
+    : stateColor(PHASE_STATES[cause.phase as SchedulingPhase] ?? 'CUT_OFF');
 }
+
+const shadedColor = (parts: readonly Part[], part: Part) =>
+  `color-mix(in srgb, ${colorOf(part)} ${shadeOf(parts, part, colorOf)}%, var(--rs-panel))`;
 
 /** A function that ran leads to its slowest attempts, all else to the path on the Gantt chart. */
 function placeOf(url: SessionUrl, job: string, cause: Cause): SessionUrl {

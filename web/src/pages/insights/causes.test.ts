@@ -25,7 +25,9 @@ it('has no rest where nothing is left', () => {
   expect(partsOf([cause('a', 0.99999), cause('b', 0.00001)], 1e9, 5)).toHaveLength(1);
 });
 
-it('gives functions that execute shades of their own', () => {
+it('gives parts of the same colour shades of their own', () => {
   const parts = partsOf([cause('a', 0.4), cause('', 0.3, 'queued'), cause('b', 0.3)], 1e9, 5);
-  expect(shadeOf(parts, parts[0] as never)).not.toBe(shadeOf(parts, parts[2] as never));
+  const [a, queued, b] = parts.map((part) => shadeOf(parts, part, (one) => one.cause?.phase ?? ''));
+  expect(a).not.toBe(b);
+  expect(queued).toBe(100);
 });

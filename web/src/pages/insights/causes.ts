@@ -18,10 +18,11 @@ export function partsOf(causes: readonly Cause[], whole: number, most: number): 
   return rest > SLIVER ? [...parts, { cause: null, total_ns: rest * whole, share: rest }] : parts;
 }
 
-/** How much of its colour each function that executes has, in per cent: neighbours look different. */
+/** How much of their colour parts of the same one have, in per cent: neighbours look different. */
 const SHADES = [100, 62, 82, 42, 72, 52] as const;
 
-export function shadeOf(parts: readonly Part[], part: Part): number {
-  const executing = parts.filter(({ cause }) => cause?.phase === 'executing');
-  return SHADES[Math.max(0, executing.indexOf(part)) % SHADES.length] as number;
+/** The shade of a part among those of its colour. */
+export function shadeOf(parts: readonly Part[], part: Part, colorOf: (part: Part) => string): number {
+  const alike = parts.filter((one) => colorOf(one) === colorOf(part));
+  return SHADES[alike.indexOf(part) % SHADES.length] as number;
 }

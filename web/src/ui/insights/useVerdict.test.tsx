@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import type { Insights } from '../../api/insights';
+import { enInsights } from '../../base/i18n/en.insights';
 import type { Language } from '../../base/i18n/language';
 import { render } from '../../testing/render';
 import { useVerdict } from './useVerdict';
@@ -72,7 +74,7 @@ it('names functions and options that would help', async () => {
   expect(await said({ remedy: 'function', remedy_name: 'load' })).toContain(
     'load at half its time would save 3.00 s, 30%.',
   );
-  expect(await said({ remedy: 'function', remedy_name: 'driver' })).toContain('Driver at half its time');
+  expect(await said({ remedy: 'function', remedy_name: 'driver' })).toContain('The driver at half its time');
   expect(await said({ remedy: 'option', remedy_name: 'twice_the_cpus' })).toContain(
     'Twice the CPUs would save 3.00 s, 30%.',
   );
@@ -82,4 +84,17 @@ it('says only what bound the job where nothing would help', async () => {
   const none = { remedy: null, remedy_name: null, remedy_place: null, saving_ns: null };
   expect(await said({ ...none, code: 'queued' })).toMatch(/^Bound by queues: .* null$/);
   expect(await said(null)).toBe('nothing');
+});
+
+it('has the words of the server', () => {
+  // Texts over two lines in one.
+  const source = readFileSync('../src/rayscope/insights/verdict.py', 'utf8').replace(/"\n\s+"/g, '');
+  const { verdict, option } = enInsights.insights;
+  for (const [code, text] of Object.entries(verdict))
+    expect(source).toContain(`"${code}": "${text.replace(/\{\{(\w+)\}\}/g, '{$1}')}"`);
+  for (const [code, text] of Object.entries(option)) expect(source).toContain(`"${code}": "${text}"`);
+  const codes = /_BOUND_BY = \{(.*?)\n\}/s.exec(source)?.[1] ?? '';
+  expect([...codes.matchAll(/^ {4}"(\w+)":/gm)].map(([, code]) => code).sort()).toEqual(
+    Object.keys(verdict).sort(),
+  );
 });

@@ -28,7 +28,7 @@ export function useVerdict(insights: Insights): { bound: string; remedy: string 
     };
   if (remedy === 'function') {
     const isDriver = functions.some((one) => one.function === name && one.is_driver);
-    const text = t('insights.remedy.function', { name: isDriver ? t('task.driver') : name, ...gain });
+    const text = t('insights.remedy.function', { name: isDriver ? t('insights.theDriver') : name, ...gain });
     return { bound, remedy: text };
   }
   const finding = findings.find(
