@@ -15,7 +15,7 @@ import time
 import ray
 
 #: Programs that start their own Ray.
-OWN_CLUSTER = ("oom_kill",)
+OWN_CLUSTER = ("locality", "node_death", "object_store_full", "oom_kill", "reconstruction", "slow_node")
 
 MIB = 2**20
 
@@ -84,6 +84,259 @@ def oom_kill_bad() -> None:
 
 def oom_kill_good() -> None:
     _grow(100)
+
+
+def over_asked_cpus_bad() -> None:
+    @ray.remote(num_cpus=1)
+    def download(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    print(sum(ray.get([download.remote(number) for number in range(36)])))
+
+
+def over_asked_cpus_good() -> None:
+    @ray.remote(num_cpus=1)
+    def compute(number: int) -> int:
+        spin(0.5)
+        return number
+
+    print(sum(ray.get([compute.remote(number) for number in range(36)])))
+
+
+def _in_threads(threads: int, rounds: int) -> None:
+    """Compute in some threads, outside of Python's global lock."""
+    import hashlib
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda at: hashlib.pbkdf2_hmac("sha256", b"x", bytes(at), rounds), range(threads)))
+
+
+def _hash(threads: int) -> None:
+    @ray.remote(num_cpus=0.5)
+    def digest(number: int) -> int:
+        _in_threads(threads, 1_000_000)
+        return number
+
+    for number in range(3):
+        ray.get(digest.remote(number))
+    print(sum(ray.get([digest.remote(number) for number in range(8)])))
+
+
+def under_asked_cpus_bad() -> None:
+    _hash(4)
+
+
+def under_asked_cpus_good() -> None:
+    _hash(1)
+
+
+def _crunch(in_threads: bool) -> None:
+    @ray.remote(num_cpus=2)
+    class Cruncher:
+        def crunch(self, number: int) -> int:
+            if in_threads:
+                _in_threads(2, 2_000_000)
+            else:
+                spin(1)
+            return number
+
+    cruncher = Cruncher.remote()
+    print(sum(ray.get(cruncher.crunch.remote(number)) for number in range(18)))
+
+
+def single_core_actor_bad() -> None:
+    _crunch(False)
+
+
+def single_core_actor_good() -> None:
+    _crunch(True)
+
+
+def _nodes(*more: dict[str, object], **head: object) -> list:
+    """Start a cluster of several nodes on this machine, and join it. Returns the nodes after the first."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **head})
+    added = [cluster.add_node(**arguments) for arguments in more]
+    ray.init(address=cluster.address, log_to_driver=False)
+    _about()
+    return [cluster, *added]
+
+
+def _on_two_nodes(slowly: float) -> None:
+    _nodes({"num_cpus": 2, "resources": {"second": 1}})
+    second = next(one["NodeID"] for one in ray.nodes() if "second" in one["Resources"])
+
+    @ray.remote(num_cpus=1, scheduling_strategy="SPREAD")
+    def train(number: int) -> int:
+        time.sleep(slowly if ray.get_runtime_context().get_node_id() == second else 0.3)
+        return number
+
+    print(sum(ray.get([train.remote(number) for number in range(48)])))
+
+
+def slow_node_bad() -> None:
+    _on_two_nodes(0.9)
+
+
+def slow_node_good() -> None:
+    _on_two_nodes(0.3)
+
+
+def _parts(sizes: list[int]) -> None:
+    @ray.remote(num_cpus=0.5)
+    def aggregate(part: bytes) -> int:
+        time.sleep(len(part) / MIB)
+        return len(part)
+
+    refs = [ray.put(bytes(size)) for size in sizes]
+    print(sum(ray.get([aggregate.remote(ref) for ref in refs])))
+
+
+def data_skew_bad() -> None:
+    _parts([MIB // 4 + 1000 * at for at in range(15)] + [4 * MIB])
+
+
+def data_skew_good() -> None:
+    _parts([MIB // 2 + 1000 * at for at in range(16)])
+
+
+def _with_environments(environments: int) -> None:
+    @ray.remote(num_cpus=0.5)
+    def step(number: int) -> int:
+        time.sleep(0.1)
+        return number
+
+    for round_ in range(4):
+        calls = []
+        for number in range(4):
+            variables = {"STEP": str((4 * round_ + number) % environments)}
+            calls.append(step.options(runtime_env={"env_vars": variables}).remote(number))
+        print(sum(ray.get(calls)))
+
+
+def worker_startup_bad() -> None:
+    _with_environments(16)
+
+
+def worker_startup_good() -> None:
+    _with_environments(1)
+
+
+def _tables(as_rows: bool) -> None:
+    import numpy
+
+    @ray.remote(num_cpus=0.5)
+    def make(rows: int) -> object:
+        columns = {"id": numpy.arange(rows), "value": numpy.random.random(rows)}
+        if not as_rows:
+            time.sleep(0.3)
+            return columns
+        return [{"id": number, "value": str(number)} for number in range(rows)]
+
+    @ray.remote(num_cpus=0.5)
+    def count(table: object) -> int:
+        if not as_rows:
+            time.sleep(0.3)
+        return len(table)
+
+    print(sum(ray.get([count.remote(make.remote(300_000)) for _ in range(12)])))
+
+
+def serialization_bad() -> None:
+    _tables(True)
+
+
+def serialization_good() -> None:
+    _tables(False)
+
+
+def _move(strategy: str) -> None:
+    _nodes({"num_cpus": 2, "resources": {"second": 100}})
+
+    @ray.remote(num_cpus=0, resources={"second": 1})
+    def load(number: int) -> bytes:
+        return bytes(80 * MIB)
+
+    @ray.remote(num_cpus=1, scheduling_strategy=strategy)
+    def measure(part: bytes) -> int:
+        time.sleep(0.05)
+        return len(part)
+
+    parts = [load.remote(number) for number in range(6)]
+    ray.wait(parts, num_returns=len(parts))
+    for part in parts:
+        print(ray.get(measure.remote(part)))
+
+
+def locality_bad() -> None:
+    _move("SPREAD")
+
+
+def locality_good() -> None:
+    _move("DEFAULT")
+
+
+def _fill(keep: bool) -> None:
+    ray.init(address="local", num_cpus=2, object_store_memory=100 * MIB, log_to_driver=False)
+    _about()
+
+    @ray.remote(num_cpus=0.5)
+    def produce(number: int) -> bytes:
+        time.sleep(0.2)
+        return bytes(10 * MIB)
+
+    kept = []
+    for number in range(80):
+        ref = produce.remote(number)
+        ray.wait([ref])
+        kept = [*kept, ref] if keep and len(kept) < 30 else [ref]
+
+
+def object_store_full_bad() -> None:
+    _fill(True)
+
+
+def object_store_full_good() -> None:
+    _fill(False)
+
+
+def _lose(kill: bool, keep: bool) -> None:
+    """A node goes; with what its tasks made (keep), or while they run."""
+    cluster, second = _nodes({"num_cpus": 2, "resources": {"second": 100}})
+
+    @ray.remote(num_cpus=1, resources={"second": 1}, max_retries=3)
+    def load(number: int) -> bytes:
+        time.sleep(1.5)
+        return bytes(2 * MIB)
+
+    refs = [load.remote(number) for number in range(4)]
+    if keep:
+        ray.wait(refs, num_returns=len(refs), fetch_local=False)
+    else:
+        ray.wait(refs, timeout=2)
+    if kill:
+        cluster.remove_node(second, allow_graceful=False)
+        cluster.add_node(num_cpus=2, resources={"second": 100})
+    print(sum(map(len, ray.get(refs))))
+
+
+def node_death_bad() -> None:
+    _lose(True, False)
+
+
+def node_death_good() -> None:
+    _lose(False, False)
+
+
+def reconstruction_bad() -> None:
+    _lose(True, True)
+
+
+def reconstruction_good() -> None:
+    _lose(False, True)
 
 
 if __name__ == "__main__":

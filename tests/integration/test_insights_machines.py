@@ -15,7 +15,18 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs_machines.py"
 #: What is found in the bad one of each pair, and where.
 FOUND = {
+    "data_skew": "aggregate",
+    "locality": "measure",
+    "node_death": "load",
+    "object_store_full": "produce",
     "oom_kill": "load",
+    "over_asked_cpus": "download",
+    "reconstruction": "load",
+    "serialization": "make",
+    "single_core_actor": "Cruncher",
+    "slow_node": "train",
+    "under_asked_cpus": "digest",
+    "worker_startup": None,
 }
 SHORT = ("data_skew",)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
-#: Other detectors tell of these errors.
-_TOLD_ELSEWHERE = ("OUT_OF_MEMORY",)
+#: Other detectors tell of these errors, and of what ran again although it had finished.
+_TOLD_ELSEWHERE = ("NODE_DIED", "OUT_OF_MEMORY")
 
 
 class Retries:
@@ -38,6 +38,7 @@ class Retries:
                 if not facts.is_creation(row)
                 and row != facts.rows_of_task[a.task[row]][-1]
                 and a.start[row] >= 0
+                and a.state[row] != "FINISHED"
                 and a.error[row] not in _TOLD_ELSEWHERE
             ]
             if lost:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
+from rayscope.insights.detectors.data_skew import skewed_calls
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
@@ -41,13 +42,15 @@ class Stragglers:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with a few long calls."""
         for function, rows in facts.rows_of_function.items():
-            own = [ns for row in rows if not facts.is_creation(row) and (ns := facts.own_ns(row)) >= 0]
+            calls = [row for row in rows if not facts.is_creation(row) and facts.own_ns(row) >= 0]
+            own = [facts.own_ns(row) for row in calls]
             if len(own) < _LEAST:
                 continue
             median = statistics.median(own)
             long = [ns for ns in own if ns > _TIMES * median and ns - median > facts.duration_ns / 100]
             lost = sum(long) - len(long) * median
-            if lost < _SHARE * facts.duration_ns or len(long) > _FEW * len(own):
+            few = len(long) <= _FEW * len(own)
+            if lost < _SHARE * facts.duration_ns or not few or skewed_calls(facts, calls):
                 continue
             yield Finding(
                 max(long) - round(median),

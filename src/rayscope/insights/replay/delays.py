@@ -88,7 +88,7 @@ def _of_tasks(recorded: Recorded, ready: list[int], delays: Delays) -> None:
                 fresh.append(row)
             last[worker[row]] = max(free, ended[row])
     if long:
-        reserved = _Reserved(recorded)
+        reserved = Reserved(recorded)
         for row in long:
             base = start[row] - delays.delay[row]
             until = given[row] if given[row] >= 0 else start[row]
@@ -146,7 +146,7 @@ def _launched(recorded: Recorded, row: int) -> int:
     return recorded.attempts.given[row] if launch is None else launch
 
 
-class _Reserved:
+class Reserved:
     """How many CPUs each node had free at each time."""
 
     def __init__(self, recorded: Recorded) -> None:
@@ -180,13 +180,21 @@ class _Reserved:
                 for wait in recorded.waits.get((attempts.task[row], attempts.number[row]), ()):
                     of_node.append((wait.begin, cpus))
                     of_node.append((wait.end, -cpus))
+        self._total = {place: node.resources.get("CPU", 0.0) for place, node in enumerate(recorded.nodes)}
         self._times: dict[int, Any] = {}
         self._free: dict[int, Any] = {}
         for node, found in events.items():
             found.sort()
-            total = recorded.nodes[node].resources.get("CPU", 0.0) if node >= 0 else float("inf")
+            total = self._total.get(node, float("inf"))
             self._times[node] = np.array([time for time, _ in found], dtype=np.int64)
             self._free[node] = total + np.cumsum([change for _, change in found])
+
+    def free_at(self, node: int, time: int) -> float:
+        """The free CPUs of a node at a time."""
+        if node not in self._times:
+            return self._total.get(node, float("inf"))
+        place = int(np.searchsorted(self._times[node], time, "right")) - 1
+        return float(self._free[node][place]) if place >= 0 else self._total.get(node, float("inf"))
 
     def free_since(self, row: int, since: int, until: int) -> int:
         """When a node had room for an attempt, and had it on until the attempt came; not before ``since``."""

@@ -1,0 +1,71 @@
+"""Nodes that died while the job ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.changes import Change
+from rayscope.insights.spans import union_ns
+
+#: An attempt that ended so long before its node did not end with it: Ray notices a death within some seconds.
+_NOTICED_NS = 60_000_000_000
+
+
+class NodeDeath:
+    """A node died, and what ran on it was lost and done again elsewhere.
+
+    Limits: a node died between the job's begin and its end, and attempts of the job failed on it.
+    Needs: the deaths of nodes, which Ray always records.
+    """
+
+    kind = "node_death"
+    title = "A node died"
+    advice = (
+        "The node {node} died ({death}). {lost} attempts that ran on it were lost, with {lost_ns} of work, "
+        "most of {name}; {again} were tried again. Look at that machine: was it preempted, or out of "
+        "memory? Checkpoint long work, and keep the driver and what must not be lost on nodes that stay."
+    )
+    sketch = "@ray.remote(max_retries=3)  # and for actors: max_restarts=3, max_task_retries=3"
+    doc = "fault tolerance: nodes"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Nodes that died, by what failed on them then."""
+        a, (begin, end) = facts.attempts, facts.recorded.driver
+        dead = {
+            place: node
+            for place, node in enumerate(facts.recorded.nodes)
+            if node.death and begin <= node.end <= end
+        }
+        if not dead:
+            return
+        lost: dict[int, list[int]] = {node: [] for node in dead}
+        for row, node in enumerate(a.node):
+            if node not in dead or a.state[row] != "FAILED" or a.error[row] == "TASK_EXECUTION_EXCEPTION":
+                continue
+            if a.start[row] <= dead[node].end and a.ended[row] >= dead[node].end - _NOTICED_NS:
+                lost[node].append(row)
+        for node, rows in lost.items():
+            if not rows:
+                continue
+            spans = [facts.held(row) for row in rows]
+            again = [row for row in rows if row != facts.rows_of_task[a.task[row]][-1]]
+            [(name, _)] = Counter(facts.name(row) for row in rows).most_common(1)
+            yield Finding(
+                union_ns(spans),
+                function=name,
+                changes=tuple(
+                    Change("no_retries", name) for name in sorted({facts.name(row) for row in again})
+                ),
+                numbers={
+                    "node": dead[node].name or dead[node].node_id[:8],
+                    "node_id": dead[node].node_id,
+                    "death": dead[node].death[:200],
+                    "name": name,
+                    "lost": len(rows),
+                    "again": len(again),
+                    "lost_ns": sum(until - since for since, until in spans),
+                },
+                filters={"node_id": dead[node].node_id, "state": "FAILED"},
+            )

@@ -1,0 +1,60 @@
+"""An object store that is too small for what the job keeps in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rayscope.insights.finding import DRIVER, Facts, Finding
+
+#: Less is not worth a look.
+_BYTES = 10 << 20
+
+
+class ObjectStoreFull:
+    """The object store of a node is full, so Ray writes objects to disk and reads them again.
+
+    Limits: 10 MiB or more are spilled during the job.
+    Needs: Ray's metrics of the object store, from the job's time.
+    """
+
+    kind = "object_store_full"
+    title = "The object store spills to disk"
+    advice = (
+        "The job spilled {spilled_bytes} to disk; {nodes} object stores of {capacity_bytes} each were full. "
+        "Most of the data comes from {name} ({made_bytes} in all). Drop references as soon as they are not "
+        "needed, submit fewer tasks ahead, return less, or give Ray a larger object store."
+    )
+    sketch = "while refs:\n    [done], refs = ray.wait(refs)\n    use(ray.get(done))\n    del done"
+    doc = "object spilling"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """What was spilled, from when until when it was there."""
+        series = facts.series("ray_object_store_memory", Location="SPILLED")
+        grown = {node: max(value for _, value in points) - points[0][1] for node, points in series.items()}
+        full = [node for node, size in grown.items() if size > 0]
+        spilled = sum(grown[node] for node in full)
+        if spilled < _BYTES:
+            return
+        since = min(next(time for time, value in series[node] if value > series[node][0][1]) for node in full)
+        made: dict[str, int] = defaultdict(int)
+        seen = set()
+        for passed in facts.recorded.passed:
+            if passed.kind in ("put", "return") and passed.maker >= DRIVER and passed.key not in seen:
+                seen.add(passed.key)
+                made[facts.caller(passed.maker) or "the driver"] += max(0, passed.bytes)
+        name, size = max(made.items(), key=lambda one: one[1], default=("", 0))
+        capacity = [facts.recorded.nodes[node].resources.get("object_store_memory", 0.0) for node in full]
+        yield Finding(
+            max(0, facts.recorded.driver[1] - since),
+            function=name if name in facts.rows_of_function else None,
+            confidence="low",  # how long the job waited for the disk is not recorded
+            numbers={
+                "spilled_bytes": round(spilled),
+                "capacity_bytes": round(max(capacity)),
+                "nodes": len(full),
+                "name": name or "functions whose results nobody told",
+                "made_bytes": size,
+            },
+            filters={"func_name": name} if name in facts.rows_of_function else {},
+        )

@@ -1,0 +1,89 @@
+"""Tasks and actors that reserve CPUs which they do not use, while others wait for some."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from rayscope.insights.cpu_use import Use, cpu_percent, cpu_use
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.program import CREATION
+from rayscope.insights.spans import union_ns
+
+#: Who uses more than this share of what it reserves has asked for about enough.
+_USED = 0.5
+#: On nodes that are busier, more tasks at once would only take CPU from each other, %.
+_BUSY_PERCENT = 75.0
+#: A task that waits for less waits for its worker, not for room.
+_WAIT_NS = 20_000_000
+_LEAST = 4
+#: What is to be asked for, as a multiple of what is used.
+_SPARE = 1.25
+
+
+class OverAskedCpus:
+    """Tasks or actors reserve more CPUs than they use, while others wait for CPUs.
+
+    Limits: less than half of the reserved CPU time is used, by 4 calls or more, tasks wait for CPUs for 5 %
+    of the job, and the CPUs of the nodes are at most 75 % busy.
+    Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's
+    time.
+    """
+
+    kind = "over_asked_cpus"
+    title = "More CPUs reserved than used"
+    advice = (
+        "{name} reserves {reserved:g} CPUs and uses {used:.2f} of them, while other tasks waited for CPUs "
+        "for {waited_ns} and the machines' CPUs were {busy:.0f}% busy. Ask for num_cpus={needed:g}, so that "
+        "more run at once."
+    )
+    sketch = "{name}.options(num_cpus={needed:g})"
+    doc = "resources"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Functions and classes of actors whose reservations keep others waiting."""
+        waited = union_ns(_waits(facts))
+        uses = [use for use in cpu_use(facts) if _is_idle(use)]
+        if not uses or waited < facts.duration_ns / 20:
+            return
+        percents = cpu_percent(facts)
+        for use in uses:
+            nodes = {facts.attempts.node[row] for row in use.rows} & percents.keys()
+            busy = max((percents[node] for node in nodes), default=100.0)
+            cores = use.used_ns / max(1, use.held_ns)
+            needed = max(0.1, math.ceil(10 * cores * _SPARE) / 10)
+            if busy <= _BUSY_PERCENT and needed < use.cpus:
+                yield Finding(
+                    waited,
+                    function=None if use.is_actor else use.name,
+                    actor_class=use.name if use.is_actor else None,
+                    changes=(Change("num_cpus", use.name, needed),),
+                    numbers={
+                        "name": use.name,
+                        "calls": len(use.rows),
+                        "reserved": use.cpus,
+                        "used": cores,
+                        "needed": needed,
+                        "waited_ns": waited,
+                        "busy": busy,
+                    },
+                    filters={} if use.is_actor else {"func_name": use.name},
+                )
+
+
+def _is_idle(use: Use) -> bool:
+    if use.cpus >= 2 and 0.7 <= use.cores <= 1.2:
+        return False  # it computes, on one core: another detector tells of that
+    return len(use.rows) >= _LEAST and 0 < use.used_ns + 1 < _USED * use.cpus * use.held_ns
+
+
+def _waits(facts: Facts) -> Iterable[tuple[int, int]]:
+    """When attempts waited for room on a node."""
+    a = facts.attempts
+    for row, kind in enumerate(a.kind):
+        if kind <= CREATION and a.pending[row] >= 0:
+            known = [time for time in (a.starting[row], a.given[row], a.start[row]) if time >= 0]
+            until = min(known, default=facts.recorded.driver[1])
+            if until - a.pending[row] > _WAIT_NS:
+                yield a.pending[row], until

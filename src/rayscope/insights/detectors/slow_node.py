@@ -1,0 +1,101 @@
+"""A node on which the same work takes longer."""
+
+from __future__ import annotations
+
+import bisect
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.spans import union_ns
+
+#: Spark's speculation looks at what takes 1.5 times the median.
+_TIMES = 1.5
+#: Calls of a function on the node, and on the others, that make a median.
+_LEAST = 5
+#: More data than this, in times of the others', would be a reason.
+_LIKE = 1.25
+#: The functions of which that is so have this share of the node's time.
+_MOST = 0.5
+
+
+class SlowNode:
+    """Calls of the same functions take at least 1.5 times as long on one node as on the others.
+
+    Limits: medians of 5 calls or more on the node and on the others, with about the same bytes of
+    arguments; of functions with half of the time on that node.
+    Needs: two nodes or more that ran the same functions.
+    """
+
+    kind = "slow_node"
+    title = "A slow node"
+    advice = (
+        "On the node {node}, calls of {function} take {median_ns}; on the others they take {others_ns}, "
+        "{times:.1f} times less, with about the same data. Look at what else runs on that machine, at its "
+        "clock and memory; or take it out of the cluster."
+    )
+    sketch = "ray drain-node --node-id {node_id} --reason DRAIN_NODE_REASON_PREEMPTION --reason-message slow"
+    doc = ""
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Nodes by how much longer the functions take there."""
+        if len(facts.recorded.nodes) < 2:
+            return
+        times: dict[int, dict[str, tuple[float, int, int]]] = defaultdict(dict)
+        rows_of: dict[int, list[int]] = defaultdict(list)
+        spent: dict[int, int] = defaultdict(int)
+        for function, rows in facts.rows_of_function.items():
+            of_node: dict[int, list[int]] = defaultdict(list)
+            for row in rows:
+                if not facts.is_creation(row) and facts.own_ns(row) >= 0 and facts.attempts.node[row] >= 0:
+                    of_node[facts.attempts.node[row]].append(row)
+            for node, compared in _compare(facts, of_node).items():
+                spent[node] += sum(map(facts.own_ns, of_node[node]))
+                if compared[0] >= _TIMES:
+                    times[node][function] = compared
+                    rows_of[node] += of_node[node]
+        for node, found in times.items():
+            rows = rows_of[node]
+            if sum(map(facts.own_ns, rows)) < _MOST * spent[node]:
+                continue
+            function = max(found, key=lambda one: found[one][0])
+            ratio, here_ns, there_ns = found[function]
+            its = facts.recorded.nodes[node]
+            yield Finding(
+                round(union_ns(facts.held(row) for row in rows) * (1 - 1 / ratio)),
+                function=function,
+                numbers={
+                    "node": its.name or its.node_id[:8],
+                    "node_id": its.node_id,
+                    "times": ratio,
+                    "calls": len(rows),
+                    "functions": len(found),
+                    "median_ns": here_ns,
+                    "others_ns": there_ns,
+                },
+                filters={"func_name": function, "node_id": its.node_id},
+            )
+
+
+def _compare(facts: Facts, of_node: dict[int, list[int]]) -> dict[int, tuple[float, int, int]]:
+    """By node how many times longer calls take than on the other nodes, and the medians of both."""
+    known = [node for node, rows in of_node.items() if len(rows) >= _LEAST]
+    if len(known) < 2:
+        return {}
+    sizes = facts.attempts.fetched_bytes
+    ns = {node: round(statistics.median(map(facts.own_ns, of_node[node]))) for node in known}
+    data = {node: round(statistics.median(sizes[row] for row in of_node[node])) for node in known}
+    ns_of_all, data_of_all = sorted(ns.values()), sorted(data.values())
+    found = {}
+    for node in known:
+        others = _median_without(ns_of_all, ns[node])
+        if data[node] <= _LIKE * _median_without(data_of_all, data[node]):
+            found[node] = ns[node] / max(1, others), ns[node], others
+    return found
+
+
+def _median_without(values: list[int], one: int) -> int:
+    """The lower median of sorted values, one of them left out."""
+    place, middle = bisect.bisect_left(values, one), (len(values) - 2) // 2
+    return values[middle if middle < place else middle + 1]

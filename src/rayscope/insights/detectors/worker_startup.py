@@ -1,0 +1,65 @@
+"""Time that goes into starting workers again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.changes import Change
+from rayscope.insights.spans import most_at_once, union_ns
+
+#: Each worker that runs at the same time as others has to be started once. So many times more is too often.
+_TIMES = 3
+#: Fewer starts are not worth a look.
+_LEAST = 8
+
+
+class WorkerStartup:
+    """Many more workers are started than run at once, for runtime environments or short bursts.
+
+    Limits: 8 attempts or more waited for a worker to start, three times as many as ran at once.
+    Needs: the starts of workers, which Ray records.
+    """
+
+    kind = "worker_startup"
+    title = "Workers are started too often"
+    advice = (
+        "{starts} times a task or actor waited for a new worker, {startup_ns} in all, although at most "
+        "{at_once} ran at once. They have {environments} runtime environments: a worker serves one only. "
+        "Set one runtime environment for the job, keep actors and reuse them, and let a task do more than "
+        "one small step."
+    )
+    sketch = "ray.init(runtime_env={{...}})  # one for all tasks, instead of .options(runtime_env=...)"
+    doc = "environment dependencies"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """How often workers were started, if that was too often."""
+        a, actors = facts.attempts, facts.recorded.actors
+        waits = {
+            row: (a.starting[row], a.given[row])
+            for row in range(len(a.task))
+            if 0 <= a.starting[row] < a.given[row]
+        }
+        if len(waits) < _LEAST:
+            return
+        held = [facts.held(row) for row in range(len(a.task)) if a.start[row] >= 0 and a.actor[row] < 0]
+        lived = [
+            (max(0, actor.begin), actor.end if actor.end >= 0 else facts.recorded.driver[1])
+            for actor in actors
+        ]
+        at_once = max(1, most_at_once(held + lived))
+        if len(waits) < _TIMES * at_once:
+            return
+        startup = sum(end - begin for begin, end in waits.values())
+        yield Finding(
+            # Those that run at once have to be started once.
+            round(union_ns(waits.values()) * (1 - at_once / len(waits))),
+            changes=(Change("no_startup"),),
+            confidence="medium",
+            numbers={
+                "starts": len(waits),
+                "at_once": at_once,
+                "environments": len({a.environment[row] for row in waits}),
+                "startup_ns": startup,
+            },
+        )
