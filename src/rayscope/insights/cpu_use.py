@@ -12,8 +12,8 @@ from rayscope.insights.spans import Span, union_ns
 #: The CPU time of so much of what ran must be known.
 _KNOWN = 0.9
 
-#: The CPU time of shorter calls is not worth dividing.
-_LONG_NS = 100_000_000
+#: In shorter calls Ray's own threads, and what is imported, may take more CPU than the function.
+_LONG_NS = 1_000_000_000
 
 
 class Use(NamedTuple):

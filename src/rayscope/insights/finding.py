@@ -105,9 +105,18 @@ class Facts:
     def held(self, row: int) -> tuple[int, int]:
         """From when until when an attempt held its worker; until the job's end if it has no end on record."""
         a = self.attempts
-        begin = a.start[row] if a.start[row] >= 0 else a.given[row] if a.given[row] >= 0 else a.created[row]
+        if a.start[row] >= 0:
+            begin = max(0, a.start[row] - a.loading[row] - a.fetching[row])
+        else:
+            begin = a.given[row] if a.given[row] >= 0 else a.created[row]
         end = max(a.returned[row], a.ended[row])
         return begin, max(begin, end if end >= 0 else self.recorded.driver[1])
+
+    def held_until_next(self, row: int) -> tuple[int, int]:
+        """The same, until the next attempt held one if there is one: Ray waits before it tries again."""
+        begin, end = self.held(row)
+        later = [one for one in self.rows_of_task[self.attempts.task[row]] if one > row]
+        return begin, max(end, self.held(later[0])[0]) if later else end
 
     @property
     def rows_of_task(self) -> list[list[int]]:

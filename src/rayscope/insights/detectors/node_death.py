@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.replay.changes import Change
 from rayscope.insights.spans import union_ns
 
 #: An attempt that ended so long before its node did not end with it: Ray notices a death within some seconds.
 _NOTICED_NS = 60_000_000_000
+#: Ray's reason of a node that was told to stop.
+_EXPECTED = "EXPECTED_TERMINATION"
 
 
 class NodeDeath:
     """A node died, and what ran on it was lost and done again elsewhere.
 
-    Limits: a node died between the job's begin and its end, and attempts of the job failed on it.
+    Limits: a node that nobody stopped died between the job's begin and its end, and attempts of the job
+    failed on it.
     Needs: the deaths of nodes, which Ray always records.
     """
 
@@ -31,12 +33,12 @@ class NodeDeath:
     doc = "fault tolerance: nodes"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Nodes that died, by what failed on them then."""
+        """Nodes that died, by what failed then. No replay knows how long Ray takes to notice a death."""
         a, (begin, end) = facts.attempts, facts.recorded.driver
         dead = {
             place: node
             for place, node in enumerate(facts.recorded.nodes)
-            if node.death and begin <= node.end <= end
+            if node.death not in ("", _EXPECTED) and begin <= node.end <= end
         }
         if not dead:
             return
@@ -53,11 +55,8 @@ class NodeDeath:
             again = [row for row in rows if row != facts.rows_of_task[a.task[row]][-1]]
             [(name, _)] = Counter(facts.name(row) for row in rows).most_common(1)
             yield Finding(
-                union_ns(spans),
+                union_ns(map(facts.held_until_next, rows)),
                 function=name,
-                changes=tuple(
-                    Change("no_retries", name) for name in sorted({facts.name(row) for row in again})
-                ),
                 numbers={
                     "node": dead[node].name or dead[node].node_id[:8],
                     "node_id": dead[node].node_id,

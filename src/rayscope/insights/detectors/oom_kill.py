@@ -52,7 +52,7 @@ class OomKill:
             # So many did not fit at once.
             fit = max(1, running - 1)
             yield Finding(
-                union_ns(_until_next(facts, row, span) for row, span in zip(rows, spans, strict=True)),
+                union_ns(map(facts.held_until_next, rows)),
                 function=function,
                 numbers={
                     "killed": len(rows),
@@ -64,14 +64,6 @@ class OomKill:
                 },
                 filters={"func_name": function, "state": "FAILED"},
             )
-
-
-def _until_next(facts: Facts, row: int, span: tuple[int, int]) -> tuple[int, int]:
-    """From when an attempt began until the next one did; Ray waits before it tries again."""
-    begin, end = span
-    later = facts.rows_of_task[facts.attempts.task[row]]
-    place = later.index(row) + 1
-    return begin, max(end, facts.held(later[place])[0]) if place < len(later) else end
 
 
 def _running(facts: Facts) -> Callable[[int, int], int]:

@@ -13,13 +13,16 @@ _SHARE = 0.3
 #: Smaller values are cheap to pack; what takes long with them has another reason.
 _BYTES = 1 << 20
 _LEAST = 3
+#: Python objects are packed at some 20 MB/s at least; what is slower than a tenth of that waits for
+#: something.
+_SLOWEST_BYTES_PER_S = 2 << 20
 
 
 class Serialization:
     """Unpacking arguments and storing results takes a large share of a function's time.
 
     Limits: 30 % of the time from the first byte of its arguments to the stored result, over 3 calls or
-    more, with 1 MiB of data a call on average.
+    more, with 1 MiB of data a call on average, and 2 MiB/s at least.
     Needs: the tracer in the workers, for the bytes.
     """
 
@@ -55,7 +58,8 @@ class Serialization:
             spans = [span for row in calls for span in _packing(facts, row)]
             packing = sum(end - begin for begin, end in spans)
             whole = packing + sum(max(0, facts.own_ns(row)) for row in calls)
-            if data < _BYTES * len(calls) or packing < _SHARE * whole:
+            is_packing = data >= packing / 1e9 * _SLOWEST_BYTES_PER_S
+            if data < _BYTES * len(calls) or packing < _SHARE * whole or not is_packing:
                 continue
             yield Finding(
                 union_ns(spans),
