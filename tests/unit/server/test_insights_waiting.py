@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import json
+from typing import Any
 
 import pytest
+from tests.story import DRIVER, JOB, MS, Story, at
+from tests.unit.server.conftest import Running
 
 from rayscope.insights.detect import load
 from rayscope.insights.finding import Detector
+from rayscope.model import Entity
 
 
 @pytest.mark.parametrize("detector", load(), ids=lambda detector: detector.kind)
@@ -15,3 +20,132 @@ def test_a_detector_says_what_it_finds_from_which_sizes_on_and_of_what(detector:
     paragraphs = inspect.cleandoc(type(detector).__doc__ or "").split("\n\n")
     assert [text.partition(":")[0] for text in paragraphs[1:]] == ["Limits", "Needs"]
     assert all(text.endswith(".") for text in paragraphs)
+
+
+def found(fresh: Running, story: Story) -> dict[str, dict[str, Any]]:
+    """What the detectors find in a job, by kind."""
+    fresh.record(story)
+    return {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+
+
+def cluster(story: Story, end: float, **resources: float) -> None:
+    """A node with two CPUs and more, and a job that lasted so long."""
+    total = json.dumps({"CPU": 2.0, **resources})
+    story.entity("node", "a" * 56, -1000, resources_total=total, is_head=True)
+    story.entity("job", JOB, 0, end)
+    story.entity("worker", "d" * 56, 0, worker_type="DRIVER", job_id=JOB, tracer="on")
+
+
+def actor(story: Story, number: int, name: str, begin: float, end: float, **resources: float) -> str:
+    """An actor that was made at once, and what it holds."""
+    identity = f"{number:024x}"
+    asked = json.dumps(resources)
+    story.task(f"{name}.__init__", begin, begin, begin + 1, actor=identity, resources=asked)
+    story.entity("actor", identity + JOB, begin, end, class_name=name, job_id=JOB, required_resources=asked)
+    return identity
+
+
+def test_a_resource_that_an_actor_holds_throughout(fresh: Running) -> None:
+    story = Story()
+    actor(story, 1, "Model", 0, 80_000, GPU=1.0)
+    tasks = [
+        story.task("train", 10_000, 80_000 + 10 * place, 80_010 + 10 * place, resources='{"GPU":1.0}')
+        for place in range(3)
+    ]
+    story.get(DRIVER, tasks, 10_000, 80_030)
+    cluster(story, 100_000, GPU=1.0)
+    finding = found(fresh, story)["pending_resources"]
+    assert (finding["function"], finding["cost_ns"]) == ("train", 70_020 * MS)
+    assert finding["numbers"] == {
+        "waiter": "train",
+        "waiting": 3,
+        "waited_ns": 70_020 * MS,
+        "needed": "1",
+        "resource": "GPU",
+        "total": "1",
+        "held": "1",
+        "holder": "Model",
+        "holders": 1,
+    }
+
+
+def test_tasks_that_take_turns_wait_for_nobody_else(fresh: Running) -> None:
+    story = Story()
+    tasks = [
+        story.task("train", 0, 10_000 * place, 10_000 * place + 10_000, resources='{"GPU":1.0}')
+        for place in range(2)
+    ]
+    # An actor that holds another GPU is in nobody's way.
+    actor(story, 1, "Model", 0, 20_000, GPU=1.0)
+    story.get(DRIVER, tasks, 0, 20_000)
+    cluster(story, 20_000, GPU=2.0)
+    assert "pending_resources" not in found(fresh, story)
+
+
+@pytest.mark.parametrize(("cpus", "is_found"), [(64, True), (1, False)])
+def test_placement_groups_that_no_node_can_hold(fresh: Running, cpus: int, is_found: bool) -> None:
+    story = Story()
+    story.task("work", 0, 0, 100)
+    bundles = json.dumps([{"index": 0, "node_id": None, "resources": {"CPU": cpus}}])
+    group = Entity(
+        "placement_group",
+        "9" * 28 + JOB,
+        {"job_id": JOB, "strategy": "PACK", "created_ns": at(100), "name": "big", "bundles": bundles},
+    )
+    story.batch.entities.append(group)
+    cluster(story, 1000)
+    findings = found(fresh, story)
+    assert ("unschedulable_group" in findings) is is_found
+    if is_found:
+        finding = findings["unschedulable_group"]
+        assert (finding["cost_ns"], finding["numbers"]["group"]) == (900 * MS, "placement group big")
+        assert "biggest node has 2" in finding["advice"]
+
+
+def nested(inner: str, *, room: float) -> Story:
+    """Two tasks that hold a GPU each and wait for what they submitted, with room for more of them or not."""
+    story = Story()
+    outer = [story.task("outer", 0, 0, resources='{"GPU":1.0}') for _ in range(2)]
+    for by in outer:
+        story.blocks(by, story.task("inner", 100, parent=by, resources=inner), 100)
+    story.times_out(DRIVER, outer[0], 0, 10_000)
+    cluster(story, 10_000, GPU=room)
+    return story
+
+
+def test_who_waits_holds_what_is_waited_for(fresh: Running) -> None:
+    finding = found(fresh, nested('{"GPU":1.0}', room=2))["deadlock"]
+    assert (finding["function"], finding["caller"], finding["severity"]) == ("inner", "outer", "critical")
+    assert finding["numbers"]["tasks"] == finding["numbers"]["holders"] == 2
+    assert finding["cost_ns"] == 9900 * MS
+
+
+@pytest.mark.parametrize(("inner", "room"), [('{"GPU":1.0}', 3), ('{"CPU":1.0}', 2)])
+def test_no_deadlock_where_there_is_room(fresh: Running, inner: str, room: float) -> None:
+    assert not {"deadlock", "hang"} & found(fresh, nested(inner, room=room)).keys()
+
+
+def test_actors_that_wait_for_each_other(fresh: Running) -> None:
+    story = Story()
+    actors = [actor(story, number, "Player", 0, 20_000) for number in (1, 2)]
+    pings = [story.task("Player.ping", 10, 10, actor=one) for one in actors]
+    for by, other in zip(pings, reversed(actors), strict=True):
+        story.blocks(by, story.task("Player.pong", 100, parent=by, actor=other), 100)
+    story.times_out(DRIVER, pings[0], 10, 20_000)
+    cluster(story, 20_000)
+    finding = found(fresh, story)["hang"]
+    assert (finding["confidence"], finding["numbers"]["open"]) == ("high", 4)
+    assert finding["numbers"]["chain"] == (
+        "driver (blocked in ray.get) → Player.ping (blocked in ray.get) → Player.pong (waiting for its actor) "
+        "→ Player.ping (blocked in ray.get) → Player.pong (waiting for its actor) → Player.ping again"
+    )
+
+
+@pytest.mark.parametrize(("longest", "is_found"), [(1_000, True), (9_000, False)])
+def test_a_task_that_runs_much_longer_than_any_other(fresh: Running, longest: float, is_found: bool) -> None:
+    story = Story()
+    for _ in range(3):
+        story.task("work", 0, 0, longest)
+    story.times_out(DRIVER, story.task("work", 0, 0), 0, 30_000)
+    cluster(story, 30_000)
+    assert ("hang" in found(fresh, story)) is is_found

@@ -13,6 +13,7 @@ from rayscope.insights.replay import sql
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL
 from rayscope.insights.replay.recorded import (
     BY_DRIVER,
+    FIRST_PUT,
     UNKNOWN,
     Actor,
     Attempts,
@@ -70,9 +71,11 @@ def read(file: SessionFile, job: str) -> Recorded:
         workers = sql.read_workers(reader)
         actors = sql.read_actors(reader, job)
         groups = sql.read_groups(reader, job)
+        open_waits = sql.read_open_waits(reader, job)
     found = _Reader(job, driver, attempts)
     recorded = found.recorded(waits, edges, fetched, nodes, workers, actors, groups)
     recorded.passed = found.passed(passed)
+    recorded.open_waits = found.open_waits(open_waits)
     return recorded
 
 
@@ -159,6 +162,7 @@ class _Reader:
             if of_attempt
             else [0] * len(numbers),
             cpu_ns=_numbers(table, "cpu_ns", missing=-1).tolist(),
+            ran=table["ran"].to_pylist(),
             state=_texts(table, "state"),
             error=_texts(table, "error"),
             code=_texts(table, "code"),
@@ -182,6 +186,7 @@ class _Reader:
         found_waits = self._waits(waits, edges)
         ends = [driver["end"], driver["job_end"]]
         end = next((one - self._begin for one in ends if one is not None), None)
+        is_over = end is not None
         if end is None:
             known = [max(attempts.ended, default=0), max(attempts.created, default=0)]
             known += [wait.end for of in found_waits.values() for wait in of]
@@ -192,7 +197,7 @@ class _Reader:
             job_id=self._job,
             driver=(begin, max(begin, end)),
             has_driver=is_known or bool(driver["children"]) or any(key[0] == -1 for key in found_waits),
-            has_ended=any(one is not None for one in ends),
+            has_ended=is_over,
             is_traced=bool(driver["traced"]) or bool(found_waits),
             attempts=attempts,
             functions=functions,
@@ -219,6 +224,8 @@ class _Reader:
                 for one in actor_ids
             ],
             groups=[self._group(*one) for one in known_groups],
+            empty_groups=[self._group(*one) for one in groups if one[0] not in used],
+            last=end if is_over else max(end, (driver["last"] or 0) - self._begin),
             modules=_modules(table, len(functions), function),
             begin_ns=self._begin,
         )
@@ -274,13 +281,29 @@ class _Reader:
     def _since(self, time_ns: int | None, missing: int) -> int:
         return missing if not time_ns else max(0, time_ns - self._begin)
 
-    def _group(self, _: str, bundles: str, created_ns: int | None, doc: str) -> Group:
+    def _group(
+        self,
+        _: str,
+        bundles: str,
+        created_ns: int | None,
+        doc: str,
+        name: str,
+        strategy: str,
+        stats: str | None,
+    ) -> Group:
         observed = json.loads(doc)
         removed = observed[2] if len(observed) > 3 and observed[3].get("state") == "REMOVED" else None
+        parts = json.loads(bundles or "[]")
+        created = self._since(created_ns, 0)
+        took_us = json.loads(stats or "{}").get("end_to_end_creation_latency_us") or 0
+        is_ready = took_us > 0 or (bool(parts) and all(part.get("node_id") for part in parts))
         return Group(
-            [_resources(one.get("resources")) for one in json.loads(bundles or "[]")],
-            self._since(created_ns, 0),
+            [_resources(part.get("resources")) for part in parts],
+            created,
             self._since(removed, -1),
+            created + took_us * 1000 if is_ready else -1,
+            name,
+            strategy,
         )
 
     def _arguments(self, edges: pa.Table) -> dict[int, list[tuple[int, int]]]:
@@ -294,6 +317,30 @@ class _Reader:
         ):
             if task >= 0 and made_by >= 0:
                 found.setdefault(task, []).append((made_by, index))
+        return found
+
+    def open_waits(self, table: pa.Table) -> dict[tuple[int, int], Wait]:
+        """The last wait of each attempt whose end nobody told; the driver is task -1."""
+        driver = np.uint64(self._driver["task"])
+        found: dict[tuple[int, int], Wait] = {}
+        keys = _numbers(table, "task", np.uint64)
+        for task, is_driver, attempt, is_wait, begin, made_by, index in zip(
+            self._tasks_of(keys).tolist(),
+            (keys == driver).tolist(),
+            _numbers(table, "attempt").tolist(),
+            table["is_wait"].to_pylist(),
+            self._times(table, "begin_ns").tolist(),
+            self._tasks_of(_numbers(table, "object", np.uint64)).tolist(),
+            _numbers(table, "object_index").tolist(),
+            strict=True,
+        ):
+            if task < 0 and not is_driver:
+                continue
+            wait = found.get((task, attempt))
+            if wait is None or wait.begin < begin:
+                wait = found[task, attempt] = Wait(begin, -1, is_wait)
+            if made_by >= 0 and index < FIRST_PUT:
+                wait.named.append((made_by, index))
         return found
 
     def _waits(self, table: pa.Table, edges: pa.Table) -> dict[tuple[int, int], list[Wait]]:

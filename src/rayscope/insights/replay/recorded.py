@@ -21,6 +21,7 @@ class Attempts:
     ``returned`` when that returned; ``ended`` when its owner knew. ``starting``: when its worker began to
     start, where it waited for that. ``loading`` and ``fetching``: of the time before its start, how long it
     loaded code and fetched its arguments. ``yielded``: when a generator gave its first value.
+    ``ran``: whether its function is known to have begun; ``start`` may be when it came to its worker.
     ``state`` and ``error`` (its type, "" for none) as Ray names them; ``cpu_ns``: the CPU time that it used.
     ``code``: Ray's hash of the function's code; ``call_site``: where it was called; ``environment``: its
     runtime environment, as JSON. Each is "" if it is not known.
@@ -48,6 +49,7 @@ class Attempts:
     fetching: list[int] = field(default_factory=list)
     fetched_bytes: list[int] = field(default_factory=list)
     yielded: list[int] = field(default_factory=list)
+    ran: list[bool] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
     error: list[str] = field(default_factory=list)
     cpu_ns: list[int] = field(default_factory=list)
@@ -122,11 +124,14 @@ class Actor:
 
 @dataclass
 class Group:
-    """A placement group: its bundles, and when it was made and removed."""
+    """A placement group: its bundles, when it was made, ready (-1: never) and removed (-1: it stayed)."""
 
     bundles: list[dict[str, float]]
     created: int
     removed: int
+    ready: int = -1
+    name: str = ""
+    strategy: str = "PACK"
 
 
 @dataclass
@@ -134,9 +139,11 @@ class Recorded:
     """A job's record. ``driver``: from when until when its driver ran.
 
     ``arguments``: by task the objects that it was called with, as (task, index). ``waits``: by task and
-    attempt; the driver's task is -1. ``workers``: when each was launched and
+    attempt; the driver's task is -1; ``open_waits``: those whose end nobody told: they last still, or ended
+    with their task. ``last``: until when the job is on record. ``workers``: when each was launched and
     had started, None if that is not known; ``unused_workers``: node, launch and start of those that ran
-    nothing; ``start_slots``: by node how many started at once.
+    nothing; ``start_slots``: by node how many started at once. ``groups``: the placement groups that
+    attempts are in; ``empty_groups``: the others.
     ``passed``: the objects that tasks made and took. ``modules``: of each function the module that it is
     defined in, "" if that is not known. ``begin_ns``: what all times count from, ns since the epoch.
     """
@@ -158,6 +165,9 @@ class Recorded:
     start_slots: dict[int, int]
     actors: list[Actor]
     groups: list[Group]
+    empty_groups: list[Group] = field(default_factory=list)
+    open_waits: dict[tuple[int, int], Wait] = field(default_factory=dict)
+    last: int = -1
     passed: list[Passed] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     begin_ns: int = 0

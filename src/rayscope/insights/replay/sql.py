@@ -14,12 +14,14 @@ from rayscope.storage.sql.execution import (
     CREATED,
     END,
     FIRST_PUT,
+    LAST,
     MADE,
     NOT_DRIVER,
     REACHED,
     STARTING,
     SUMMED,
     TASK_ID,
+    UNTOLD,
     WAITS,
     moved,
     with_worker_starts,
@@ -69,6 +71,7 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, {TASK
     CASE WHEN execute_begin_ns IS NOT NULL
         THEN execute_begin_ns - coalesce(deserialize_begin_ns, running_ns) END AS fetching,
     CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded,
+    coalesce(execute_begin_ns, running_ns) IS NOT NULL AS ran,
     state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
     runtime_env AS environment
 FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
@@ -91,6 +94,19 @@ SELECT {_TASK.format("task")} AS task, attempt, name = 'ray.wait' AS is_wait, be
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE {WAITS} AND {_OF_JOB})
 ORDER BY task, attempt, begin_ns, end_ns""",
+        job,
+    )
+
+
+def read_open_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """What tasks of a job, and its driver, wait for in waits whose end nobody told; an object in each row."""
+    return _table(
+        reader,
+        f"""
+SELECT DISTINCT {_TASK.format("task")} AS task, attempt, kind = 'blocked:ray.wait' AS is_wait, begin_ns,
+    {_TASK.format("object")} AS object, object_index
+FROM edge_rows b WHERE {UNTOLD} AND {_OF_JOB}
+ORDER BY ALL""",
         job,
     )
 
@@ -149,10 +165,10 @@ SELECT hash($high::UBIGINT, $low::VARCHAR),
     (SELECT max(end_ns) FROM job_rows WHERE id = $job AND end_ns > 0),
     (SELECT count(*) FROM attempts WHERE parent_hi = $high AND parent_lo = $low),
     (SELECT count(*) FROM worker_rows WHERE worker_type = 'DRIVER' AND job_id = $job
-        AND starts_with(tracer, 'on'))""",
+        AND starts_with(tracer, 'on')), {LAST}""",
         {"high": high, "low": low, "job": job},
     ).fetchall()[0]
-    names = ("task", "begin", "end", "job_begin", "job_end", "children", "traced")
+    names = ("task", "begin", "end", "job_begin", "job_end", "children", "traced", "last")
     return dict(zip(names, found, strict=True))
 
 
@@ -184,9 +200,12 @@ def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, 
 
 
 def read_groups(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
-    """(id, bundles as JSON, when it was made, the whole record) of a job's placement groups."""
+    """(id, bundles as JSON, when it was made, the whole record, name, strategy, statistics as JSON) of a
+    job's placement groups.
+    """
     return reader.execute(
-        "SELECT id, bundles, created_ns, doc FROM placement_group_rows WHERE job_id = $job "
+        "SELECT id, bundles, created_ns, doc, coalesce(name, ''), coalesce(strategy, 'PACK'), stats "
+        "FROM placement_group_rows WHERE job_id = $job "
         "ORDER BY created_ns, id",
         {"job": job},
     ).fetchall()

@@ -1,0 +1,263 @@
+"""Pairs of programs, one in which something waits for nothing good and one in which nothing does, each a
+driver of the running Ray.
+
+python benchmarks/detector_programs_waiting.py NAME_bad
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import ray
+from ray.util.placement_group import placement_group, remove_placement_group
+
+
+@ray.remote(num_cpus=0.5)
+def work(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def warm_up() -> None:
+    """Workers start before what counts."""
+    ray.get([work.remote(0.3) for _ in range(4)])
+
+
+def memory(share: float) -> int:
+    """So much of the cluster's memory, a resource that every cluster has."""
+    return int(share * ray.cluster_resources()["memory"])
+
+
+def wait_for(*refs: Any, seconds: float = 7) -> None:
+    """Wait for something that may never come."""
+    try:
+        ray.get(list(refs), timeout=seconds)
+    except ray.exceptions.GetTimeoutError:
+        print("gave up")
+
+
+def unschedulable_group_bad() -> None:
+    warm_up()
+    group = placement_group([{"CPU": 1000}])
+    group.wait(timeout_seconds=4)
+    remove_placement_group(group)
+
+
+def unschedulable_group_good() -> None:
+    warm_up()
+    group = placement_group([{"CPU": 0.5}])
+    group.wait(timeout_seconds=4)
+    ray.get(work.remote(1))
+    remove_placement_group(group)
+
+
+def pending_resources_bad() -> None:
+    """An actor holds what tasks of another function need, for longer than it uses it."""
+
+    @ray.remote(num_cpus=0, memory=memory(0.7))
+    class Model:
+        def answer(self) -> int:
+            return 1
+
+    @ray.remote(num_cpus=0.5, memory=memory(0.5))
+    def evaluate(number: int) -> int:
+        time.sleep(0.1)
+        return number
+
+    begun = time.monotonic()
+    model = Model.remote()
+    ray.get(model.answer.remote())
+    refs = [evaluate.remote(number) for number in range(4)]
+    ray.wait(refs, timeout=6 + 2 * (time.monotonic() - begun))
+    ray.kill(model)
+    ray.get(refs)
+
+
+def pending_resources_good() -> None:
+    """Tasks that take turns."""
+
+    @ray.remote(num_cpus=0.5, memory=memory(0.7))
+    def evaluate(number: int) -> int:
+        time.sleep(0.4)
+        return number
+
+    warm_up()
+    ray.get([evaluate.remote(number) for number in range(10)])
+
+
+def deadlock_bad() -> None:
+    """Each outer task holds what the inner one needs that it waits for."""
+
+    @ray.remote(num_cpus=0)
+    def inner(number: int) -> int:
+        return number
+
+    @ray.remote(num_cpus=0)
+    def outer(number: int, needed: int) -> int:
+        time.sleep(0.5)
+        return ray.get(inner.options(memory=needed).remote(number))
+
+    # Workers start, and load the functions, before what counts.
+    ray.get([outer.options(memory=1).remote(number, 1) for number in range(3)])
+    needed = memory(0.4)
+    wait_for(*(outer.options(memory=needed).remote(number, needed) for number in range(2)))
+
+
+def deadlock_good() -> None:
+    """An outer task holds nothing that the inner ones need; CPUs of who is blocked go to others."""
+
+    @ray.remote(num_cpus=1, memory=memory(0.4))
+    def inner(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    @ray.remote(num_cpus=1)
+    def outer(number: int) -> int:
+        return sum(ray.get([inner.remote(number) for _ in range(3)]))
+
+    ray.get([outer.remote(number) for number in range(2)])
+
+
+@ray.remote(num_cpus=0)
+class Player:
+    """Calls another one, and may be called back."""
+
+    def pong(self) -> int:
+        return 1
+
+    def ping(self, other: Any, back: bool) -> int:
+        time.sleep(0.2)
+        return ray.get(other.pong.remote() if not back else other.ping.remote(None, False))
+
+
+def hang_bad() -> None:
+    """Two actors, each in a call that waits for a call of the other."""
+    begun = time.monotonic()
+    one, other = Player.remote(), Player.remote()
+    ray.get([one.pong.remote(), other.pong.remote()])
+    seconds = 7 + (time.monotonic() - begun)
+    wait_for(one.ping.remote(other, False), other.ping.remote(one, False), seconds=seconds)
+
+
+def hang_good() -> None:
+    """One long task while nothing else begins or ends."""
+    one, other = Player.remote(), Player.remote()
+    ray.get([one.pong.remote(), other.pong.remote()])
+    ray.get([one.ping.remote(other, False), work.remote(8)])
+
+
+def idle_gap_bad() -> None:
+    """Each stage has one task more than there is room for, and the next waits for all of it."""
+
+    @ray.remote
+    def prepare(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    @ray.remote
+    def train(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    @ray.remote
+    def check(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    slots = int(ray.cluster_resources()["CPU"])
+    ray.get([prepare.remote(0) for _ in range(slots)])
+    for stage in (prepare, train, check):
+        ray.get([stage.remote(number) for number in range(slots + 1)])
+
+
+def idle_gap_good() -> None:
+    """What is ready goes on."""
+
+    @ray.remote
+    def prepare(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    @ray.remote
+    def train(number: int) -> int:
+        time.sleep(1)
+        return number
+
+    slots = int(ray.cluster_resources()["CPU"])
+    ray.get([prepare.remote(0) for _ in range(slots)])
+    ray.get([train.remote(prepare.remote(number)) for number in range(2 * slots)])
+
+
+def _serve_and_work(cpus: float) -> None:
+    @ray.remote(num_cpus=cpus)
+    class Service:
+        def answer(self) -> int:
+            return 1
+
+    services = [Service.remote() for _ in range(2)]
+    ray.get([service.answer.remote() for service in services])
+    ray.get([work.remote(0.5) for _ in range(16)])
+    ray.get([service.answer.remote() for service in services])
+
+
+def idle_actors_bad() -> None:
+    """Services that hold three quarters of the CPUs and have nothing to do."""
+    _serve_and_work(0.375 * ray.cluster_resources()["CPU"])
+
+
+def idle_actors_good() -> None:
+    _serve_and_work(0)
+
+
+def short_lived_actors_bad() -> None:
+    @ray.remote(num_cpus=0.5)
+    class Parser:
+        def parse(self, number: int) -> int:
+            time.sleep(0.01)
+            return number
+
+    print(sum(ray.get(Parser.remote().parse.remote(number)) for number in range(24)))
+
+
+def short_lived_actors_good() -> None:
+    """Some actors, each for many calls."""
+
+    @ray.remote(num_cpus=0.5)
+    class Parser:
+        def parse(self, number: int) -> int:
+            time.sleep(0.01)
+            return number
+
+    parsers = [Parser.remote() for _ in range(3)]
+    print(sum(ray.get([parsers[number % 3].parse.remote(number) for number in range(240)])))
+
+
+@ray.remote(num_cpus=0.5)
+def small(number: int) -> int:
+    return number
+
+
+def unbounded_pending_bad() -> None:
+    warm_up()
+    print(sum(ray.get([small.remote(number) for number in range(16_000)])))
+
+
+def unbounded_pending_good() -> None:
+    """At most 1,000 are pending."""
+    warm_up()
+    refs: list[Any] = []
+    total = 0
+    for number in range(8_000):
+        refs.append(small.remote(number))
+        if len(refs) == 1_000:
+            done, refs = ray.wait(refs, num_returns=500)
+            total += sum(ray.get(done))
+    print(total + sum(ray.get(refs)))
+
+
+if __name__ == "__main__":
+    ray.init(log_to_driver=False)
+    print("JOB", ray.get_runtime_context().get_job_id())
+    globals()[sys.argv[1]]()

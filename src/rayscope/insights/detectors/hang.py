@@ -1,0 +1,130 @@
+"""A job that does not go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.build import DRIVER
+from rayscope.insights.replay.program import CALL
+from rayscope.insights.standstill import DRIVER_ROW, Standstill, deadlocked, standstill
+
+#: Who waits for itself does so for ever; shorter than this is not worth a word.
+_QUIET_NS, _SHARE = 5_000_000_000, 0.2
+#: Ray waits so long for a worker to start (worker_register_timeout_seconds).
+_START_NS = 60_000_000_000
+#: What runs so many times longer than the longest of so many others of its function may never end.
+_TIMES, _OTHERS = 10, 3
+#: So much of a chain is told.
+_MAX_LINKS = 8
+
+
+class _Chain(NamedTuple):
+    """From whom nobody waits for to who waits for nobody; ``is_circle``: to who is in it already."""
+
+    rows: list[int]
+    is_circle: bool
+
+
+class Hang:
+    """Nothing begins or ends any more although tasks are open, with the chain of who waits for whom.
+
+    Limits: nothing was submitted, began or ended for the last 5 s, which are a fifth of the job's time, while
+    tasks wait for each other in a circle. Without a circle: 60 s, in which Ray starts any worker; where the
+    last one executes, only if it takes ten times as long as the longest of three others of its function.
+    A deadlock over resources is told as such.
+
+    Needs: the tracer in the job's processes: who waits for whom.
+    """
+
+    kind = "hang"
+    title = "The job hangs"
+    advice = (
+        "Nothing has begun or ended for {quiet_ns} while {open} tasks are open. Who waits for whom: {chain}. "
+        "Let one of them return instead of waiting: pass references on, make the method async, or give the "
+        "actor more threads (max_concurrency)."
+    )
+    sketch = (
+        "@ray.remote(max_concurrency=2)  # so that it can be called while a call of it waits\n"
+        "class Player: ..."
+    )
+    doc = "pattern: concurrent operations with async actor"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """The chain of the driver, or of any attempt that nobody waits for."""
+        still = standstill(facts, max(_QUIET_NS, _SHARE * facts.duration_ns))
+        if still is None or deadlocked(facts, still):
+            return
+        awaited = {target for targets in still.targets.values() for target in targets}
+        starts = [row for row in still.blocked if row not in awaited] or list(still.blocked)
+        chains = [_follow(still, row) for row in starts]
+        hanging = [chain for chain in chains if _hangs(facts, still, chain)]
+        if hanging:
+            chain = max(hanging, key=lambda one: (one.rows[0] == DRIVER_ROW, one.is_circle))
+            last = chain.rows[-1]
+            yield Finding(
+                still.quiet_ns,
+                function=None if last == DRIVER_ROW else facts.name(last),
+                confidence="high" if chain.is_circle else "medium",
+                numbers={
+                    "quiet_ns": still.quiet_ns,
+                    "open": len(still.rows),
+                    "chain": _text(facts, still, chain),
+                },
+                filters={} if last == DRIVER_ROW else {"func_name": facts.name(last)},
+            )
+
+
+def _follow(still: Standstill, start: int) -> _Chain:
+    """Depth first to the first circle, or else the end of the first way."""
+    path, first_end = [start], None
+    ways = [iter(still.targets.get(start, ()))]
+    visited = {start}
+    while ways:
+        target = next(ways[-1], None)
+        if target is None:
+            first_end = first_end or list(path)
+            ways.pop()
+            path.pop()
+        elif target in path:
+            return _Chain([*path, target], True)
+        elif target not in visited:
+            visited.add(target)
+            path.append(target)
+            ways.append(iter(still.targets.get(target, ())))
+    return _Chain(first_end or [start], False)
+
+
+def _hangs(facts: Facts, still: Standstill, chain: _Chain) -> bool:
+    """Whether the end of a chain will not come."""
+    a, last = facts.attempts, chain.rows[-1]
+    if chain.is_circle:
+        return True
+    if last == DRIVER_ROW or last in still.blocked or not a.ran[last]:
+        return still.quiet_ns >= _START_NS
+    open_rows = set(still.rows)
+    others = [facts.own_ns(row) for row in facts.rows_of_function[facts.name(last)] if row not in open_rows]
+    return len(others) >= _OTHERS and still.end - a.start[last] > _TIMES * max(others)
+
+
+def _text(facts: Facts, still: Standstill, chain: _Chain) -> str:
+    """A chain in words."""
+    links = []
+    for row in chain.rows[:_MAX_LINKS]:
+        name = DRIVER if row == DRIVER_ROW else facts.name(row)
+        links.append(f"{name} ({_situation(facts, still, row)})")
+    if chain.is_circle:
+        links[-1] = f"{facts.name(chain.rows[-1])} again" if len(chain.rows) <= _MAX_LINKS else "…"
+    return " → ".join(links)
+
+
+def _situation(facts: Facts, still: Standstill, row: int) -> str:
+    a, wait = facts.attempts, still.blocked.get(row)
+    if wait is not None:
+        return f"blocked in {'ray.wait' if wait.is_wait else 'ray.get'}"
+    if row == DRIVER_ROW or a.ran[row]:
+        return "executing"
+    if a.kind[row] == CALL:
+        return "waiting for its actor"
+    return "waiting for its arguments" if still.targets.get(row) else "waiting for a worker"

@@ -1,0 +1,101 @@
+"""What waits for a resource that others hold for long."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from rayscope.cluster.nodes.demand import amount_of
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.holdings import Holding, Waiter, holdings, totals, waiters
+from rayscope.insights.standstill import deadlocked, standstill
+
+#: What waits for less of the job's time is an ordinary queue.
+_SHARE = 0.5
+#: Who holds a resource for less of the wait takes turns with others.
+_THROUGHOUT = 0.8
+#: Below this an amount is nothing: Ray reckons in ten-thousandths.
+_EPSILON = 1e-4
+
+
+class PendingResources:
+    """Tasks, actors or placement groups wait for a resource that others hold for most of the job.
+
+    Limits: they wait for at least half of the job's time, and so much of the resource is held by others for
+    at least 80 % of that wait that the rest does not suffice. CPUs count where actors and placement groups
+    hold them; tasks of one function that take turns do not count.
+
+    Needs: what tasks, actors and placement groups of the job asked for, and when they got it. What other jobs
+    hold is not seen.
+    """
+
+    kind = "pending_resources"
+    title = "Waiting for a resource that others hold"
+    advice = (
+        "{waiting} of {waiter} waited for {needed} {resource}, up to {waited_ns}. Meanwhile others held "
+        "{held} of the cluster's {total}, most of it {holder} ({holders}). End {holder} when it is done, let "
+        "it hold less, or add {resource}."
+    )
+    sketch = "ray.kill(actor)  # or del actor: gives back what it holds"
+    doc = "resources"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """By name and demand the longest waits, if the same others hold the resource throughout."""
+        waits: dict[tuple[str, str], list[Waiter]] = defaultdict(list)
+        for one in waiters(facts, max(1, round(_SHARE * facts.duration_ns))):
+            waits[one.kind, one.name].append(one)
+        if not waits:
+            return
+        still = standstill(facts, 0)
+        told = {stuck.row for stuck in deadlocked(facts, still)} if still else set()
+        held, has = list(holdings(facts)), totals(facts)
+        for found in waits.values():
+            longest = max(found, key=lambda one: one.end - one.begin)
+            if longest.row in told and longest.row >= 0:
+                continue
+            for resource, needed in longest.resources.items():
+                holders = _throughout(held, longest, resource)
+                total = has.get(resource, 0.0)
+                amount = sum(one.resources[resource] for one in holders)
+                if total - amount < needed - _EPSILON <= total:
+                    yield _finding(longest, len(found), resource, total, holders)
+                    break
+
+
+def _throughout(held: Sequence[Holding], waiter: Waiter, resource: str) -> list[Holding]:
+    """Who holds some of a resource for nearly all of a wait."""
+    least = _THROUGHOUT * (waiter.end - waiter.begin)
+    return [
+        one
+        for one in held
+        if resource in one.resources
+        and min(one.end, waiter.end) - max(one.begin, waiter.begin) >= least
+        and not (one.kind == "task" and one.name == waiter.name)
+    ]
+
+
+def _finding(
+    waiter: Waiter, waiting: int, resource: str, total: float, holders: Sequence[Holding]
+) -> Finding:
+    by_name: dict[str, float] = defaultdict(float)
+    for one in holders:
+        by_name[one.name] += one.resources[resource]
+    holder = max(by_name, key=by_name.__getitem__)
+    waited = waiter.end - waiter.begin
+    return Finding(
+        waited,
+        function=waiter.name if waiter.kind == "task" else None,
+        actor_class=waiter.name if waiter.kind == "actor" else None,
+        numbers={
+            "waiter": waiter.name,
+            "waiting": waiting,
+            "waited_ns": waited,
+            "needed": amount_of(waiter.resources[resource], resource),
+            "resource": resource,
+            "total": amount_of(total, resource),
+            "held": amount_of(sum(by_name.values()), resource),
+            "holder": holder,
+            "holders": sum(one.name == holder for one in holders),
+        },
+        filters={"func_name": waiter.name} if waiter.kind == "task" else {},
+    )

@@ -1,0 +1,48 @@
+"""Placement groups that no cluster of these nodes can place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rayscope.cluster.nodes.demand import Place, explain_group
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.holdings import group_name
+
+
+class UnschedulableGroup:
+    """Placement groups that were never placed since the nodes cannot hold their bundles.
+
+    Limits: any placement group with a bundle that is larger than each node, more bundles to spread than
+    there are nodes, or more in all than the cluster has.
+
+    Needs: the bundles of placement groups, and what the nodes have.
+    """
+
+    kind = "unschedulable_group"
+    title = "Placement group can't be placed"
+    advice = (
+        "{group} with {bundles} bundles ({strategy}) was never placed. {reason} Ask for smaller bundles, "
+        "choose a strategy that spreads less or packs less, or add nodes."
+    )
+    sketch = 'ray.util.placement_group(bundles, strategy="PACK")  # what the nodes have: ray status'
+    doc = "placement groups"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Placement groups that the nodes could not hold even if nothing else ran."""
+        recorded = facts.recorded
+        places = [Place(node.node_id, node.resources, node.resources) for node in recorded.nodes]
+        for group in [*recorded.groups, *recorded.empty_groups]:
+            if group.ready >= 0 or not places:
+                continue
+            reason = explain_group(group.strategy, group.bundles, places)
+            if reason.never:
+                until = group.removed if group.removed >= 0 else recorded.last
+                yield Finding(
+                    max(0, min(until, recorded.last) - group.created),
+                    numbers={
+                        "group": group_name(group),
+                        "bundles": len(group.bundles),
+                        "strategy": group.strategy,
+                        "reason": reason.message,
+                    },
+                )

@@ -1,0 +1,159 @@
+"""A job in which nothing begins or ends any more: who waits for whom at its end, and for which resources."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rayscope.insights.finding import DRIVER, Facts, NotEnoughData
+from rayscope.insights.holdings import Holding, asked, granted, holdings, is_open, totals
+from rayscope.insights.replay.program import CALL
+from rayscope.insights.replay.recorded import Wait
+
+#: Below this an amount is nothing: Ray reckons in ten-thousandths.
+_EPSILON = 1e-4
+#: The driver, where a row is asked for.
+DRIVER_ROW = -1
+
+
+class Standstill(NamedTuple):
+    """The time at the end of a job in which nothing began or ended. ``rows``: attempts that are open.
+
+    ``blocked``: by row, or DRIVER_ROW, the wait that it is in. ``targets``: by row those that it waits for.
+    """
+
+    begin: int
+    end: int
+    rows: list[int]
+    blocked: dict[int, Wait]
+    targets: dict[int, list[int]]
+
+    @property
+    def quiet_ns(self) -> int:
+        """How long it lasted."""
+        return self.end - self.begin
+
+
+class Stuck(NamedTuple):
+    """What can never run, since all that it needs of a resource is held by those who wait for it."""
+
+    row: int
+    resource: str
+    needed: float
+    holders: list[Holding]
+
+
+def standstill(facts: Facts, least_ns: float) -> Standstill | None:
+    """The standstill at the end of a job, if it lasted so long and attempts are open.
+
+    Raises NotEnoughData.
+    """
+    rows = [row for row in range(len(facts.attempts.task)) if is_open(facts, row)]
+    begin, end = _last_event(facts, set(rows)), facts.recorded.last
+    if not rows or end - begin < least_ns:
+        return None
+    if not facts.recorded.is_traced:
+        raise NotEnoughData("The tracer was not in the job's processes, so nobody knows who waits for whom.")
+    blocked = _blocked(facts, rows, begin, (begin + end) // 2)
+    return Standstill(begin, end, rows, blocked, _targets(facts, rows, blocked))
+
+
+def _last_event(facts: Facts, rows: set[int]) -> int:
+    """When something was submitted, began or ended last."""
+    a = facts.attempts
+    begun = (start for start, ran in zip(a.start, a.ran, strict=True) if ran)
+    ended = (end for row, end in enumerate(a.ended) if row not in rows)
+    return max([0, *a.created, *begun, *ended])
+
+
+def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict[int, Wait]:
+    """By row the wait that it is in: it began before the middle of the standstill and lasted beyond it."""
+    recorded, a = facts.recorded, facts.attempts
+    found: dict[int, Wait] = {}
+    for row in [DRIVER_ROW, *(row for row in rows if a.ran[row])]:
+        key = (DRIVER, 0) if row == DRIVER_ROW else (a.task[row], a.number[row])
+        last = recorded.open_waits.get(key)
+        ended = [wait for wait in recorded.waits.get(key, ()) if wait.begin <= middle < wait.end]
+        if last is not None and last.begin <= middle:
+            found[row] = last
+        elif ended:
+            found[row] = ended[-1]
+    return found
+
+
+def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dict[int, list[int]]:
+    """By row those that it waits for: what its wait names, else what it submitted; for its arguments; and a
+    call for what its actor runs, or for its actor."""
+    a, opened = facts.attempts, set(rows)
+    found: dict[int, list[int]] = {}
+
+    def rows_of(tasks: Iterable[int]) -> list[int]:
+        return [row for task in dict.fromkeys(tasks) for row in facts.rows_of_task[task] if row in opened]
+
+    for row, wait in blocked.items():
+        task = DRIVER if row == DRIVER_ROW else a.task[row]
+        found[row] = rows_of([one for one, _ in wait.named] or facts.children.get(task, ()))
+    of_actor: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        if a.actor[row] >= 0 and (a.ran[row] or a.kind[row] != CALL):
+            of_actor[a.actor[row]].append(row)
+    for row in rows:
+        if not a.ran[row]:
+            needed = rows_of(one for one, _ in facts.recorded.arguments.get(a.task[row], ()))
+            found[row] = needed or (of_actor[a.actor[row]] if a.kind[row] == CALL else [])
+    return found
+
+
+def deadlocked(facts: Facts, still: Standstill) -> list[Stuck]:
+    """What can never run: Ray lends the CPUs of blocked tasks to others, but nothing else."""
+    has = totals(facts)
+    waiting = [row for row in still.rows if granted(facts, row) < 0 and asked(facts, row)]
+    held = [one for one in holdings(facts) if one.end >= still.end and one.kind != "placement_group"]
+    users = {one.row: _users(facts, still, one) for one in held} if waiting else {}
+    holders = [one for one in held if users.get(one.row)]
+    while True:
+        stuck = list(_stuck(facts, has, waiting, holders))
+        reaching = _reaching(still, {one.row for one in stuck})
+        left = [one for one in holders if not reaching.isdisjoint(users[one.row])]
+        if len(left) == len(holders):
+            return stuck
+        holders = left
+
+
+def _users(facts: Facts, still: Standstill, holding: Holding) -> frozenset[int]:
+    """The blocked attempts that keep what is held: the task, or calls of the actor."""
+    if holding.kind == "task":
+        return frozenset({holding.row} & still.blocked.keys())
+    a = facts.attempts
+    actor = a.actor[holding.row]
+    return frozenset(row for row in still.blocked if row != DRIVER_ROW and a.actor[row] == actor)
+
+
+def _stuck(
+    facts: Facts, has: dict[str, float], waiting: Sequence[int], holders: Sequence[Holding]
+) -> Iterable[Stuck]:
+    held: dict[str, float] = defaultdict(float)
+    for one in holders:
+        for name, amount in one.resources.items():
+            held[name] += amount
+    for row in waiting:
+        for name, needed in asked(facts, row).items():
+            if name in held and has.get(name, 0.0) - held[name] < needed - _EPSILON <= has.get(name, 0.0):
+                yield Stuck(row, name, needed, [one for one in holders if name in one.resources])
+                break
+
+
+def _reaching(still: Standstill, goals: set[int]) -> set[int]:
+    """The rows that wait for some of the goals, directly or through others."""
+    waits_for: dict[int, list[int]] = defaultdict(list)
+    for row, targets in still.targets.items():
+        for target in targets:
+            waits_for[target].append(row)
+    found, todo = set(goals), list(goals)
+    while todo:
+        for row in waits_for[todo.pop()]:
+            if row not in found:
+                found.add(row)
+                todo.append(row)
+    return found
