@@ -28,10 +28,10 @@ FOUND = {
 SLOW = sorted(set(FOUND) - {"get_in_loop", "unschedulable"})
 
 
-def findings(cluster: Any, name: str) -> dict[str, dict[str, Any]]:
+def findings(cluster: Any, name: str, programs: Path = PROGRAMS) -> dict[str, dict[str, Any]]:
     """Run a program, and ask what slowed it down: by kind."""
     env = {**cluster.env, "RAY_ADDRESS": cluster.gcs}
-    command = [sys.executable, str(PROGRAMS), name]
+    command = [sys.executable, str(programs), name]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-2000:]
     job = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("JOB "))

@@ -149,3 +149,35 @@ def test_a_task_that_runs_much_longer_than_any_other(fresh: Running, longest: fl
     story.times_out(DRIVER, story.task("work", 0, 0), 0, 30_000)
     cluster(story, 30_000)
     assert ("hang" in found(fresh, story)) is is_found
+
+
+def stages(tasks: int, last: float = 1000) -> Story:
+    """Three stages of some tasks of 1 s on two CPUs, each submitted when the one before is done."""
+    story = Story()
+    end = 0.0
+    for stage in ("prepare", "train", "check"):
+        begin, made = end, []
+        for number in range(tasks):
+            started = begin + 1000 * (number // 2)
+            end = started + (last if number == tasks - 1 else 1000)
+            made.append(
+                story.task(stage, begin, started, end, worker=f"{number % 2:056x}", resources='{"CPU":1.0}')
+            )
+        story.get(DRIVER, made, begin, end)
+    cluster(story, end)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("tasks", "last", "is_found"),
+    [(3, 1000, True), (4, 1000, False), (3, 5000, False)],
+    ids=["one-too-many", "even", "straggler"],
+)
+def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_found: bool) -> None:
+    findings = found(fresh, stages(tasks, last))
+    assert ("idle_gap" in findings) is is_found
+    if is_found:
+        finding = findings["idle_gap"]
+        # The last second of the first two stages; after the third one nothing follows.
+        assert (finding["cost_ns"], finding["numbers"]["barriers"]) == (2000 * MS, 2)
+        assert finding["numbers"]["idle"] == pytest.approx(0.5)

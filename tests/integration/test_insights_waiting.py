@@ -1,0 +1,34 @@
+"""What the detectors of waiting find in programs that wait in vain, and not in those that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.test_insights import findings
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+
+PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs_waiting.py"
+#: What is found in the bad one of each pair, and where.
+FOUND = {
+    "deadlock": "inner",
+    "hang": "Player.ping",
+    "idle_gap": "",
+    "pending_resources": "evaluate",
+    "unschedulable_group": None,
+}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["unschedulable_group", *(pytest.param(kind, marks=pytest.mark.long) for kind in sorted(FOUND)[:-1])],
+)
+def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
+    bad = findings(cluster, f"{kind}_bad", PROGRAMS)
+    assert kind in bad, sorted(bad)
+    where = bad[kind]["function"] or bad[kind]["actor_class"]
+    assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
+    assert bad[kind]["severity"] in ("critical", "warning")
+    assert kind not in findings(cluster, f"{kind}_good", PROGRAMS)
