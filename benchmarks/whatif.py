@@ -104,7 +104,7 @@ def ask(url: str, job: str, changes: list[dict[str, Any]]) -> dict[str, Any]:
         client = Http(url)  # a server closes connections that are idle
         try:
             session = client.get("/api/sessions")["items"][0]["session"]
-            answer = client.post("/api/whatif", {"session": session, "job": job, "changes": changes})
+            answer = client.post("/api/whatif", {"session": session, "job_id": job, "changes": changes})
         except RuntimeError as error:
             if time.monotonic() > deadline or " 404 " not in str(error):
                 raise

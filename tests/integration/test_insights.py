@@ -37,7 +37,7 @@ def findings(cluster: Any, name: str, programs: Path = PROGRAMS) -> dict[str, di
     job = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("JOB "))
 
     def ended() -> Any:
-        answer = cluster.ask("/api/insights", job=job)
+        answer = cluster.ask("/api/insights", job_id=job)
         return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()
 
     answer = wait_until(ended, f"the end of {name}")
@@ -57,3 +57,58 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     # On a busy machine a few calls of any program take longer than the others, and that is worth telling.
     good = findings(cluster, f"{kind}_good")
     assert kind not in good or good[kind]["severity"] == "info"
+
+
+LOOP = """
+import sys, time
+
+@ray.remote(num_cpus=0.5)
+def crawl():
+    time.sleep(0.2)
+
+print("JOB", ray.get_runtime_context().get_job_id(), flush=True)
+end = time.time() + 240
+while time.time() < end:
+    ray.get(crawl.remote())
+"""
+RULE = """
+groups:
+- name: live
+  interval: 1s
+  rules:
+  - {alert: Looping, expr: 'rayscope_finding_share{kind="get_in_loop", function="crawl"} >= 0.15'}
+"""
+
+
+def test_a_finding_of_a_running_job_is_a_metric_that_a_rule_fires_on(cluster: Any) -> None:
+    rules = cluster.services.settings.folder / "alerts" / "live.yml"
+    rules.parent.mkdir(exist_ok=True)
+    rules.write_text(RULE)
+    driver = cluster.start_driver(LOOP)
+    try:
+        job = next(line.split()[1] for line in driver.stdout if line.startswith("JOB "))
+
+        def shares() -> Any:
+            found = cluster.get("/api/metrics", name="rayscope_finding_share")["items"]
+            return [one for one in found if one["labels"]["job_id"] == job and one["value"] >= 0.15]
+
+        (share,) = wait_until(shares, "the metric")
+        assert (share["labels"]["kind"], share["labels"]["function"]) == ("get_in_loop", "crawl")
+        answer = cluster.get("/api/insights", job_id=job)
+        assert answer["so_far"]
+        assert "get_in_loop" in {finding["kind"] for finding in answer["findings"]}
+
+        def firing() -> Any:
+            alerts = cluster.get("/api/alerts")["items"]
+            return [one for one in alerts if (one["rule"], one["state"]) == ("Looping", "firing")]
+
+        (alert,) = wait_until(firing, "the alert")
+        assert alert["labels"]["job_id"] == job
+    finally:
+        driver.kill()
+        driver.wait()
+        cluster.processes.remove(driver)
+    try:
+        wait_until(lambda: not shares(), "the end of the series", 120)
+    finally:
+        rules.unlink()

@@ -40,7 +40,7 @@ def findings(cluster: Any, name: str) -> dict[str, dict[str, Any]]:
     said = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("JOB ", "SESSION ")))
 
     def ended() -> Any:
-        answer = cluster.ask("/api/insights", session=said["SESSION"], job=said["JOB"])
+        answer = cluster.ask("/api/insights", session=said["SESSION"], job_id=said["JOB"])
         return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()
 
     answer = wait_until(ended, f"the end of {name}")

@@ -306,17 +306,17 @@ class Api(LogsApi):
     # What would make a job faster.
 
     @asked
-    def insights(self, job: str | None = None, session: str | None = None) -> Call[t.InsightsAnswer]:
+    def insights(self, job_id: str | None = None, session: str | None = None) -> Call[t.InsightsAnswer]:
         """What a job would gain by making each function faster, and by other changes; predicted by replay."""
-        given = params(session=self._of(session), job=job)
+        given = params(session=self._of(session), job_id=job_id)
         return Call("GET", "/api/insights", given, timeout_s=_REPLAY_S)
 
     @asked
     def whatif(
-        self, changes: Sequence[t.Changes], *, job: str | None = None, session: str | None = None
+        self, changes: Sequence[t.Changes], *, job_id: str | None = None, session: str | None = None
     ) -> Call[t.WhatIfAnswer]:
         """How long a job would have taken with ``changes``, all at once: docs/reference/api.md lists them."""
-        body = {**params(session=self._of(session), job=job), "changes": list(changes)}
+        body = {**params(session=self._of(session), job_id=job_id), "changes": list(changes)}
         return Call("POST", "/api/whatif", body=body, timeout_s=_REPLAY_S)
 
     # Acting: the operator's.

@@ -2258,7 +2258,7 @@ class WhatIfBody(TypedDict):
     """What is changed, all at once, in a job (default: the longest one that ran tasks) of a session."""
 
     session: NotRequired[str | None]
-    job: NotRequired[str | None]
+    job_id: NotRequired[str | None]
     changes: list[Changes]
 
 

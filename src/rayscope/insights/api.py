@@ -22,7 +22,7 @@ from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
 from rayscope.views.critical_path.read import is_driver, read_path
 
-Job = Annotated[
+JobId = Annotated[
     str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
 ]
 
@@ -73,7 +73,7 @@ def _baseline(about: dict[str, Any], recorded: Recorded | None) -> gains.Baselin
 
 @router.get("/api/insights", responses={**ERRORS, 200: {"model": schemas.InsightsAnswer}})
 def insights(
-    services: CurrentServices, request: Request, session: Session = None, job: Job = None
+    services: CurrentServices, request: Request, session: Session = None, job_id: JobId = None
 ) -> Response:
     """What slowed a job down, and what to optimize first: what the detectors found, and how much the job
     would gain if each function took half the time, and by other changes. Savings are predicted by replaying
@@ -82,7 +82,7 @@ def insights(
     chosen = services.records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, recorded = _record(services, chosen, file, job, gains.MAX_READ)
+        about, recorded = _record(services, chosen, file, job_id, gains.MAX_READ)
         base = _baseline(about, recorded)
         found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0, "options": []}
         found |= {"findings": [], "silent": []}
@@ -132,7 +132,7 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
     chosen = services.records.resolve(asked.session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, recorded = _record(services, chosen, file, asked.job, gains.MAX_ATTEMPTS)
+        about, recorded = _record(services, chosen, file, asked.job_id, gains.MAX_ATTEMPTS)
         base = _baseline(about, recorded)
         found: dict[str, Any] = dict.fromkeys(
             ("predicted_ns", "saving_ns", "speedup", "utilisation_before", "utilisation")

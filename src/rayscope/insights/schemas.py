@@ -276,5 +276,5 @@ class WhatIfBody(Body, extra="forbid"):
     """What is changed, all at once, in a job (default: the longest one that ran tasks) of a session."""
 
     session: str | None = Field(None, max_length=200)
-    job: str | None = Field(None, max_length=200)
+    job_id: str | None = Field(None, max_length=200)
     changes: list[AnyChange] = Field(min_length=1, max_length=20)

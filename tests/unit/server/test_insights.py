@@ -97,7 +97,7 @@ def test_what_if(fresh: Running) -> None:
         ("work", 150),
         ("driver", 20),
     ]
-    together = ask(fresh, faster("work", 2), {"kind": "cpus", "count": 4}, job=JOB)
+    together = ask(fresh, faster("work", 2), {"kind": "cpus", "count": 4}, job_id=JOB)
     assert together["predicted_ns"] == 70 * MS
     assert ask(fresh, {"kind": "num_cpus", "function": "work", "num_cpus": 2})["speedup"] < 1
 
@@ -204,9 +204,9 @@ def test_why_nothing_is_predicted(fresh: Running) -> None:
         )
     fresh.record(story)
     for job, code in (("02000000", "not_traced"), ("03000000", "no_driver")):
-        found = fresh.get("/api/insights", job=job)
+        found = fresh.get("/api/insights", job_id=job)
         assert (found["withheld"]["code"], found["functions"], found["options"]) == (code, [], [])
-        found = ask(fresh, {"kind": "no_startup"}, job=job)
+        found = ask(fresh, {"kind": "no_startup"}, job_id=job)
         assert found["withheld"]["code"] == code
         assert (found["predicted_ns"], found["saving_ns"], found["path"]) == (None, None, [])
 
@@ -285,7 +285,7 @@ def test_changes_of_what_there_is_not(fresh: Running, change: dict[str, Any]) ->
 def test_unknown_jobs_and_sessions(fresh: Running) -> None:
     fresh.error(fresh.client.get("/api/insights"), 404)
     fresh.record(fan_out())
-    fresh.error(fresh.client.get("/api/insights", params={"job": "77000000"}), 404)
+    fresh.error(fresh.client.get("/api/insights", params={"job_id": "77000000"}), 404)
     body = {"session": "session_none", "changes": [{"kind": "no_startup"}]}
     fresh.error(fresh.client.post("/api/whatif", json=body), 404)
 
@@ -294,6 +294,6 @@ def test_the_client_asks(fresh: Running) -> None:
     fresh.record(fan_out())
     with Client(fresh.server.url) as client:
         assert client.insights()["calibration"]["error"] == 0
-        assert client.whatif([{"kind": "cpus", "count": 2}], job=JOB)["saving_ns"] == 100 * MS
+        assert client.whatif([{"kind": "cpus", "count": 2}], job_id=JOB)["saving_ns"] == 100 * MS
         with pytest.raises(RayscopeError):
             client.whatif([])

@@ -23,7 +23,7 @@ export function useInsights(
   const calm = useAdaptiveRefetch(session);
   return useQuery({
     queryKey: ['insights', session, job],
-    queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job }, signal)),
+    queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job_id: job }, signal)),
     enabled,
     // Those of another session say nothing.
     placeholderData: (before, query) =>
@@ -37,7 +37,7 @@ export function useInsights(
 export function useWhatIf(session: string, job: string, changes: Change[]) {
   return useQuery({
     queryKey: ['whatif', session, job, changes],
-    queryFn: ({ signal }) => post<WhatIf>('/whatif', { session, job, changes }, undefined, { signal }),
+    queryFn: ({ signal }) => post<WhatIf>('/whatif', { session, job_id: job, changes }, undefined, { signal }),
     enabled: changes.length > 0,
     placeholderData: keepPreviousData,
     refetchInterval: false,

@@ -3291,7 +3291,7 @@ export interface WhatIfAnswer {
  */
 export interface WhatIfBody {
   session?: string | null;
-  job?: string | null;
+  job_id?: string | null;
   changes: (
     | SpeedChange
     | CpusChange
