@@ -11,7 +11,9 @@ from rayscope.errors import RayscopeError
 from rayscope.insights import detect, gains
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay import read
+from rayscope.insights.series import series_reader
 from rayscope.metrics.collector import Cluster
+from rayscope.metrics.service import Metrics
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.periodic import PeriodicTask
 from rayscope.server.records import Records
@@ -21,9 +23,9 @@ from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.insights")
 
-#: How often we look for what has changed, s, and how much longer than a look takes we rest after it: so it
-#: takes a fiftieth of one core at most, whatever there is to look at.
-_EVERY_S, _REST = 5.0, 50
+#: How often we look for what has changed, s, and how much longer than a look takes we rest after it: so looks
+#: take less than a fiftieth of one core, although the next one takes longer as jobs grow meanwhile.
+_EVERY_S, _REST = 5.0, 100
 #: Findings of a session that are told, the largest ones, and letters of their labels.
 MAX_FINDINGS, _MAX_LABEL = 10, 200
 SHARE = Family(
@@ -46,12 +48,13 @@ class LiveFindings:
     interval_s = 0.0
     timeout_s = 5.0
 
-    def __init__(self, catalog: Catalog, records: Records) -> None:
+    def __init__(self, catalog: Catalog, records: Records, metrics: Metrics) -> None:
         self._catalog = catalog
         self._records = records
+        self._metrics = metrics
         self._found: dict[str, list[Sample]] = {}
-        #: Session -> its running jobs, and how much of it was written, when it was last looked at.
-        self._stamps: dict[str, object] = {}
+        #: Session -> the state of its record when it was last looked at.
+        self._written: dict[str, tuple[int, int]] = {}
         self._spent_s = 0.0
         self._work = Work()
         self._task = PeriodicTask("rayscope-findings", _EVERY_S, self._look)
@@ -79,8 +82,8 @@ class LiveFindings:
         """Look at all live sessions that have changed. Returns how long to rest."""
         began_s, cpu_s = time.monotonic(), time.process_time()
         live = [name for name in self._catalog.names() if self._records.is_live(name)]
-        for gone in self._stamps.keys() - set(live):
-            del self._stamps[gone]
+        for gone in self._written.keys() - set(live):
+            del self._written[gone]
             self._found.pop(gone, None)
         for session in live:
             try:
@@ -98,22 +101,22 @@ class LiveFindings:
         return max(_EVERY_S, _REST * spent_s)
 
     def _evaluate(self, session: str, file: SessionFile) -> None:
-        jobs = read.running_jobs(file, gains.MAX_ATTEMPTS)
-        stamp = (jobs, file.rows_written)
-        if self._stamps.get(session) == stamp:
+        if self._written.get(session) == file.written:
             return
-        self._stamps[session] = stamp
-        found = [one for job, _ in jobs for one in self._findings(file, job)]
+        self._written[session] = file.written
+        jobs = read.running_jobs(file, gains.MAX_ATTEMPTS)
+        found = [one for job in jobs for one in self._findings(session, file, job)]
         largest = {one[:2]: one for one in sorted(found, key=lambda one: one.value)}
         self._found[session] = sorted(largest.values(), key=lambda one: -one.value)[:MAX_FINDINGS]
 
-    def _findings(self, file: SessionFile, job: str) -> list[Sample]:
+    def _findings(self, session: str, file: SessionFile, job: str) -> list[Sample]:
         """What slows a job down; nothing if it has just ended."""
         recorded = read.read(file, job)
         if recorded.has_ended:
             return []
+        facts = Facts(recorded, series_reader(self._metrics, session, recorded))
         check = self._work.check
-        found, _ = detect.detect(Facts(recorded), gains.baseline(recorded, check), detect.load(), check)
+        found, _ = detect.detect(facts, gains.baseline(recorded, check), detect.load(), check)
         return [
             sample(
                 SHARE.name,

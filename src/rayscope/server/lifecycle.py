@@ -61,7 +61,7 @@ def create_services(settings: Settings) -> Services:
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
-    findings = LiveFindings(catalog, records)
+    findings = LiveFindings(catalog, records, metrics)
     metrics.register("insights", findings.collector)
 
     def link(session: str) -> str | None:

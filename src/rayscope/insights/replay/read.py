@@ -44,8 +44,8 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
     return job, attempts
 
 
-def running_jobs(file: SessionFile, max_attempts: int) -> list[tuple[str, int]]:
-    """The newest jobs that still run, with their attempts; none of more attempts than so many."""
+def running_jobs(file: SessionFile, max_attempts: int) -> list[str]:
+    """The newest jobs that still run and have at most so many attempts."""
     with file.reader() as reader:
         return sql.running_jobs(reader, max_attempts, _MAX_JOBS)
 

@@ -40,14 +40,15 @@ def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
     )
 
 
-def running_jobs(reader: duckdb.DuckDBPyConnection, max_attempts: int, limit: int) -> list[tuple[str, int]]:
-    """The newest jobs that have not ended, with their attempts; none of more attempts than so many."""
-    return reader.execute(
-        f"SELECT job_id, count(*) AS attempts FROM attempts WHERE job_id IS NOT NULL AND {NOT_DRIVER} "
+def running_jobs(reader: duckdb.DuckDBPyConnection, max_attempts: int, limit: int) -> list[str]:
+    """The newest jobs that have not ended and have at most so many attempts."""
+    found = reader.execute(
+        f"SELECT job_id FROM attempts WHERE job_id IS NOT NULL AND {NOT_DRIVER} "
         f"AND job_id NOT IN (SELECT id FROM job_rows WHERE end_ns IS NOT NULL OR NOT ({SHOWN_JOB})) "
-        "GROUP BY job_id HAVING attempts <= ? ORDER BY job_id DESC LIMIT ?",
+        "GROUP BY job_id HAVING count(*) <= ? ORDER BY job_id DESC LIMIT ?",
         [max_attempts, limit],
     ).fetchall()
+    return [job for (job,) in found]
 
 
 def _table(reader: duckdb.DuckDBPyConnection, sql: str, job: str) -> pa.Table:

@@ -3,7 +3,7 @@ import { IconBellOff, IconUserCheck } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Alert } from '../../api/alerts';
 import { duration, fullTime, shortId } from '../../base/format';
-import { toItem } from '../../base/url';
+import { toItem, toView } from '../../base/url';
 import { Severity } from '../../ui/alerts/Severity';
 import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
@@ -77,6 +77,8 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
               <span className={words.dim}>{name}</span>{' '}
               {name === 'node_id' && node ? (
                 <Link to={toItem(url, 'nodes', node)}>{shortId(node)}</Link>
+              ) : name === 'job_id' ? (
+                <Link to={toView(url, 'insights', { job_id: value })}>{value}</Link>
               ) : /^[0-9a-f]{24,}$/.test(value) ? (
                 shortId(value)
               ) : (

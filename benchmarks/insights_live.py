@@ -1,0 +1,126 @@
+"""What looking for the findings of a running job takes, as a share of one core.
+
+    python benchmarks/insights_live.py                 # a job of 6,000 tasks, about two minutes
+    python benchmarks/insights_live.py --tasks 20000
+
+A real job runs in a recorded cluster, a few hundred tasks at a time, while the server looks for findings. The share is the time
+that the server spent on that (`rayscope_findings_seconds_total`, taken from the same record) over the time that the job took.
+The aim: 2 % at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from common import Http, RayscopeServer, header, save
+from whatif import Cluster
+
+AIM = 0.02
+CPUS = 4
+JOB = """
+import sys, time
+import ray
+
+@ray.remote(num_cpus=0.25)
+def work(number):
+    time.sleep(0.02)
+    return number
+
+@ray.remote(num_cpus=0.25)
+def step(number):
+    time.sleep(0.02)
+    return number
+
+ray.init(log_to_driver=False)
+job, tasks = ray.get_runtime_context().get_job_id(), int(sys.argv[1])
+began = time.time()
+for begin in range(0, tasks, 200):
+    ray.get([work.remote(number) for number in range(180)])
+    for number in range(20):
+        ray.get(step.remote(number))
+print(job, began, time.time())
+"""
+
+
+def samples(url: str, expr: str, begin: float, end: float) -> list[dict[str, Any]]:
+    """The series of an expression in a stretch of time (s), of the newest session."""
+    client = Http(url)
+    try:
+        session = client.get("/api/sessions")["items"][0]["session"]
+        times = {"from_ns": int(begin * 1e9), "to_ns": int(end * 1e9), "step_ns": 5 * 10**9}
+        query = urlencode({"session": session, "expr": expr, **times})
+        return list(client.get(f"/api/metrics/query?{query}")["series"])
+    finally:
+        client.close()
+
+
+def measure(tasks: int, folder: Path) -> dict[str, Any]:
+    """Run the job and read what the server spent while it ran."""
+    server = RayscopeServer(folder / "data")
+    try:
+        cluster = Cluster(CPUS, server.ingest_url, folder / "r")
+        try:
+            command = [sys.executable, "-c", JOB, str(tasks)]
+            done = subprocess.run(command, env=cluster.env, stdout=subprocess.PIPE, text=True, timeout=1800)
+            job, began, ended = done.stdout.split()[-3:]
+            time.sleep(6)  # the last step of the metrics
+            begin, end = float(began), float(ended)
+            spent = samples(server.url, "rayscope_findings_seconds_total", begin, end)
+            shares = samples(server.url, f'rayscope_finding_share{{job_id="{job}"}}', begin, end)
+        finally:
+            cluster.stop()
+    finally:
+        server.stop()
+    return {"tasks": tasks, "seconds": end - begin, "spent": spent, "shares": shares}
+
+
+def judge(found: dict[str, Any]) -> dict[str, Any]:
+    """The share of a core, and the findings with their last share of the job."""
+    values = [value for series in found["spent"] for value in series["values"] if value is not None]
+    spent_s = float(values[-1]) - float(values[0])
+    looks = sum(after > before for before, after in itertools.pairwise(values))
+    findings = {}
+    for series in found["shares"]:
+        told = [value for value in series["values"] if value is not None]
+        findings[f"{series['labels']['kind']} {series['labels']['function']}"] = told[-1]
+    about = {name: found[name] for name in ("tasks", "seconds")}
+    return {
+        **about,
+        "spent_s": spent_s,
+        "looks": looks,
+        "share": spent_s / found["seconds"],
+        "findings": findings,
+    }
+
+
+def main() -> int:
+    """Measure, and tell."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", type=int, default=6000)
+    parser.add_argument("--save", type=Path)
+    args = parser.parse_args()
+    print(header("Findings of a running job", ["rayscope", "ray"]))
+    folder = Path(tempfile.mkdtemp(prefix="rsl-"))
+    try:
+        found = judge(measure(args.tasks, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps(found, indent=1))
+    print(f"\n{found['spent_s']:.2f} s of {found['seconds']:.0f} s: {found['share']:.2%} of one core.")
+    if args.save is not None:
+        save(args.save, ["rayscope", "ray"], found)
+    return 0 if found["share"] <= AIM else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
