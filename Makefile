@@ -117,6 +117,7 @@ bench: $(SETUP) ## Run the benchmarks (about an hour); docs/benchmarks.md quotes
 .PHONY: docs
 docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/detectors_reference.py
 	$(BIN)/python tools/api_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

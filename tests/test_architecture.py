@@ -65,6 +65,14 @@ def test_the_page_of_every_command_is_up_to_date() -> None:
     assert script["PAGE"].read_text() == script["page"]()
 
 
+def test_the_page_of_every_detector_is_up_to_date() -> None:
+    """`make docs` writes it anew."""
+    script = runpy.run_path(str(ROOT / "tools" / "detectors_reference.py"))
+    text = script["page"]()
+    assert script["PAGE"].read_text() == text
+    assert text.count("- *Limits:*") == text.count("- *Needs:*") == text.count("\n## ")
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
