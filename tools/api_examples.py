@@ -19,7 +19,7 @@ from rayscope.server.settings import Settings
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "api-examples.md"
 SAMPLES = ROOT / "tests" / "unit" / "ray" / "samples"
-#: Programs on record: the one with the tracer, of which alone a replay can predict something, is not the newest.
+#: Programs on record: the newest lacks the tracer, without which no replay predicts anything.
 EVENTS = (SAMPLES / "ray-2.60-traced.json", SAMPLES / "ray-2.60.json")
 TRACED = "session_2026-11-21_22-16-38_531335_22327"
 INTRODUCTION = """\
