@@ -20,11 +20,14 @@ def insights(recorded: Recorded) -> dict[str, Any]:
     """What the server says of the job once it has ended."""
     recorded.finish() if recorded.job.poll() is None else None
 
-    def ended() -> Any:
-        answer = httpx.get(f"{recorded.url}/api/insights", params={"session": recorded.session}).json()
-        return not answer["so_far"] and answer
+    about = {"session": recorded.session}
 
-    return dict(wait_for(ended, "the end of the job", timeout=60))
+    def ended() -> bool:
+        jobs = httpx.get(f"{recorded.url}/api/jobs", params=about).json()["items"]
+        return all(job["end_ns"] is not None for job in jobs)
+
+    wait_for(ended, "the end of the job")
+    return dict(httpx.get(f"{recorded.url}/api/insights", params=about, timeout=60).json())
 
 
 def test_what_bound_the_job_and_what_was_found(

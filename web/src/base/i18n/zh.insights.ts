@@ -20,6 +20,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 的 {{calls}} 次调用逐个提交，每次提交后都立即 ray.get，因此同时最多只有一个在运行。请先全部提交，再用一次 ray.get 取回所有结果。如果后一次调用需要前一次的结果，请传递引用而不是值。',
   },
+  oom_kill: {
+    title: '因内存不足被终止',
+    advice:
+      '{{function}} 有 {{killed}} 次尝试因节点内存不足被终止，当时该节点上同时有 {{running}} 个任务和调用在运行；共浪费 {{lost_ns}} 的工作。请用 memory= 为每个预留 {{memory_bytes}}，使每个节点同时运行得更少，或让每个任务占用更少内存。如果单个任务也放不下，请使用更大的节点。',
+  },
   retries: {
     title: '重试浪费的工作',
     advice:
@@ -55,11 +60,14 @@ const numbers: Record<string, string> = {
   busy: '忙碌',
   calls: '调用次数',
   failed: '失败',
+  killed: '被终止',
   largest: '最大节点',
   longest_ns: '最长',
   lost_ns: '浪费',
   median_ns: '中位数',
+  memory_bytes: '每个的内存',
   needed: '需要',
+  node_memory_bytes: '节点内存',
   own_ns: '自身计算',
   queue: '排队',
   resource: '资源',

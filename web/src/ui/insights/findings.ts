@@ -23,10 +23,10 @@ const SHARE = /(^|_)(share|busy)$/;
 export function numberText(name: string, value: number | string): string {
   if (typeof value === 'string') return value;
   if (name.endsWith('_ns')) return duration(value);
-  if (name.endsWith('bytes')) return bytes(value);
+  if (name.endsWith('_bytes')) return bytes(value);
   if (SHARE.test(name)) return `${Math.round(100 * value)}%`;
   return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3)));
 }
 
 /** A name of a number without its unit: `median_ns` is `median`. */
-export const plainName = (name: string) => name.replace(/_ns$/, '').replaceAll('_', ' ');
+export const plainName = (name: string) => name.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');
