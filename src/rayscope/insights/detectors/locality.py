@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.delays import Reserved
 from rayscope.insights.replay.program import NORMAL
+from rayscope.insights.replay.recorded import Recorded
 from rayscope.insights.spans import union_ns
 
 #: Smaller arguments travel in no time.
@@ -41,26 +42,16 @@ class Locality:
         a, recorded = facts.attempts, facts.recorded
         if len(recorded.nodes) < 2:
             return
-        from_node: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        for passed in recorded.passed:
-            if passed.kind == "argument" and not passed.nested and passed.maker >= 0 and passed.taker >= 0:
-                maker = facts.rows_of_task[passed.maker][-1]
-                from_node[passed.taker][a.node[maker]] += max(0, passed.bytes)
-        reserved = None
+        candidates = _candidates(facts)
+        if not candidates:
+            return
         away: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for task, sizes in from_node.items():
-            row = facts.rows_of_task[task][-1]
-            home, size = max(sizes.items(), key=lambda one: one[1])
-            is_away = home >= 0 and a.node[row] >= 0 and home != a.node[row] and size >= _BYTES
-            if not is_away or a.kind[row] != NORMAL or a.group[row] >= 0 or a.start[row] < 0:
-                continue
-            reserved = reserved or Reserved(recorded)
-            when = max(a.pending[row], a.created[row])
-            needs = recorded.demands[a.demand[row]].get("CPU", 0.0) if a.demand[row] >= 0 else 0.0
-            if _has_all(recorded.nodes[home].resources, recorded.demands, a.demand[row]) and (
-                reserved.free_at(home, when) >= needs
-            ):
-                away[facts.name(row)].append((row, size))
+        reserved = Reserved(recorded)
+        for home, found in candidates.items():
+            times = [max(a.pending[row], a.created[row]) for row, _ in found]
+            for (row, size), free in zip(found, reserved.free_at(home, times), strict=True):
+                if _fits(recorded, recorded.nodes[home].resources, a.demand[row], free):
+                    away[facts.name(row)].append((row, size))
         for function, found in away.items():
             calls = facts.rows_of_function[function]
             if len(found) < max(_LEAST, _SHARE * len(calls)):
@@ -82,8 +73,31 @@ class Locality:
             )
 
 
-def _has_all(resources: dict[str, float], demands: list[dict[str, float]], demand: int) -> bool:
-    return demand < 0 or all(resources.get(name, 0.0) >= needed for name, needed in demands[demand].items())
+def _candidates(facts: Facts) -> dict[int, list[tuple[int, int]]]:
+    """By node the tasks of which it had most arguments and that ran elsewhere: (attempt, bytes)."""
+    a = facts.attempts
+    from_node: dict[tuple[int, int], int] = defaultdict(int)
+    for passed in facts.recorded.passed:
+        if passed.kind == "argument" and not passed.nested and passed.maker >= 0 and passed.taker >= 0:
+            from_node[passed.taker, a.node[facts.rows_of_task[passed.maker][-1]]] += max(0, passed.bytes)
+    most: dict[int, tuple[int, int]] = {}
+    for (task, node), size in from_node.items():
+        most[task] = max(most.get(task, (0, -1)), (size, node))
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for task, (size, home) in most.items():
+        row = facts.rows_of_task[task][-1]
+        is_away = home >= 0 and a.node[row] >= 0 and home != a.node[row] and size >= _BYTES
+        if is_away and a.kind[row] == NORMAL and a.group[row] < 0 and a.start[row] >= 0:
+            found[home].append((row, size))
+    return found
+
+
+def _fits(recorded: Recorded, resources: dict[str, float], demand: int, free: float) -> bool:
+    """Whether a node has what is asked for, and so many CPUs free."""
+    asked = recorded.demands[demand] if demand >= 0 else {}
+    return free >= asked.get("CPU", 0.0) and all(
+        resources.get(name, 0.0) >= needed for name, needed in asked.items()
+    )
 
 
 def _lead_ns(facts: Facts, row: int) -> int:

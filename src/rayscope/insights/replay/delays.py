@@ -189,12 +189,13 @@ class Reserved:
             self._times[node] = np.array([time for time, _ in found], dtype=np.int64)
             self._free[node] = total + np.cumsum([change for _, change in found])
 
-    def free_at(self, node: int, time: int) -> float:
-        """The free CPUs of a node at a time."""
+    def free_at(self, node: int, times: list[int]) -> list[float]:
+        """The free CPUs of a node at some times."""
+        whole = self._total.get(node, float("inf"))
         if node not in self._times:
-            return self._total.get(node, float("inf"))
-        place = int(np.searchsorted(self._times[node], time, "right")) - 1
-        return float(self._free[node][place]) if place >= 0 else self._total.get(node, float("inf"))
+            return [whole] * len(times)
+        free = np.concatenate([[whole], self._free[node]])
+        return [float(one) for one in free[np.searchsorted(self._times[node], times, "right")]]
 
     def free_since(self, row: int, since: int, until: int) -> int:
         """When a node had room for an attempt, and had it on until the attempt came; not before ``since``."""
