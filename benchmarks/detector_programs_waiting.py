@@ -67,6 +67,7 @@ def pending_resources_bad() -> None:
         return number
 
     begun = time.monotonic()
+    ray.get([evaluate.options(memory=1).remote(number) for number in range(4)])
     model = Model.remote()
     ray.get(model.answer.remote())
     refs = [evaluate.remote(number) for number in range(4)]
@@ -100,9 +101,11 @@ def deadlock_bad() -> None:
         return ray.get(inner.options(memory=needed).remote(number))
 
     # Workers start, and load the functions, before what counts.
+    begun = time.monotonic()
     ray.get([outer.options(memory=1).remote(number, 1) for number in range(3)])
     needed = memory(0.4)
-    wait_for(*(outer.options(memory=needed).remote(number, needed) for number in range(2)))
+    seconds = 7 + 0.5 * (time.monotonic() - begun)
+    wait_for(*(outer.options(memory=needed).remote(number, needed) for number in range(2)), seconds=seconds)
 
 
 def deadlock_good() -> None:
@@ -218,7 +221,7 @@ def short_lived_actors_bad() -> None:
             time.sleep(0.01)
             return number
 
-    print(sum(ray.get(Parser.remote().parse.remote(number)) for number in range(24)))
+    print(sum(ray.get([Parser.remote().parse.remote(number) for number in range(24)])))
 
 
 def short_lived_actors_good() -> None:

@@ -156,3 +156,66 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         driver.kill()
         driver.wait()
         cluster.processes.remove(driver)
+
+
+HELD = """
+import time
+from ray.util.placement_group import placement_group
+whole = ray.cluster_resources()["second"]
+@ray.remote(num_cpus=0, resources={"second": 0.6 * whole})
+class Keeper:
+    def ready(self): return True
+@ray.remote(num_cpus=0, resources={"second": 0.3 * whole})
+def keep(): time.sleep(600)
+@ray.remote(num_cpus=0, resources={"second": whole})
+def want_all(): pass
+@ray.remote(num_cpus=0)
+def use(value): pass
+group = placement_group([{"second": 0.1 * whole}], name="shelf")
+keeper = Keeper.remote()
+ray.get([group.ready(), keeper.ready.remote()])
+kept = keep.remote()
+waits = [want_all.remote(), use.remote(kept)]
+print("WHOLE", whole, flush=True)
+input()
+"""
+
+
+def test_who_holds_what_others_wait_for(cluster: Recorded) -> None:
+    driver = cluster.start_driver(HELD)
+    try:
+        assert driver.stdout is not None
+        whole = float(next(line for line in driver.stdout if line.startswith("WHOLE")).split()[1])
+
+        def waiting() -> Any:
+            told = cluster.get("/api/cluster/status")["pending"]
+            found = next((one for one in told if one["name"] == "want_all"), None)
+            return found is not None and len(found["holders"]) == 3 and found
+
+        pending = wait_until(waiting, "what waits, and the three that hold what it waits for")
+        assert (pending["reason"]["code"], pending["reason"]["resource"]) == ("busy", "second")
+        assert "second" in pending["reason"]["remedy"]
+        held = [(one["kind"], one["name"], one["amount"]) for one in pending["holders"]]
+        assert held == [
+            ("actor", "Keeper", pytest.approx(0.6 * whole)),
+            ("task", "keep", pytest.approx(0.3 * whole)),
+            ("placement_group", "shelf", pytest.approx(0.1 * whole)),
+        ]
+        assert pending["holders_left_out"] == 0
+        actor, task, group = pending["holders"]
+        assert cluster.get(f"/api/actors/{actor['id']}")["class_name"] == "Keeper"
+        assert cluster.get(f"/api/placement_groups/{group['id']}")["name"] == "shelf"
+        assert pending["since_ns"] > group["since_ns"] > 0
+
+        # The tracer tells arguments a little later than Ray the task.
+        def missing() -> Any:
+            found = cluster.get("/api/tasks", func_name="use")["items"]
+            return found and cluster.get(f"/api/tasks/{found[0]['task_id']}")["waits_for"]
+
+        assert wait_until(missing, "the task that makes an argument") == [
+            {"task_id": task["id"], "name": "keep", "state": "RUNNING"}
+        ]
+    finally:
+        driver.kill()
+        driver.wait()
+        cluster.processes.remove(driver)

@@ -222,6 +222,14 @@ class AutoscalerStatus(TypedDict):
     time_ns: int | None
 
 
+class AwaitedTask(TypedDict):
+    """A task that has not made its value yet, which another one waits for as an argument."""
+
+    task_id: str
+    name: str | None
+    state: str | None
+
+
 class BatchChange(TypedDict):
     """Each call of a function does what ``size`` calls did."""
 
@@ -1370,6 +1378,17 @@ class PathStretch(TypedDict):
     duration_ns: int
 
 
+class PendingHolder(TypedDict):
+    """Who holds some of what is short: a running task (``attempt`` of it), an actor or a placement group."""
+
+    kind: Literal["actor", "task", "placement_group"]
+    name: str
+    id: str
+    attempt: int | None
+    amount: float
+    since_ns: int | None
+
+
 class Phase(TypedDict):
     """A phase of the execution: deserialize, execute, store, total."""
 
@@ -1624,6 +1643,7 @@ class ReasonItem(TypedDict):
     node_id: str | None
     nodes: int
     error: str | None
+    remedy: str
 
 
 class ResourceHolder(TypedDict):
@@ -2880,7 +2900,12 @@ class NodeWorker(TypedDict):
 
 
 class PendingItem(TypedDict):
-    """What waits for a place: ``count`` like tasks or actors, or one placement group."""
+    """
+    What waits for a place: ``count`` like tasks or actors, or one placement group.
+
+    ``since_ns``: the first of them; ``reason.remedy``: what would let it run. ``holders``: the largest ones
+    of what is short, on the nodes that could hold it.
+    """
 
     kind: Literal["actor", "task", "placement_group"]
     name: str
@@ -2894,6 +2919,8 @@ class PendingItem(TypedDict):
     strategy: str | None
     runtime_env: str | None
     reason: ReasonItem
+    holders: list[PendingHolder]
+    holders_left_out: int
 
 
 class PhysicalAnswer(TypedDict):
@@ -3006,7 +3033,7 @@ class StatusAnswer(TypedDict):
 
 
 class TaskDetail(TypedDict):
-    """Everything known of a task."""
+    """Everything known of a task. ``waits_for``: while it waits for its arguments, those that make them."""
 
     task_id: str
     attempts: list[AttemptDetail]
@@ -3024,6 +3051,7 @@ class TaskDetail(TypedDict):
     data_out_bytes: int
     annotations: list[AnnotationItem]
     scheduling: list[SchedulingItem]
+    waits_for: list[AwaitedTask]
 
 
 class TaskPage(TypedDict):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from rayscope.cluster.nodes.demand import Place, explain, explain_group
+from rayscope.cluster.nodes.demand import Place, explain, explain_group, remedy
+from rayscope.cluster.nodes.status import add_holders, pending_of, short_resources
+from rayscope.model.usage import Resources
 
 SMALL = Place("small", {"CPU": 4.0, "memory": 8e9}, {"CPU": 1.0, "memory": 8e9}, {"zone": "a"})
 LARGE = Place("large", {"CPU": 16.0, "GPU": 2.0, "memory": 64e9}, {"CPU": 2.0, "GPU": 2.0, "memory": 64e9})
@@ -32,6 +35,7 @@ def test_one_shape(
     assert (reason.code, reason.never, reason.resource) == (code, never, resource)
     assert (reason.total, reason.free, reason.node_id) == (total, free, node)
     assert reason.message
+    assert remedy(reason).endswith(".")
 
 
 def test_each_somewhere_but_never_together() -> None:
@@ -65,3 +69,42 @@ def test_a_node_that_is_drained_takes_nothing_and_labels_must_match() -> None:
 def test_placement_groups(strategy: str, bundles: Any, code: str, never: bool) -> None:
     reason = explain_group(strategy, bundles, NODES)
     assert (reason.code, reason.never) == (code, never)
+
+
+def test_what_would_let_it_run() -> None:
+    assert remedy(explain({"GPU": 3.0}, NODES)) == "Ask for at most 2 GPU, or add a larger node."
+    assert remedy(explain({"CPU": 3.0}, NODES)) == (
+        "It runs when enough CPU is free on one node: when a holder ends, or a node is added."
+    )
+
+
+def test_who_holds_what_is_short() -> None:
+    places = [Place("a", {"GPU": 8.0}, {"GPU": 0.0}), Place("b", {"GPU": 1.0}, {"GPU": 0.0})]
+    row = {"state": "PENDING", "job_id": None, "since_ns": 9, "count": 1, "runtime_env": None, "id": None}
+    asked = {"required_resources": '{"GPU":2}', "label_selector": None, "placement_group_id": None}
+    pending = pending_of([{"kind": "task", "name": "train", **row, **asked}], Resources(time_ns=1), places)
+
+    def holder(kind: str, name: str, amount: float, node: str, **more: str) -> dict[str, Any]:
+        told = {"kind": kind, "name": name, "id": name, "attempt": None, "since_ns": 1, "bundles": None}
+        return {**told, "node_id": node, "required_resources": json.dumps({"GPU": amount}), **more}
+
+    bundles = [{"index": 0, "node_id": "a", "resources": {"GPU": 3}}, {"index": 1, "node_id": "b"}]
+    in_group = json.dumps({"GPU_group_" + "ab" * 18: 1})
+    rows = [
+        *(holder("task", f"t{number}", 0.5, "a") for number in range(4)),
+        holder("actor", "Model", 1.0, "a"),
+        holder("actor", "Elsewhere", 1.0, "b"),
+        holder("task", "inside", 1.0, "a", required_resources=in_group),
+        holder("placement_group", "group", 0, "", bundles=json.dumps(bundles)),
+    ]
+    assert short_resources(pending) == {"GPU"}
+    add_holders(pending, {"GPU": rows}, places)
+    # Node b has too little of it; what is in a placement group, that holds.
+    assert [(one["name"], one["amount"]) for one in pending[0]["holders"]] == [
+        ("group", 3.0),
+        ("Model", 1.0),
+        ("t0", 0.5),
+        ("t1", 0.5),
+        ("t2", 0.5),
+    ]
+    assert pending[0]["holders_left_out"] == 1

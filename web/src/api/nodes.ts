@@ -9,6 +9,7 @@ export type {
   Node as NodeRow,
   NodeDetail,
   NodeGpu as Gpu,
+  PendingHolder,
   PendingItem as Pending,
   ReasonItem as Reason,
   ResourceHolder as Holder,

@@ -337,6 +337,14 @@ export interface AutoscalerStatus {
   time_ns: number | null;
 }
 /**
+ * A task that has not made its value yet, which another one waits for as an argument.
+ */
+export interface AwaitedTask {
+  task_id: string;
+  name: string | null;
+  state: string | null;
+}
+/**
  * Each call of a function does what ``size`` calls did.
  */
 export interface BatchChange {
@@ -2383,7 +2391,21 @@ export interface PathStretch {
   duration_ns: number;
 }
 /**
+ * Who holds some of what is short: a running task (``attempt`` of it), an actor or a placement group.
+ */
+export interface PendingHolder {
+  kind: 'actor' | 'task' | 'placement_group';
+  name: string;
+  id: string;
+  attempt: number | null;
+  amount: number;
+  since_ns: number | null;
+}
+/**
  * What waits for a place: ``count`` like tasks or actors, or one placement group.
+ *
+ * ``since_ns``: the first of them; ``reason.remedy``: what would let it run. ``holders``: the largest ones
+ * of what is short, on the nodes that could hold it.
  */
 export interface PendingItem {
   kind: 'actor' | 'task' | 'placement_group';
@@ -2404,6 +2426,8 @@ export interface PendingItem {
   strategy: string | null;
   runtime_env: string | null;
   reason: ReasonItem;
+  holders: PendingHolder[];
+  holders_left_out: number;
 }
 /**
  * Why something has no place (docs/reference/nodes.md explains the codes).
@@ -2419,6 +2443,7 @@ export interface ReasonItem {
   node_id: string | null;
   nodes: number;
   error: string | null;
+  remedy: string;
 }
 /**
  * What was where at ``at_ns``.
@@ -3116,7 +3141,7 @@ export interface Summary {
   cannot_see: string[];
 }
 /**
- * Everything known of a task.
+ * Everything known of a task. ``waits_for``: while it waits for its arguments, those that make them.
  */
 export interface TaskDetail {
   task_id: string;
@@ -3135,6 +3160,7 @@ export interface TaskDetail {
   data_out_bytes: number;
   annotations: AnnotationItem[];
   scheduling: SchedulingItem[];
+  waits_for: AwaitedTask[];
 }
 /**
  * One attempt of a task.

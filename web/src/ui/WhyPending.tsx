@@ -1,22 +1,32 @@
 import { useTranslation } from 'react-i18next';
-import type { Pending } from '../api/nodes';
+import type { Pending, PendingHolder } from '../api/nodes';
+import type { Ns } from '../api/types';
 import { useClusterStatus } from '../api/useClusterStatus';
-import { toView, withSettings } from '../base/url';
+import { amount, count, shortId } from '../base/format';
+import { type SessionUrl, toItem, toView, type Url, withSettings } from '../base/url';
 import { Badge } from './Badge';
 import { Section } from './Drawer';
 import { Link } from './Link';
-import { useReasonText } from './useReasonText';
+import { MiniList } from './MiniList';
+import { Time } from './Time';
+import words from './theme/words.module.css';
+import { useReasonText, useRemedyText } from './useReasonText';
 import { useSessionUrl } from './useUrl';
 import css from './WhyPending.module.css';
 
-/** Why something has no place yet, as the account of the cluster's resources has it. */
-export function WhyPending({ is }: { is: (pending: Pending) => boolean }) {
+/**
+ * Why something has no place yet, as the account of the cluster's resources has it; since when, what would let it
+ * run, and who holds what is short. `since`: of this one, where several like it wait.
+ */
+export function WhyPending({ is, since }: { is: (pending: Pending) => boolean; since?: Ns | null }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const reasonText = useReasonText();
+  const remedyText = useRemedyText();
   const status = useClusterStatus(url.session);
   const found = status.data?.pending.find(is);
   if (found === undefined) return null;
+  const sinceNs = since ?? found.since_ns;
   return (
     <Section
       title={t('jobs.pending')}
@@ -29,6 +39,52 @@ export function WhyPending({ is }: { is: (pending: Pending) => boolean }) {
         {reasonText(found.reason)}
         {found.reason.never && <Badge bad>{t('nodes.never')}</Badge>}
       </p>
+      <p className={css.itemReason} data-testid="pending-remedy">
+        {remedyText(found.reason)}
+        {sinceNs !== null && (
+          <span className={words.dim}>
+            {t('nodes.waitsSince')} <Time ns={sinceNs} />
+          </span>
+        )}
+      </p>
+      {found.holders.length > 0 && <Holders pending={found} />}
     </Section>
   );
+}
+
+/** Who holds what is short, the largest ones. */
+function Holders({ pending }: { pending: Pending }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const resource = pending.reason.resource ?? '';
+  return (
+    <>
+      <h4 className={css.heldBy}>{t('nodes.heldBy', { resource })}</h4>
+      <MiniList>
+        {pending.holders.map((one) => (
+          <Link
+            key={`${one.kind} ${one.id} ${one.attempt}`}
+            to={toHolder(url, one)}
+            className={css.holder}
+            testId="pending-holder"
+          >
+            <span className={words.ellipsis} title={one.name || one.id}>
+              {one.name || shortId(one.id)}{' '}
+              <span className={words.dim}>{t(`nodes.holderKinds.${one.kind}`)}</span>
+            </span>
+            <span className={words.num}>{amount(resource, one.amount)}</span>
+            <span className={words.num}>{one.since_ns !== null && <Time ns={one.since_ns} />}</span>
+          </Link>
+        ))}
+      </MiniList>
+      {pending.holders_left_out > 0 && (
+        <p className={words.dim}>{t('nodes.moreHolders', { n: count(pending.holders_left_out) })}</p>
+      )}
+    </>
+  );
+}
+
+function toHolder(url: SessionUrl, one: PendingHolder): Url {
+  if (one.kind === 'task') return { ...url, task: one.id, attempt: one.attempt ?? undefined };
+  return toItem(url, one.kind === 'actor' ? 'actors' : 'placement-groups', one.id);
 }

@@ -6,17 +6,35 @@ import { amount, count } from '../base/format';
 export function useReasonText(): (reason: Reason) => string {
   const { t, i18n } = useTranslation();
   return (reason) => {
-    const { resource } = reason;
-    const amountText = (value: number | null) => (value === null ? '–' : amount(resource ?? '', value));
-    const code = reason.code === 'busy' && resource === null ? 'busyAll' : reason.code;
+    const code = codeOf(reason);
     if (!i18n.exists(`nodes.reasons.${code}`)) return reason.message;
-    return t(`nodes.reasons.${code}` as 'nodes.reasons.busy', {
-      resource,
-      nodes: count(reason.nodes),
-      wanted: amountText(reason.wanted),
-      total: amountText(reason.total),
-      free: amountText(reason.free),
-      error: reason.error,
-    });
+    return t(`nodes.reasons.${code}` as 'nodes.reasons.busy', numbersOf(reason));
+  };
+}
+
+/** What would let it run, in the reader's language. */
+export function useRemedyText(): (reason: Reason) => string {
+  const { t, i18n } = useTranslation();
+  return (reason) => {
+    const code = codeOf(reason);
+    if (!i18n.exists(`nodes.remedies.${code}`)) return reason.remedy;
+    return t(`nodes.remedies.${code}` as 'nodes.remedies.busy', numbersOf(reason));
+  };
+}
+
+function codeOf(reason: Reason): string {
+  return reason.code === 'busy' && reason.resource === null ? 'busyAll' : reason.code;
+}
+
+function numbersOf(reason: Reason) {
+  const { resource } = reason;
+  const amountText = (value: number | null) => (value === null ? '–' : amount(resource ?? '', value));
+  return {
+    resource,
+    nodes: count(reason.nodes),
+    wanted: amountText(reason.wanted),
+    total: amountText(reason.total),
+    free: amountText(reason.free),
+    error: reason.error,
   };
 }

@@ -11,7 +11,14 @@ from fastapi.responses import Response
 from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
-from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
+from rayscope.cluster.nodes.status import (
+    add_holders,
+    amounts,
+    holders,
+    pending_of,
+    places_of,
+    short_resources,
+)
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
 from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
@@ -105,11 +112,15 @@ def cluster_status(services: Services, file: SessionFile, session: str) -> dict[
     waiting = sql.pending(file)
     has_runtime_env = any(row["runtime_env"] for row in waiting.rows)
     runtime_envs = services.clusters.runtime_envs(session) if has_runtime_env else []
+    pending = pending_of(waiting.rows, resources, places, runtime_envs)
+    now_ns = services.records.last_ns(session)
+    held = {name: sql.resource_holders(file, name, now_ns) for name in short_resources(pending)}
+    add_holders(pending, held, places)
     return answer | {
         "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
         "by": by,
         "by_left_out": by_left_out,
-        "pending": pending_of(waiting.rows, resources, places, runtime_envs),
+        "pending": pending,
         "pending_left_out": waiting.left_out,
         "shapes": msgspec.to_builtins(resources.demands),
         "autoscaler": msgspec.to_builtins(resources.autoscaler),

@@ -11,6 +11,23 @@ _EPSILON = 1e-4
 
 Amounts = Mapping[str, float]
 
+#: What would let something run, by the code of the reason why it does not.
+_REMEDIES = {
+    "no_nodes": "Start a node.",
+    "no_resource": "Add a node that has {resource}, or do not ask for it.",
+    "too_large": "Ask for at most {total} {resource}, or add a larger node.",
+    "together": "Ask for less {resource}, or add a node that has everything at once.",
+    "labels": "Add a node with these labels, or change its label selector.",
+    "few_nodes": "Add nodes, or use a strategy that may put several bundles on one node (PACK or SPREAD).",
+    "cluster_too_small": "Add nodes, or ask for fewer or smaller bundles.",
+    "in_group": "It runs when something else in its placement group ends, or in a group with larger bundles.",
+    "arguments": "It runs when the tasks that make its arguments have finished.",
+    "busy": "It runs when enough {resource} is free on one node: when a holder ends, or a node is added.",
+    "fits": "It runs by itself soon.",
+    "runtime_env": "It runs when its environment is built.",
+    "runtime_env_failed": "Fix its runtime environment, and submit it again.",
+}
+
 
 class Place(msgspec.Struct, frozen=True):
     """A living node: what it has, what of it is free, and its labels."""
@@ -123,6 +140,12 @@ def explain_group(strategy: str, bundles: Sequence[Amounts], places: Sequence[Pl
             "busy", False, "Its bundles would fit, but too much is in use to place all of them at once."
         )
     return Reason("fits", False, "There is room for it: it is being scheduled.", nodes=len(taking))
+
+
+def remedy(reason: Reason) -> str:
+    """What would let it run, in a sentence."""
+    total = "–" if reason.total is None else amount_of(reason.total, reason.resource or "")
+    return _REMEDIES[reason.code].format(resource=reason.resource or "room", total=total)
 
 
 def amount_of(value: float, name: str) -> str:

@@ -172,10 +172,26 @@ class ReasonItem(Answer):
     node_id: str | None
     nodes: int
     error: str | None
+    remedy: str
+
+
+class PendingHolder(Answer):
+    """Who holds some of what is short: a running task (``attempt`` of it), an actor or a placement group."""
+
+    kind: Literal["actor", "task", "placement_group"]
+    name: str
+    id: str
+    attempt: int | None
+    amount: float
+    since_ns: int | None
 
 
 class PendingItem(Answer):
-    """What waits for a place: ``count`` like tasks or actors, or one placement group."""
+    """What waits for a place: ``count`` like tasks or actors, or one placement group.
+
+    ``since_ns``: the first of them; ``reason.remedy``: what would let it run. ``holders``: the largest ones
+    of what is short, on the nodes that could hold it.
+    """
 
     kind: Literal["actor", "task", "placement_group"]
     name: str
@@ -189,6 +205,8 @@ class PendingItem(Answer):
     strategy: str | None
     runtime_env: str | None
     reason: ReasonItem
+    holders: list[PendingHolder]
+    holders_left_out: int
 
 
 class Shape(Answer):

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rayscope.model import CUT_OFF
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import FOREVER, NOT_DRIVER, function_name
+from rayscope.storage.sql.execution import (
+    BLOCKED_AT,
+    END,
+    FOREVER,
+    NOT_DRIVER,
+    START,
+    TASK_ID,
+    function_name,
+)
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Groups of like tasks, actors and placement groups that are told; those that wait longest come first.
 MAX_PENDING = 200
 _MAX_DEAD = 500
+#: Holders of one resource that are looked at.
+_MAX_HOLDERS = 10_000
 
 _ALIVE = """
 SELECT node_id, count(*)::BIGINT FROM worker_rows
@@ -70,6 +82,25 @@ WHERE coalesce(end_ns, {FOREVER}) >= (SELECT max(coalesce(end_ns, {FOREVER})) FR
 ORDER BY id
 """
 
+#: Who holds some of a resource: running tasks, living actors, placement groups that are placed. Ray lends the
+#: CPUs of blocked tasks to others.
+_HOLDERS = f"""
+SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, {TASK_ID} AS id, attempt, node_id,
+    required_resources, NULL AS bundles, {START} AS since_ns
+FROM attempts
+WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND {START} IS NOT NULL AND {END} IS NULL
+    AND contains(required_resources, $name) AND NOT ($resource = 'CPU' AND (task_hi, task_lo) IN (
+        SELECT (task_hi, task_lo) FROM ({BLOCKED_AT})))
+UNION ALL
+SELECT 'actor', coalesce(nullif(name, ''), class_name, ''), id, NULL, node_id, required_resources, NULL,
+    start_ns
+FROM actor_rows WHERE state = 'ALIVE' AND contains(required_resources, $name)
+UNION ALL
+SELECT 'placement_group', coalesce(name, ''), id, NULL, NULL, NULL, bundles, created_ns
+FROM placement_group_rows WHERE state IN ('CREATED', 'RESCHEDULING') AND contains(bundles, $name)
+LIMIT {_MAX_HOLDERS}
+"""
+
 
 class Pending(NamedTuple):
     """What waits for a place: like tasks and like actors in groups, and each placement group.
@@ -103,6 +134,13 @@ def pending(file: SessionFile, *, ended: bool = False) -> Pending:
             left_out += max(0, max((row.pop("groups") for row in found), default=0) - len(found))
             rows += found
     return Pending(rows, left_out)
+
+
+def resource_holders(file: SessionFile, resource: str, at_ns: int) -> list[Row]:
+    """Who holds some of a resource now: of tasks and actors what they asked for, of groups their bundles."""
+    with file.reader() as reader:
+        values = {"resource": resource, "name": msgspec.json.encode(resource).decode(), "at": at_ns}
+        return rows_of(reader.execute(_HOLDERS, values))
 
 
 def last_nodes(file: SessionFile) -> list[Row]:

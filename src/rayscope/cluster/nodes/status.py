@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group
+from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group, remedy
 from rayscope.cluster.placement.compute import WorkerRow, held
 from rayscope.cluster.placement.reservations import Group, reservation
 from rayscope.model.usage import Resources
@@ -15,6 +15,8 @@ from rayscope.ray.agents.runtime_envs import RuntimeEnv
 
 #: Holders of resources that are told, those that hold most first.
 _HOLDERS = 50
+#: Of what one thing waits for.
+_HOLDERS_OF_PENDING = 5
 _MARKS = "node:"
 #: Of an error that keeps a runtime environment from being built: its end, letters.
 _MAX_ERROR = 1000
@@ -123,8 +125,49 @@ def pending_of(
                 if row["runtime_env"] and reason.code in ("fits", "busy"):
                     # While its environment is built, what it asked for is taken: by itself.
                     reason = _unbuilt(row["runtime_env"], runtime_envs) or reason
-        found.append({**common, "reason": msgspec.to_builtins(reason)})
+        told = {**msgspec.to_builtins(reason), "remedy": remedy(reason)}
+        found.append({**common, "reason": told, "holders": [], "holders_left_out": 0})
     return sorted(found, key=lambda one: (not one["reason"]["never"], one["since_ns"] or 0))
+
+
+def short_resources(pending: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The resources that something waits for and others hold."""
+    reasons = (one["reason"] for one in pending)
+    return {one["resource"] for one in reasons if one["code"] == "busy" and one["resource"] is not None}
+
+
+def add_holders(
+    pending: Iterable[dict[str, Any]],
+    rows: Mapping[str, Sequence[Mapping[str, Any]]],
+    places: Sequence[Place],
+) -> None:
+    """Tell what waits who holds it. ``rows``: of :func:`sql.resource_holders`, by resource."""
+    for one in pending:
+        reason = one["reason"]
+        if reason["code"] != "busy" or reason["resource"] not in rows:
+            continue
+        resource = reason["resource"]
+        able = {place.node_id for place in places if place.total.get(resource, 0.0) >= reason["wanted"]}
+        told = [
+            {
+                **{name: row[name] for name in ("kind", "name", "id", "attempt", "since_ns")},
+                "amount": amount,
+            }
+            for row in rows[resource]
+            if (amount := _held_of(row, resource, able)) > 0
+        ]
+        told.sort(key=lambda holder: (-holder["amount"], holder["since_ns"] or 0))
+        one["holders"] = told[:_HOLDERS_OF_PENDING]
+        one["holders_left_out"] = max(0, len(told) - _HOLDERS_OF_PENDING)
+
+
+def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> float:
+    """How much of a resource is held on some nodes; what is in a placement group, that holds."""
+    if row["kind"] == "placement_group":
+        bundles = (one for one in _list(row["bundles"]) if one.get("node_id") in nodes)
+        return round(sum(float(one["resources"].get(resource, 0.0)) for one in bundles), 4)
+    held = reservation(row["required_resources"])
+    return held.resources.get(resource, 0.0) if held.group is None and row["node_id"] in nodes else 0.0
 
 
 def _unbuilt(runtime_env: str, runtime_envs: Sequence[RuntimeEnv]) -> Reason | None:

@@ -20,8 +20,8 @@ _OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
 def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int) -> dict[str, Any]:
-    """A task's ``data_in`` and ``data_out`` (the largest objects and how many there are), annotations, and
-    the scheduling phases (ns) of each attempt.
+    """A task's ``data_in`` and ``data_out`` (the largest objects and how many there are), annotations, the
+    scheduling phases (ns) of each attempt, and ``waits_for``: the tasks whose values it waits for.
     """
     task_id = f"{high:016x}{low}"
     key = {"high": high, "low": low, "task": task_id}
@@ -50,8 +50,28 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int
         "data_out_total": outs.total,
         "data_out_bytes": outs.bytes,
         "annotations": notes[::-1],
+        "waits_for": _missing_arguments(reader, high, low),
         "scheduling": lasted,
     }
+
+
+def _missing_arguments(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> list[Row]:
+    """The tasks whose values a task that waits for its arguments has not got yet."""
+    return rows_of(
+        reader.execute(
+            f"""
+SELECT {execution.TASK_ID} AS task_id, any_value({SHOWN_NAME}) AS name, arg_max(state, attempt) AS state
+FROM attempts
+WHERE (task_hi, task_lo) IN (
+    SELECT (e.object_hi, e.object_lo)
+    FROM edge_rows e JOIN attempts w ON w.task_hi = e.task_hi AND w.task_lo = e.task_lo
+    WHERE w.task_hi = $high AND w.task_lo = $low AND w.state = 'PENDING_ARGS_AVAIL' AND e.kind = 'argument'
+        AND e.object_index < {execution.FIRST_PUT})
+GROUP BY task_hi, task_lo HAVING arg_max(coalesce({execution.END}, -1), attempt) = -1
+ORDER BY name, task_id LIMIT {_TOP}""",
+            {"high": high, "low": low},
+        )
+    )
 
 
 class _Largest(NamedTuple):

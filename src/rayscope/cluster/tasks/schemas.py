@@ -178,8 +178,16 @@ class SchedulingItem(PhaseTimes):
     duration_ns: int | None
 
 
+class AwaitedTask(Answer):
+    """A task that has not made its value yet, which another one waits for as an argument."""
+
+    task_id: str
+    name: str | None
+    state: str | None
+
+
 class TaskDetail(Answer):
-    """Everything known of a task."""
+    """Everything known of a task. ``waits_for``: while it waits for its arguments, those that make them."""
 
     task_id: str
     attempts: list[AttemptDetail]
@@ -197,6 +205,7 @@ class TaskDetail(Answer):
     data_out_bytes: int
     annotations: list[AnnotationItem]
     scheduling: list[SchedulingItem]
+    waits_for: list[AwaitedTask]
 
 
 class FunctionSchedulingItem(PhaseTimes):

@@ -86,8 +86,8 @@ def _barriers(facts: Facts, task: int, waits: list[Wait]) -> Iterable[tuple[Wait
     submitted = facts.children.get(task, [])
     created = np.array([facts.created(one) for one in submitted], dtype=np.int64)
     stages = [wait for wait in waits if not wait.is_wait and wait.summed_ns < 0 and _is_stage(facts, wait)]
-    ends = [wait.begin for wait in stages[1:]] + [facts.recorded.driver[1]]
-    for wait, until in zip(stages, ends, strict=True):
+    for place, wait in enumerate(stages):
+        until = stages[place + 1].begin if place + 1 < len(stages) else facts.recorded.driver[1]
         first = np.searchsorted(created, wait.end)
         last = np.searchsorted(created, max(until, wait.end), "right")
         following = submitted[first:last]

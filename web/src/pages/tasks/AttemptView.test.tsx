@@ -57,6 +57,7 @@ const TASK: TaskDetail = {
   data_in: [],
   data_in_total: 0,
   data_in_bytes: 0,
+  waits_for: [],
   data_out: [],
   data_out_total: 0,
   data_out_bytes: 0,

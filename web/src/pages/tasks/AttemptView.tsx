@@ -20,6 +20,7 @@ import { AttemptIdentity } from './AttemptIdentity';
 import css from './AttemptView.module.css';
 import { CallPath } from './CallPath';
 import { DataFlow } from './DataFlow';
+import { MissingArguments } from './MissingArguments';
 import { Scheduling } from './Scheduling';
 import { SpanBars } from './SpanBars';
 import { TaskChildren } from './TaskChildren';
@@ -50,8 +51,9 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Task
       {attempt.type === null && <p className={css.note}>{t('task.unresolved')}</p>}
 
       {attempt.reported_state === 'PENDING_NODE_ASSIGNMENT' && (
-        <WhyPending is={(one) => waitsLike(attempt, one)} />
+        <WhyPending is={(one) => waitsLike(attempt, one)} since={attempt.states.at(-1)?.time_ns} />
       )}
+      {attempt.reported_state === 'PENDING_ARGS_AVAIL' && <MissingArguments task={task} />}
 
       {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt} />}
       <Section title={t('task.timeline')} testId="task-timeline">

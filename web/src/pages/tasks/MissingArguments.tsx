@@ -1,0 +1,36 @@
+import { useTranslation } from 'react-i18next';
+import type { TaskDetail } from '../../api/types';
+import { shortId } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { MiniList } from '../../ui/MiniList';
+import words from '../../ui/theme/words.module.css';
+import { useStateName } from '../../ui/useStateName';
+import { useSessionUrl } from '../../ui/useUrl';
+import shared from './tasks.module.css';
+
+/** The tasks that a task waits for, since they make its arguments. */
+export function MissingArguments({ task }: { task: TaskDetail }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const stateName = useStateName();
+  if (task.waits_for.length === 0) return null;
+  return (
+    <Section title={t('jobs.pending')} testId="task-waits-for">
+      <p>{`${t('nodes.reasons.arguments')} ${t('nodes.remedies.arguments')}`}</p>
+      <MiniList>
+        {task.waits_for.map((one) => (
+          <Link
+            key={one.task_id}
+            to={{ ...url, task: one.task_id, attempt: undefined }}
+            className={shared.miniRow}
+          >
+            <span className={words.ellipsis}>{one.name ?? shortId(one.task_id)}</span>
+            <span className={words.dim}>{stateName(one.state)}</span>
+            <span className={words.num}>{shortId(one.task_id)}</span>
+          </Link>
+        ))}
+      </MiniList>
+    </Section>
+  );
+}
