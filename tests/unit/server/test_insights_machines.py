@@ -157,7 +157,7 @@ def test_more_cpus_are_reserved_than_used(
     if found:
         assert (found["function"], found["severity"], found["cost_ns"]) == ("work", "critical", 4 * S * MS)
         numbers = found["numbers"]
-        assert (numbers["reserved"], numbers["used"], numbers["busy"]) == (1.0, pytest.approx(0.1), 20.0)
+        assert (numbers["reserved"], numbers["used"], numbers["busy"]) == (1.0, pytest.approx(0.1), 0.2)
         assert numbers["needed"] == pytest.approx(0.2)
         # All ten at once.
         assert found["saving_ns"] == pytest.approx(4 * S * MS, rel=0.01)
@@ -425,7 +425,7 @@ def test_gpus_are_idle(fresh: Running, percent: float) -> None:
     found, silent = insights(fresh, story, "gpu_idle")
     assert (bool(found), silent) == (percent == 3, "")
     if found:
-        assert (found["function"], found["numbers"]["busy"]) == ("train", pytest.approx(1.5))
+        assert (found["function"], found["numbers"]["busy"]) == ("train", pytest.approx(0.015))
         assert found["cost_ns"] == pytest.approx(8 * S * MS, rel=0.01)
 
 
@@ -446,4 +446,4 @@ def test_the_head_node_is_overloaded(fresh: Running, head: float, other: float) 
     found, silent = insights(fresh, story, "head_overloaded")
     assert (bool(found), silent) == ((head, other) == (99, 10), "")
     if found:
-        assert found["numbers"] == {"head": 99, "others": 10, "workers": 1, "full_share": 1}
+        assert found["numbers"] == {"head_busy": 0.99, "others_busy": 0.1, "workers": 1, "full_share": 1}

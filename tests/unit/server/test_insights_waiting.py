@@ -180,4 +180,4 @@ def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_
         finding = findings["idle_gap"]
         # The last second of the first two stages; after the third one nothing follows.
         assert (finding["cost_ns"], finding["numbers"]["barriers"]) == (2000 * MS, 2)
-        assert finding["numbers"]["idle"] == pytest.approx(0.5)
+        assert finding["numbers"]["idle_share"] == pytest.approx(0.5)

@@ -37,7 +37,8 @@ export function useInsights(
 export function useWhatIf(session: string, job: string, changes: Change[]) {
   return useQuery({
     queryKey: ['whatif', session, job, changes],
-    queryFn: ({ signal }) => post<WhatIf>('/whatif', { session, job_id: job, changes }, undefined, { signal }),
+    queryFn: ({ signal }) =>
+      post<WhatIf>('/whatif', { session, job_id: job, changes }, undefined, { signal }),
     enabled: changes.length > 0,
     placeholderData: keepPreviousData,
     refetchInterval: false,

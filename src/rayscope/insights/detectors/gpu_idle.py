@@ -25,7 +25,7 @@ class GpuIdle:
     kind = "gpu_idle"
     title = "Reserved GPUs are idle"
     advice = (
-        "{name} reserves GPUs for {held_ns} on {nodes} nodes, and they were {busy:.0f}% busy meanwhile. "
+        "{name} reserves GPUs for {held_ns} on {nodes} nodes, and they were {busy:.0%} busy meanwhile. "
         "Prepare data on CPUs in tasks of their own, so that GPUs do not wait for it; use larger batches; "
         "or let several share a GPU with num_gpus below 1."
     )
@@ -65,7 +65,7 @@ class GpuIdle:
                 "name": name,
                 "held_ns": union_ns(spans),
                 "nodes": nodes,
-                "busy": sum(busy) / len(busy),
+                "busy": sum(busy) / len(busy) / 100,
             },
         )
 

@@ -24,8 +24,8 @@ class HeadOverloaded:
     kind = "head_overloaded"
     title = "The head node is overloaded"
     advice = (
-        "The head node's CPUs were {head:.0f}% busy on average, and those of the other {workers} nodes "
-        "{others:.0f}%. The scheduler, the object directory and mostly the driver run there, and wait for "
+        "The head node's CPUs were {head_busy:.0%} busy on average, and those of the other {workers} nodes "
+        "{others_busy:.0%}. The scheduler, the object directory and mostly the driver run there, and wait for "
         "CPU too. Keep tasks and actors off the head node (num_cpus=0), or take a larger machine for it."
     )
     sketch = "ray start --head --num-cpus=0"
@@ -47,8 +47,8 @@ class HeadOverloaded:
                 round(facts.duration_ns * full / len(head)),
                 confidence="medium",
                 numbers={
-                    "head": sum(head) / len(head),
-                    "others": mean,
+                    "head_busy": sum(head) / len(head) / 100,
+                    "others_busy": mean / 100,
                     "workers": len(series) - 1,
                     "full_share": full / len(head),
                 },

@@ -40,7 +40,7 @@ class IdleGap:
     title = "CPUs idle at barriers"
     advice = (
         "{barriers} times ray.get waits for all of a stage before the next one is submitted; the {cpus:g} "
-        "CPUs were {idle:.0%} idle for the last {tail_ns} of these stages. Pass the references on, so that a "
+        "CPUs were {idle_share:.0%} idle for the last {tail_ns} of these stages. Pass the references on, so that a "
         "task begins when its own arguments are ready, or take results as they complete with ray.wait."
     )
     sketch = (
@@ -73,7 +73,7 @@ class IdleGap:
                     numbers={
                         "barriers": len(tails),
                         "tail_ns": whole,
-                        "idle": max(0.0, 1 - used / (whole * facts.cpus)),
+                        "idle_share": max(0.0, 1 - used / (whole * facts.cpus)),
                         "cpus": facts.cpus,
                     },
                     filters={"func_name": function},

@@ -35,7 +35,7 @@ class OverAskedCpus:
     title = "More CPUs reserved than used"
     advice = (
         "{name} reserves {reserved:g} CPUs and uses {used:.2f} of them, while other tasks waited for CPUs "
-        "for {waited_ns} and the machines' CPUs were {busy:.0f}% busy. Ask for num_cpus={needed:g}, so that "
+        "for {waited_ns} and the machines' CPUs were {busy:.0%} busy. Ask for num_cpus={needed:g}, so that "
         "more run at once."
     )
     sketch = "{name}.options(num_cpus={needed:g})"
@@ -66,7 +66,7 @@ class OverAskedCpus:
                         "used": cores,
                         "needed": needed,
                         "waited_ns": waited,
-                        "busy": busy,
+                        "busy": busy / 100,
                     },
                     filters={} if use.is_actor else {"func_name": use.name},
                 )

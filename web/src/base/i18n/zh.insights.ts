@@ -10,6 +10,16 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{actor_class}} 从第一次调用到最后一次调用有 {{busy}} 的时间在忙，平均有 {{queue}} 个调用在等它。请把调用分散到多个 Actor；如果调用大多在等待，可让它并发执行（async 方法、max_concurrency）。',
   },
+  data_skew: {
+    title: '数据不均',
+    advice:
+      '{{function}} 的 {{calls}} 次调用中有 {{skewed}} 次拿到多达 {{largest_bytes}} 的参数，耗时最长 {{longest_ns}}；中位数分别是 {{median_bytes}} 和 {{median_ns}}。耗时随数据量增长（相关系数 {{correlation}}）。请把数据分得更均匀：增加分区，或换一个分区键。',
+  },
+  deadlock: {
+    title: '死锁：等待者占着被等待者所需的资源',
+    advice:
+      '{{function}} 有 {{tasks}} 个任务，每个需要 {{needed}} 个 {{resource}}。够用的部分都被 {{holders}} 个 {{holder}} 占着，而它们阻塞在 ray.get 中等这些任务运行。已有 {{quiet_ns}} 没有任何进展，也不会再有。请让 {{holder}} 少占用 {{resource}}，限制其同时运行的数量，或由调用者提交 {{function}} 并传递引用。',
+  },
   driver_bound: {
     title: 'Driver 是瓶颈',
     advice:
@@ -20,15 +30,80 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 的 {{calls}} 次调用逐个提交，每次提交后都立即 ray.get，因此同时最多只有一个在运行。请先全部提交，再用一次 ray.get 取回所有结果。如果后一次调用需要前一次的结果，请传递引用而不是值。',
   },
+  gpu_idle: {
+    title: '预留的 GPU 空闲',
+    advice:
+      '{{name}} 在 {{nodes}} 个节点上预留 GPU 达 {{held_ns}}，其间 GPU 只有 {{busy}} 在忙。请把数据准备放到单独的 CPU 任务中，让 GPU 不必等数据；增大批量；或用小于 1 的 num_gpus 让多个任务共享一块 GPU。',
+  },
+  hang: {
+    title: '作业卡住',
+    advice:
+      '已有 {{quiet_ns}} 没有任务开始或结束，而仍有 {{open}} 个任务未完成。等待关系：{{chain}}。请让其中一个返回而不是等待：传递引用、把方法改为 async，或增加 Actor 的线程（max_concurrency）。',
+  },
+  head_overloaded: {
+    title: '头节点过载',
+    advice:
+      '头节点的 CPU 平均 {{head_busy}} 在忙，而其余 {{workers}} 个节点只有 {{others_busy}}。调度器、对象目录，通常还有 Driver 都在头节点上，也在等 CPU。请不要在头节点上运行任务和 Actor（num_cpus=0），或换更大的机器。',
+  },
+  idle_gap: {
+    title: 'CPU 在屏障处空闲',
+    advice:
+      'ray.get 有 {{barriers}} 次等到一个阶段全部完成才提交下一阶段；在这些阶段的最后 {{tail_ns}} 里，{{cpus}} 个 CPU 有 {{idle_share}} 空闲。请传递引用，让任务在自己的参数就绪时就开始，或用 ray.wait 先处理已完成的结果。',
+  },
+  locality: {
+    title: '任务没有在数据所在处运行',
+    advice:
+      '{{function}} 的 {{calls}} 次调用中有 {{away}} 次从其他节点获取了 {{moved_bytes}}，而那些节点当时有空位。Ray 优先选择拥有任务大部分参数的节点：请去掉 scheduling_strategy（SPREAD、节点亲和），并把引用直接作为参数传递，而不是放在列表里。',
+  },
+  node_death: {
+    title: '节点失效',
+    advice:
+      '节点 {{node}} 失效（{{death}}）。其上的 {{lost}} 次尝试丢失，共 {{lost_ns}} 的工作，大部分是 {{name}}；其中 {{again}} 次已重试。请检查该机器：是被抢占，还是内存不足？请为耗时的工作做检查点，并把 Driver 和不能丢失的内容放在稳定的节点上。',
+  },
+  object_store_full: {
+    title: '对象存储溢写到磁盘',
+    advice:
+      '作业向磁盘溢写了 {{spilled_bytes}}；有 {{nodes}} 个对象存储（每个 {{capacity_bytes}}）已满。数据大部分来自 {{name}}（共 {{made_bytes}}）。请在不需要时立即释放引用，减少提前提交的任务，返回更少的数据，或给 Ray 更大的对象存储。',
+  },
   oom_kill: {
     title: '因内存不足被终止',
     advice:
       '{{function}} 有 {{killed}} 次尝试因节点内存不足被终止，当时该节点上同时有 {{running}} 个任务和调用在运行；共浪费 {{lost_ns}} 的工作。请用 memory= 为每个预留 {{memory_bytes}}，使每个节点同时运行得更少，或让每个任务占用更少内存。如果单个任务也放不下，请使用更大的节点。',
   },
+  over_asked_cpus: {
+    title: '预留的 CPU 多于使用',
+    advice:
+      '{{name}} 预留 {{reserved}} 个 CPU，只用了 {{used}} 个，而其他任务等待 CPU 达 {{waited_ns}}，机器的 CPU 只有 {{busy}} 在忙。请设置 num_cpus={{needed}}，让更多任务同时运行。',
+  },
+  pending_resources: {
+    title: '等待被他人占用的资源',
+    advice:
+      '{{waiter}} 有 {{waiting}} 个在等 {{needed}} 个 {{resource}}，最长等了 {{waited_ns}}。其间集群的 {{total}} 个中有 {{held}} 个被占用，大部分属于 {{holder}}（{{holders}} 个）。请在 {{holder}} 完成后将其结束，让它少占用，或增加 {{resource}}。',
+  },
+  reconstruction: {
+    title: '丢失的结果被重新计算',
+    advice:
+      '{{function}} 有 {{again}} 个任务已经完成，却又运行了共 {{again_ns}}，因为它们的结果丢失了，多半是随所在节点一起丢失的。请把代价高的结果写到共享存储，或保存在稳定的节点上。',
+  },
   retries: {
     title: '重试浪费的工作',
     advice:
       '{{function}} 有 {{failed}} 次尝试失败后重试，这些尝试共运行了 {{lost_ns}}。原因见 {{function}} 的失败列表。',
+  },
+  serialization: {
+    title: '时间花在打包数据上',
+    advice:
+      '{{function}} 的 {{calls}} 次调用花了 {{packing_ns}} 解包参数和存储结果（占其时间的 {{share}}），数据共 {{data_bytes}}。NumPy 数组和 Arrow 表完全不需要复制；列表、字典和自定义对象则要逐个打包。请传递数组，或更小的值。',
+  },
+  single_core_actor: {
+    title: '占多个 CPU，只用一个核',
+    advice:
+      '{{name}} 预留 {{reserved}} 个 CPU，同时运行 {{threads}} 个调用，忙碌时却只用 {{used}} 个核：Python 的全局锁使同一时刻只有一个线程能计算。请改用多个各占一个 CPU 的 Actor 或任务，或使用在锁外计算的库。',
+  },
+  slow_node: {
+    title: '节点偏慢',
+    advice:
+      '{{function}} 的调用在节点 {{node}} 上耗时 {{median_ns}}，在其他节点上是 {{others_ns}}，相差 {{times}} 倍，而数据量相近。请检查该机器上还运行着什么，以及它的主频和内存；或把它移出集群。',
   },
   straggler: {
     title: '掉队任务',
@@ -45,36 +120,101 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 的 {{calls}} 次调用每次运行时间的中位数只有 {{median_ns}}，比 Ray 运行一个任务的开销还小。请让每次调用完成约 {{batch}} 次的工作量。',
   },
+  under_asked_cpus: {
+    title: '使用的 CPU 多于预留',
+    advice:
+      '{{name}} 预留 {{reserved}} 个 CPU，却使用 {{used}} 个核，因此 Ray 在一个节点上放了超过其 CPU 能力的任务，全都变慢。请设置 num_cpus={{needed}}，或限制所调用的库的线程数（OMP_NUM_THREADS）。',
+  },
   unschedulable: {
     title: '无法调度',
     advice:
       '{{function}} 有 {{tasks}} 个任务从未开始：每个需要 {{needed}} 个 {{resource}}，而最大的节点只有 {{largest}} 个。请减少需求，或增加拥有该资源的节点。',
   },
+  unschedulable_group: {
+    title: '放置组无法放置',
+    advice:
+      '{{group}}（{{bundles}} 个 bundle，{{strategy}}）一直没有放置。请使用更小的 bundle，换一种更少分散或更少集中的策略，或增加节点。',
+  },
+  worker_startup: {
+    title: 'Worker 启动过于频繁',
+    advice:
+      '任务或 Actor 有 {{starts}} 次等待新的 Worker，共 {{startup_ns}}，而同时运行的最多只有 {{at_once}} 个。它们使用 {{environments}} 个运行时环境：一个 Worker 只服务其中一个。请为作业设置一个运行时环境，保留并复用 Actor，让每个任务多做一些工作。',
+  },
 };
 
 /** What the numbers of findings are called. */
 const numbers: Record<string, string> = {
+  again: '重新运行',
+  again_ns: '重新计算',
+  at_once: '同时运行',
+  away: '不在数据所在处',
+  barriers: '屏障',
   batch: '每批',
   between_ns: '其间计算',
   blocked_ns: '阻塞',
+  bundles: 'bundle 数',
   busy: '忙碌',
   calls: '调用次数',
+  capacity_bytes: '容量',
+  chain: '等待关系',
+  correlation: '相关系数',
+  cpus: 'CPU',
+  data_bytes: '数据量',
+  death: '失效原因',
+  environments: '运行时环境',
   failed: '失败',
+  full_share: '满载时间占比',
+  group: '放置组',
+  head_busy: '头节点忙碌',
+  held: '被占用',
+  held_ns: '占用时长',
+  holder: '占用者',
+  holders: '占用者数',
+  idle_share: '空闲',
   killed: '被终止',
   largest: '最大节点',
+  largest_bytes: '最大数据量',
   longest_ns: '最长',
+  lost: '丢失',
   lost_ns: '浪费',
+  made_bytes: '产生的数据',
+  median_bytes: '数据量中位数',
   median_ns: '中位数',
   memory_bytes: '每个的内存',
+  moved_bytes: '传输的数据',
+  name: '名称',
   needed: '需要',
+  node: '节点',
   node_memory_bytes: '节点内存',
+  nodes: '节点数',
+  open: '未完成',
+  others_busy: '其他节点忙碌',
+  others_ns: '其他节点',
   own_ns: '自身计算',
+  packing_ns: '打包耗时',
   queue: '排队',
+  quiet_ns: '无进展时长',
+  reason: '原因',
+  reserved: '预留',
   resource: '资源',
   running: '运行中',
   share: '占比',
+  skewed: '数据过多的调用',
+  spilled_bytes: '溢写',
+  starts: '启动次数',
+  startup_ns: '启动耗时',
   stragglers: '掉队',
+  strategy: '策略',
+  tail_ns: '屏障前空闲时长',
   tasks: '任务',
+  threads: '同时调用',
+  times: '倍数',
+  total: '总量',
+  used: '使用',
+  waited_ns: '等待时长',
+  waiter: '等待者',
+  waiting: '等待中',
+  workers: '其他节点数',
 };
 
 export const zhInsights: Pick<Translation, 'insights'> = {
