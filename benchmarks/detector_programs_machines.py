@@ -116,12 +116,12 @@ def _in_threads(threads: int, rounds: int) -> None:
 def _hash(threads: int) -> None:
     @ray.remote(num_cpus=0.5)
     def digest(number: int) -> int:
-        _in_threads(threads, 1_000_000)
+        _in_threads(threads, 2_500_000)
         return number
 
-    for number in range(3):
+    for number in range(2):
         ray.get(digest.remote(number))
-    print(sum(ray.get([digest.remote(number) for number in range(8)])))
+    print(sum(ray.get([digest.remote(number) for number in range(6)])))
 
 
 def under_asked_cpus_bad() -> None:

@@ -25,9 +25,8 @@ class WorkerStartup:
     title = "Workers are started too often"
     advice = (
         "{starts} times a task or actor waited for a new worker, {startup_ns} in all, although at most "
-        "{at_once} ran at once. They have {environments} runtime environments: a worker serves one only. "
-        "Set one runtime environment for the job, keep actors and reuse them, and let a task do more than "
-        "one small step."
+        "{at_once} ran at once. A worker serves one runtime environment only. Set one runtime environment "
+        "for the job, keep actors and reuse them, and let a task do more than one small step."
     )
     sketch = "ray.init(runtime_env={{...}})  # one for all tasks, instead of .options(runtime_env=...)"
     doc = "environment dependencies"
@@ -59,7 +58,6 @@ class WorkerStartup:
             numbers={
                 "starts": len(waits),
                 "at_once": at_once,
-                "environments": len({a.environment[row] for row in waits}),
                 "startup_ns": startup,
             },
         )
