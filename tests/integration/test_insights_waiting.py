@@ -15,8 +15,11 @@ PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs_waiting
 FOUND = {
     "deadlock": "inner",
     "hang": "Player.ping",
+    "idle_actors": "Service",
     "idle_gap": "",
     "pending_resources": "evaluate",
+    "short_lived_actors": "Parser",
+    "unbounded_pending": "small",
     "unschedulable_group": None,
 }
 

@@ -181,3 +181,59 @@ def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_
         # The last second of the first two stages; after the third one nothing follows.
         assert (finding["cost_ns"], finding["numbers"]["barriers"]) == (2000 * MS, 2)
         assert finding["numbers"]["idle_share"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "busy", "is_found"), [(1.0, 100, True), (1.0, 3000, False), (0.0, 100, False)]
+)
+def test_actors_that_hold_cpus_for_nothing(fresh: Running, cpus: float, busy: float, is_found: bool) -> None:
+    story = Story()
+    service = actor(story, 1, "Service", 0, 8000, **({"CPU": cpus} if cpus else {}))
+    calls = [story.task("Service.answer", 10, 10, 10 + busy, actor=service)]
+    tasks = [
+        story.task("work", 0, 1000 * place, 1000 * place + 1000, worker="e" * 56, resources='{"CPU":1.0}')
+        for place in range(8)
+    ]
+    story.get(DRIVER, calls + tasks, 0, 8000)
+    cluster(story, 8000)
+    findings = found(fresh, story)
+    assert ("idle_actors" in findings) is is_found
+    if is_found:
+        finding = findings["idle_actors"]
+        # Half of the CPUs, while tasks waited for 7 s.
+        assert (finding["actor_class"], finding["cost_ns"]) == ("Service", 3500 * MS)
+        assert (finding["numbers"]["held"], finding["numbers"]["resource"]) == ("1", "CPU")
+
+
+@pytest.mark.parametrize(("actors", "calls", "is_found"), [(20, 1, True), (20, 4, False), (5, 1, False)])
+def test_actors_that_live_for_a_call(fresh: Running, actors: int, calls: int, is_found: bool) -> None:
+    story = Story()
+    made = []
+    for number in range(actors):
+        begin = 500.0 * number
+        identity = f"{number + 1:024x}"
+        story.task("Parser.__init__", begin, begin + 400, begin + 410, actor=identity, queued=begin)
+        story.entity("actor", identity + JOB, begin, begin + 500, class_name="Parser", job_id=JOB)
+        for call in range(calls):
+            at_ms = begin + 420 + 10 * call
+            made.append(story.task("Parser.parse", begin, at_ms, at_ms + 10, actor=identity))
+    story.get(DRIVER, made, 0, 500.0 * actors)
+    cluster(story, 500.0 * actors)
+    findings = found(fresh, story)
+    assert ("short_lived_actors" in findings) is is_found
+    if is_found:
+        numbers = findings["short_lived_actors"]["numbers"]
+        assert numbers == {"actors": 20, "calls": 1.0, "work_ns": 10 * MS, "start_ns": 410 * MS}
+
+
+@pytest.mark.parametrize(("tasks", "is_found"), [(10_500, True), (1_000, False)])
+def test_more_pending_tasks_than_can_run(fresh: Running, tasks: int, is_found: bool) -> None:
+    story = Story()
+    for number in range(tasks):
+        story.task("small", number, 11_000 + number, 11_001 + number)
+    cluster(story, 22_000)
+    findings = found(fresh, story)
+    assert ("unbounded_pending" in findings) is is_found
+    if is_found:
+        finding = findings["unbounded_pending"]
+        assert (finding["numbers"]["pending"], finding["cost_ns"]) == (10_500, 499 * MS)

@@ -25,6 +25,7 @@ class DataSkew:
 
     Limits: 8 calls or more with large arguments; at most a fifth of them have twice the median of the bytes
     and take twice the median of the time; bytes and durations correlate by 0.8.
+
     Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over
     100 KB).
     """

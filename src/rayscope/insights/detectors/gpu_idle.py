@@ -19,6 +19,7 @@ class GpuIdle:
     """GPUs are reserved and compute little.
 
     Limits: busy for less than 20 % on average, over 3 samples or more while they were reserved.
+
     Needs: Ray's GPU metrics, from the job's time.
     """
 

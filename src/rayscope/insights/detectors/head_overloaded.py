@@ -18,6 +18,7 @@ class HeadOverloaded:
     """The head node's CPUs are all busy for most of the job while the other nodes are idle.
 
     Limits: 95 % or more in most samples, 3 at least, while the others are below 50 % on average.
+
     Needs: two nodes or more, and their CPU metric from the job's time.
     """
 

@@ -24,6 +24,7 @@ class Locality:
 
     Limits: 3 calls or more and a fifth of the function's, each with 10 MiB or more from a node that had its
     CPUs free.
+
     Needs: two nodes or more, and the tracer, for the bytes of the arguments.
     """
 

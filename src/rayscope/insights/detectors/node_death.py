@@ -19,6 +19,7 @@ class NodeDeath:
 
     Limits: a node that nobody stopped died between the job's begin and its end, and attempts of the job
     failed on it.
+
     Needs: the deaths of nodes, which Ray always records.
     """
 

@@ -15,6 +15,7 @@ class ObjectStoreFull:
     """The object store of a node is full, so Ray writes objects to disk and reads them again.
 
     Limits: 10 MiB or more are spilled during the job.
+
     Needs: Ray's metrics of the object store, from the job's time.
     """
 

@@ -17,6 +17,7 @@ class OomKill:
     """Attempts that Ray's memory monitor killed because their node ran out of memory.
 
     Limits: none; one killed attempt is enough.
+
     Needs: the types of the attempts' errors, which Ray always records.
     """
 

@@ -27,6 +27,7 @@ class OverAskedCpus:
 
     Limits: less than half of the reserved CPU time is used, by 4 calls or more, tasks wait for CPUs for 5 %
     of the job, and the CPUs of the nodes are at most 75 % busy.
+
     Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's
     time.
     """

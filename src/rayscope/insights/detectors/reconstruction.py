@@ -13,6 +13,7 @@ class Reconstruction:
     """Tasks that had finished ran again, because the values that they had returned were lost.
 
     Limits: one such task is enough.
+
     Needs: the attempts and their states, which Ray always records.
     """
 

@@ -23,6 +23,7 @@ class Serialization:
 
     Limits: 30 % of the time from the first byte of its arguments to the stored result, over 3 calls or
     more, with 1 MiB of data a call on average, and 2 MiB/s at least.
+
     Needs: the tracer in the workers, for the bytes.
     """
 

@@ -21,6 +21,7 @@ class SingleCoreActor:
 
     Limits: it uses 0.7 to 1.2 cores while it is busy, for a tenth of the job or longer, and reserves 2 CPUs
     or more or runs 2 calls at once; its node's CPUs are less than 90 % busy.
+
     Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's
     time.
     """

@@ -25,6 +25,7 @@ class SlowNode:
 
     Limits: medians of 5 calls or more on the node and on the others, with about the same bytes of
     arguments; of functions with half of the time on that node.
+
     Needs: two nodes or more that ran the same functions.
     """
 

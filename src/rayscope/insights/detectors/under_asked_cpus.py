@@ -24,6 +24,7 @@ class UnderAskedCpus:
 
     Limits: 2 calls use 1.5 times what they reserve and 0.4 cores more, at least 2 tasks run at once on the
     node, and its tasks use 80 % of its CPUs or these are 90 % busy.
+
     Needs: the tracer in the workers, for their CPU time.
     """
 

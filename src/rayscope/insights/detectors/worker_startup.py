@@ -18,6 +18,7 @@ class WorkerStartup:
     """Many more workers are started than run at once, for runtime environments or short bursts.
 
     Limits: 8 attempts or more waited for a worker to start, three times as many as ran at once.
+
     Needs: the starts of workers, which Ray records.
     """
 

@@ -1,0 +1,112 @@
+"""Actors that hold resources for nothing while tasks wait for these."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from rayscope.cluster.nodes.demand import amount_of
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.holdings import Holding, asked, granted, holdings, totals
+from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.program import CALL
+from rayscope.insights.spans import union_ns
+
+#: An actor that holds something for less of the job's time is no fixture of it.
+_SHARE = 0.5
+#: An actor that is busy for more of its life earns what it holds.
+_BUSY = 0.1
+
+
+class IdleActors:
+    """Actors hold CPUs, GPUs or other resources and have next to nothing to do while tasks wait for these.
+
+    Limits: they live for at least half of the job's time, execute for less than 10 % of their life, and
+    tasks or other actors wait for the same resource meanwhile. Actors in placement groups are left out.
+
+    Needs: what actors hold, and when their calls began and ended.
+    """
+
+    kind = "idle_actors"
+    title = "Idle actors hold resources"
+    advice = (
+        "{actors} of {actor_class} held {held} of the cluster's {total} {resource} and executed for "
+        "{busy:.1%} of their life, while tasks waited for {resource} for {waited_ns}. Let them ask for less "
+        "(num_cpus=0 for actors that mostly wait), make fewer of them, or end them when they are done."
+    )
+    sketch = "{actor_class}.options(num_cpus=0).remote()"
+    doc = "resources"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Classes by what their idle actors hold."""
+        idle: dict[str, list[tuple[Holding, int]]] = defaultdict(list)
+        for one in holdings(facts):
+            life = min(one.end, facts.recorded.last) - one.begin
+            if one.kind == "actor" and life >= _SHARE * facts.duration_ns:
+                busy = _executed_ns(facts, one)
+                if busy < _BUSY * life:
+                    idle[one.name].append((one, busy))
+        if not idle:
+            return
+        waited, has = _waited(facts), totals(facts)
+        for name, found in idle.items():
+            yield from _findings(facts, name, found, waited, has)
+
+
+def _findings(
+    facts: Facts,
+    name: str,
+    idle: Sequence[tuple[Holding, int]],
+    waited: dict[str, list[tuple[int, int]]],
+    has: dict[str, float],
+) -> Iterable[Finding]:
+    """The resource of a class that costs most."""
+    begin, end = min(one.begin for one, _ in idle), max(one.end for one, _ in idle)
+    found = []
+    for resource in {resource for one, _ in idle for resource in one.resources}:
+        held = sum(one.resources.get(resource, 0.0) for one, _ in idle)
+        waits = [(max(since, begin), min(until, end)) for since, until in waited.get(resource, ())]
+        blocked = union_ns([(since, until) for since, until in waits if until > since])
+        # With so much more of a resource, what waits for it is done so much sooner at best.
+        cost = round(blocked * min(1.0, held / max(held, has.get(resource, 0.0))))
+        found.append((cost, blocked, resource, held))
+    cost, blocked, resource, held = max(found, default=(0, 0, "", 0.0))
+    if cost > 0:
+        lived = sum(one.end - one.begin for one, _ in idle)
+        yield Finding(
+            cost,
+            actor_class=name,
+            changes=(Change("num_cpus", name, 0.0),) if resource == "CPU" else (),
+            confidence="medium",  # threads of its own leave no trace
+            numbers={
+                "actors": len(idle),
+                "resource": resource,
+                "held": amount_of(held, resource),
+                "total": amount_of(has.get(resource, 0.0), resource),
+                "busy": sum(busy for _, busy in idle) / max(1, lived),
+                "waited_ns": blocked,
+            },
+        )
+
+
+def _executed_ns(facts: Facts, holding: Holding) -> int:
+    """How long at least one call of an actor executed."""
+    a = facts.attempts
+    spans = [
+        (a.start[row], a.returned[row] if a.returned[row] >= 0 else facts.recorded.last)
+        for row in facts.calls_of_actor.get(a.actor[holding.row], ())
+        if a.ran[row]
+    ]
+    return union_ns(spans)
+
+
+def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
+    """By resource when tasks and actors waited for it."""
+    a = facts.attempts
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row, kind in enumerate(a.kind):
+        begin, end = max(a.created[row], a.pending[row]), granted(facts, row)
+        if kind != CALL and end > begin:
+            for resource in asked(facts, row):
+                found[resource].append((begin, end))
+    return found

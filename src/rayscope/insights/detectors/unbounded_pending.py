@@ -1,0 +1,66 @@
+"""A caller that submits far more than can run, without ever waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.holdings import granted
+
+#: Ray's limits of scale name a million tasks queued on a node; each pending one costs its owner some kB and
+#: the scheduler time, which shows from some ten thousands on.
+_MOST = 10_000
+
+
+class UnboundedPending:
+    """A caller submits far more tasks than can run, without ever waiting for some of them.
+
+    Limits: more than 10,000 tasks of one caller are pending at once. What it costs of time is at most how
+    long the caller went on submitting from then on; above all it costs memory.
+
+    Needs: when tasks were submitted and began.
+    """
+
+    kind = "unbounded_pending"
+    title = "Too many pending tasks"
+    advice = (
+        "{caller_name} had {pending} tasks pending at once and submitted more for {submitting_ns}. Each of "
+        "them, its arguments and its result cost memory until it is done. Limit how many are pending: once "
+        "there are a few for each CPU, wait with ray.wait before submitting the next."
+    )
+    sketch = (
+        "refs = []\nfor item in items:\n    if len(refs) >= 1000:\n        done, refs = ray.wait(refs)\n"
+        "        process(ray.get(done))\n    refs.append(work.remote(item))"
+    )
+    doc = "pattern: using ray.wait to limit the number of pending tasks"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Callers by how many of their tasks were pending at most."""
+        end = facts.recorded.last
+        for caller, tasks in facts.children.items():
+            if len(tasks) <= _MOST:
+                continue
+            rows = [facts.rows_of_task[task][0] for task in tasks]
+            created = np.array([facts.attempts.created[row] for row in rows], dtype=np.int64)
+            begun = np.array([granted(facts, row) for row in rows], dtype=np.int64)
+            begun = np.sort(np.where(begun < 0, end, begun))
+            # How many were pending when each was submitted.
+            pending = np.arange(1, len(rows) + 1) - np.searchsorted(begun, created, "right")
+            over = np.flatnonzero(pending > _MOST)
+            if len(over):
+                submitting = int(created[over[-1]] - created[over[0]])
+                function = facts.name(rows[int(over[0])])
+                yield Finding(
+                    submitting,
+                    function=function,
+                    caller=facts.caller(caller),
+                    confidence="low",
+                    numbers={
+                        "caller_name": facts.caller(caller) or "The driver",
+                        "pending": int(pending.max()),
+                        "submitting_ns": submitting,
+                    },
+                    filters={"func_name": function},
+                )
