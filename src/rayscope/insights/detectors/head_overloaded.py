@@ -26,8 +26,8 @@ class HeadOverloaded:
     title = "The head node is overloaded"
     advice = (
         "The head node's CPUs were {head_busy:.0%} busy on average, and those of the other {workers} nodes "
-        "{others_busy:.0%}. The scheduler, the object directory and mostly the driver run there, and wait for "
-        "CPU too. Keep tasks and actors off the head node (num_cpus=0), or take a larger machine for it."
+        "{others_busy:.0%}. The scheduler, the object directory and mostly the driver run there, and wait "
+        "for CPU too. Keep tasks and actors off the head node (num_cpus=0), or take a larger machine for it."
     )
     sketch = "ray start --head --num-cpus=0"
     doc = "configuring the head node of large clusters"

@@ -40,8 +40,8 @@ class IdleGap:
     title = "CPUs idle at barriers"
     advice = (
         "{barriers} times ray.get waits for all of a stage before the next one is submitted; the {cpus:g} "
-        "CPUs were {idle_share:.0%} idle for the last {tail_ns} of these stages. Pass the references on, so that a "
-        "task begins when its own arguments are ready, or take results as they complete with ray.wait."
+        "CPUs were {idle_share:.0%} idle for the last {tail_ns} of these stages. Pass the references on, so "
+        "that a task begins when its own arguments are ready, or take results as they complete with ray.wait."
     )
     sketch = (
         "prepared = [prepare.remote(item) for item in items]\n"

@@ -45,6 +45,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '头节点的 CPU 平均 {{head_busy}} 在忙，而其余 {{workers}} 个节点只有 {{others_busy}}。调度器、对象目录，通常还有 Driver 都在头节点上，也在等 CPU。请不要在头节点上运行任务和 Actor（num_cpus=0），或换更大的机器。',
   },
+  idle_actors: {
+    title: '空闲的 Actor 占着资源',
+    advice:
+      '{{actors}} 个 {{actor_class}} 占用了集群 {{total}} 个 {{resource}} 中的 {{held}} 个，却只有 {{busy}} 的时间在执行，而任务等待 {{resource}} 达 {{waited_ns}}。请让它们少占资源（大多在等待的 Actor 可用 num_cpus=0），减少数量，或在完成后将其结束。',
+  },
   idle_gap: {
     title: 'CPU 在屏障处空闲',
     advice:
@@ -95,6 +100,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 的 {{calls}} 次调用花了 {{packing_ns}} 解包参数和存储结果（占其时间的 {{share}}），数据共 {{data_bytes}}。NumPy 数组和 Arrow 表完全不需要复制；列表、字典和自定义对象则要逐个打包。请传递数组，或更小的值。',
   },
+  short_lived_actors: {
+    title: '只用一两次的 Actor',
+    advice:
+      '{{actors}} 个 {{actor_class}} 平均各运行 {{calls}} 次调用，一生共工作 {{work_ns}}；而启动一个要 {{start_ns}}，因为每个都有自己的进程。请改用任务（Ray 会复用其进程），或保留少量 Actor 处理所有调用（ray.util.ActorPool）。',
+  },
   single_core_actor: {
     title: '占多个 CPU，只用一个核',
     advice:
@@ -120,6 +130,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 的 {{calls}} 次调用每次运行时间的中位数只有 {{median_ns}}，比 Ray 运行一个任务的开销还小。请让每次调用完成约 {{batch}} 次的工作量。',
   },
+  unbounded_pending: {
+    title: '待处理的任务过多',
+    advice:
+      '{{caller_name}} 同时有 {{pending}} 个任务待处理，并持续提交了 {{submitting_ns}}。每个任务及其参数和结果在完成前都占用内存。请限制待处理的数量：当每个 CPU 已有几个任务时，先用 ray.wait 等待再提交下一个。',
+  },
   under_asked_cpus: {
     title: '使用的 CPU 多于预留',
     advice:
@@ -144,6 +159,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
 
 /** What the numbers of findings are called. */
 const numbers: Record<string, string> = {
+  actors: 'Actor 数',
   again: '重新运行',
   again_ns: '重新计算',
   at_once: '同时运行',
@@ -193,6 +209,7 @@ const numbers: Record<string, string> = {
   own_ns: '自身计算',
   packing_ns: '打包耗时',
   queue: '排队',
+  pending: '待处理',
   quiet_ns: '无进展时长',
   reason: '原因',
   reserved: '预留',
@@ -204,7 +221,9 @@ const numbers: Record<string, string> = {
   starts: '启动次数',
   startup_ns: '启动耗时',
   stragglers: '掉队',
+  start_ns: '启动耗时',
   strategy: '策略',
+  submitting_ns: '提交耗时',
   tail_ns: '屏障前空闲时长',
   tasks: '任务',
   threads: '同时调用',
@@ -214,6 +233,7 @@ const numbers: Record<string, string> = {
   waited_ns: '等待时长',
   waiter: '等待者',
   waiting: '等待中',
+  work_ns: '工作时长',
   workers: '其他节点数',
 };
 
