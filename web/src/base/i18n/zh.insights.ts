@@ -153,7 +153,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   worker_startup: {
     title: 'Worker 启动过于频繁',
     advice:
-      '任务或 Actor 有 {{starts}} 次等待新的 Worker，共 {{startup_ns}}，而同时运行的最多只有 {{at_once}} 个。它们使用 {{environments}} 个运行时环境：一个 Worker 只服务其中一个。请为作业设置一个运行时环境，保留并复用 Actor，让每个任务多做一些工作。',
+      '任务或 Actor 有 {{starts}} 次等待新的 Worker，共 {{startup_ns}}，而同时运行的最多只有 {{at_once}} 个。一个 Worker 只服务一个运行时环境。请为作业设置一个运行时环境，保留并复用 Actor，让每个任务多做一些工作。',
   },
 };
 
@@ -177,7 +177,6 @@ const numbers: Record<string, string> = {
   cpus: 'CPU',
   data_bytes: '数据量',
   death: '失效原因',
-  environments: '运行时环境',
   failed: '失败',
   full_share: '满载时间占比',
   group: '放置组',
