@@ -54,8 +54,10 @@ def critical_path(programs: Programs, replayed: Replayed) -> list[Link]:
         now = link(run, "executing", started)
         before, by = replayed.ready_ns[run], replayed.cause[run]
         if by >= 0 and before < replayed.given_ns[run]:
-            # It stood in a queue until another one made room.
+            # It stood in a queue until another one made room; then it may have needed a new worker.
             now = link(run, "starting", replayed.given_ns[run])
+            ended = replayed.ended_ns[by]
+            now = link(run, "starting", ended) if 0 <= ended < now else now
             run = by
             continue
         by = replayed.argument[run] if replayed.argument[run] >= 0 else replayed.submitter[run]
