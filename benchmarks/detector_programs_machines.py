@@ -229,20 +229,17 @@ def _tables(as_rows: bool) -> None:
     import numpy
 
     @ray.remote(num_cpus=0.5)
-    def make(rows: int) -> object:
-        columns = {"id": numpy.arange(rows), "value": numpy.random.random(rows)}
-        if not as_rows:
-            time.sleep(0.3)
-            return columns
-        return [{"id": number, "value": str(number)} for number in range(rows)]
-
-    @ray.remote(num_cpus=0.5)
     def count(table: object) -> int:
         if not as_rows:
             time.sleep(0.3)
         return len(table)
 
-    print(sum(ray.get([count.remote(make.remote(300_000)) for _ in range(12)])))
+    rows = 300_000
+    table = {"id": numpy.arange(rows), "value": numpy.random.random(rows)}
+    if as_rows:
+        table = [{"id": number, "value": str(number)} for number in range(rows)]
+    ref = ray.put(table)
+    print(sum(ray.get([count.remote(ref) for _ in range(16)])))
 
 
 def serialization_bad() -> None:

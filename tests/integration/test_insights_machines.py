@@ -22,7 +22,7 @@ FOUND = {
     "oom_kill": "load",
     "over_asked_cpus": "download",
     "reconstruction": "load",
-    "serialization": "make",
+    "serialization": "count",
     "single_core_actor": "Cruncher",
     "slow_node": "train",
     "under_asked_cpus": "digest",
