@@ -101,7 +101,7 @@ def test_the_examples_of_the_api_have_the_fields_of_real_answers() -> None:
     script = runpy.run_path(str(ROOT / "tools" / "api_examples.py"))
     shapes = script["shapes"]
     written = shapes(script["PAGE"].read_text())
-    assert len(written) == len(script["REQUESTS"]) + 1
+    assert len(written) == len(script["REQUESTS"]) + len(script["BODIES"])
     assert written == shapes(script["page"]())
 
 
