@@ -10,6 +10,7 @@ from rayscope.model import CUT_OFF
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
     BLOCKED_AT,
+    CREATED,
     END,
     FOREVER,
     NOT_DRIVER,
@@ -51,9 +52,12 @@ GROUP BY ALL ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 _SAID = "json_extract_string(doc, '$[3].state')"
 _ACTORS = f"""
 SELECT 'actor' AS kind, coalesce(class_name, '') AS name, job_id, required_resources, label_selector,
-    runtime_env, placement_group_id, count(*)::BIGINT AS count, min(start_ns) AS since_ns,
+    runtime_env, placement_group_id, count(*)::BIGINT AS count,
+    min(coalesce(start_ns, submitted_ns)) AS since_ns,
     CASE WHEN count(*) = 1 THEN any_value(id) END AS id, waits AS state, count(*) OVER ()::BIGINT AS groups
 FROM (SELECT *, {{}} AS waits FROM actor_rows)
+LEFT JOIN (SELECT actor_id, min({CREATED}) AS submitted_ns FROM attempts
+    WHERE type = 'ACTOR_CREATION_TASK' GROUP BY actor_id) ON actor_id = id
 WHERE waits IN ('PENDING_CREATION', 'RESTARTING', 'DEPENDENCIES_UNREADY')
 GROUP BY name, class_name, job_id, required_resources, label_selector, runtime_env, placement_group_id, waits
 ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}

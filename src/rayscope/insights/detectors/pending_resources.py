@@ -48,7 +48,9 @@ class PendingResources:
             return
         still = standstill(facts, 0)
         told = {stuck.row for stuck in deadlocked(facts, still)} if still else set()
-        held, has = list(holdings(facts)), totals(facts)
+        least = _THROUGHOUT * _SHARE * facts.duration_ns
+        held = [one for one in holdings(facts) if one.end - one.begin >= least]
+        has = totals(facts)
         for found in waits.values():
             longest = max(found, key=lambda one: one.end - one.begin)
             if longest.row in told and longest.row >= 0:

@@ -177,7 +177,7 @@ export const enNodes = {
       runtime_env: 'It runs when its environment is built.',
       runtime_env_failed: 'Fix its runtime environment, and submit it again.',
     },
-    heldBy: 'Who holds {{resource}}',
+    heldBy: 'Who holds {{resource}}, and since when',
     moreHolders: '{{n}} more',
     waitsSince: 'Waiting since',
     empty: 'No nodes yet',

@@ -162,7 +162,7 @@ export const zhNodes = {
       runtime_env: '运行时环境构建完成后即可运行。',
       runtime_env_failed: '修复其运行时环境后重新提交。',
     },
-    heldBy: '{{resource}} 的占用者',
+    heldBy: '{{resource}} 的占用者及开始时间',
     moreHolders: '另有 {{n}} 个',
     waitsSince: '开始等待于',
     empty: '还没有节点',

@@ -99,7 +99,16 @@ export function ActorDetail({ actor }: { actor: Item }) {
   return (
     <>
       {(WAITING.has(String(actor.state)) || actor.worker_id === null) && (
-        <WhyPending is={(one) => one.id === id} />
+        <WhyPending
+          is={(one) =>
+            one.id === id ||
+            // Several of a class that wait for the same thing are one.
+            (one.kind === 'actor' &&
+              one.id === null &&
+              one.name === actor.class_name &&
+              one.job_id === actor.job_id)
+          }
+        />
       )}
       <ActorProgress id={id} />
       <History path="/actors" id={id} />

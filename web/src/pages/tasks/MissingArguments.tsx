@@ -17,7 +17,7 @@ export function MissingArguments({ task }: { task: TaskDetail }) {
   if (task.waits_for.length === 0) return null;
   return (
     <Section title={t('jobs.pending')} testId="task-waits-for">
-      <p>{`${t('nodes.reasons.arguments')} ${t('nodes.remedies.arguments')}`}</p>
+      <p className={shared.waitsFor}>{`${t('nodes.reasons.arguments')} ${t('nodes.remedies.arguments')}`}</p>
       <MiniList>
         {task.waits_for.map((one) => (
           <Link
