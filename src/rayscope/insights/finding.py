@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from rayscope.insights.origin import origin
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
 from rayscope.insights.replay.recorded import Attempts, Recorded, Wait
+from rayscope.insights.spans import Span
 
 Confidence = Literal["high", "medium", "low"]
 Number = int | float | str
@@ -21,6 +23,7 @@ Points = list[tuple[int, float]]
 ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
 #: The driver, where a task is asked for.
 DRIVER = -1
+_LATEST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,30 @@ class Facts:
     def methods(self) -> set[str]:
         """The functions that are methods of actors."""
         return {self.name(row) for rows in self.calls_of_actor.values() for row in rows}
+
+    @cached_property
+    def _submissions(self) -> dict[int, list[Span]]:
+        """By caller, or DRIVER, its submissions that took long."""
+        found: dict[int, list[Span]] = defaultdict(list)
+        for one in self.recorded.sendings:
+            if one.kind == "submit":
+                found[one.task].append((one.begin, one.end))
+        return found
+
+    def submission(self, task: int) -> Span:
+        """From when until when a task's caller submitted it. Below a millisecond it took no time."""
+        created = self.created(task)
+        of_caller = self._submissions.get(self.attempts.parent[self.rows_of_task[task][0]], [])
+        place = bisect.bisect_right(of_caller, (created, _LATEST)) - 1
+        if place >= 0 and created <= of_caller[place][1]:
+            return of_caller[place]
+        return created, created
+
+    def loading(self, row: int) -> Span:
+        """From when until when an attempt loaded its function's code."""
+        a = self.attempts
+        end = a.start[row] - a.fetching[row]
+        return (end - a.loading[row], end) if a.start[row] >= 0 else (0, 0)
 
     @cached_property
     def cpus(self) -> float:

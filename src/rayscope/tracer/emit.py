@@ -381,6 +381,14 @@ def received(task: Task, ids: bytes, sizes: list[int]) -> None:
         tell("rayscope.fetched", objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
 
 
+def contents(large: Sequence[tuple[int, int]]) -> None:
+    """Bytes and check sums of large arguments, by which values that were passed again are known."""
+    task, known = _owner()
+    if spend():
+        told = {"s": [size for size, _ in large], "sums": [check_sum for _, check_sum in large]}
+        _send(b"rayscope.contents", told, None if known else task)
+
+
 def tell_fetched(task: Task) -> None:
     """The task runs long, or ended without a value: tell what it was given by itself."""
     fetched, task.fetched = task.fetched, None

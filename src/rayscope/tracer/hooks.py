@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import types
+import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -22,6 +23,10 @@ _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
 #: References inside containers are looked for so deep, and among so many values of one call.
 _DEPTH, _LOOK = 3, 256
+#: Larger arguments come through the object store; of them so many bytes are looked at to compare them.
+_LARGE_BYTES, _SAMPLES = 100_000, 512
+#: Objects that a process put, or Ray for an argument by value, have numbers from here on.
+_FIRST_PUT = 100_000_001
 _CREATION = b"\xff" * 8
 _DYNAMIC = "DynamicObjectRefGenerator"
 
@@ -64,7 +69,7 @@ def install() -> None:
     setattr(install, _MARK, True)
     import ray
     from ray import _raylet, actor, remote_function
-    from ray._private import profiling, serialization, worker
+    from ray._private import function_manager, profiling, serialization, worker
 
     global _ray
     _ray = types.SimpleNamespace(
@@ -84,6 +89,9 @@ def install() -> None:
         (remote_function.RemoteFunction, "_remote", _remote),
         (actor.ActorMethod, "_remote", _remote),
         (actor.ActorClass, "_remote", _remote),
+        (function_manager.FunctionActorManager, "export", _export),
+        (function_manager.FunctionActorManager, "export_actor_class", _export),
+        (function_manager, "check_oversized_function", _check_oversized),
         (worker, "wait", _wait),
         (worker, "_changeproctitle", _around_task),
         (worker, "disconnect", _disconnect),
@@ -169,15 +177,27 @@ def _sizes(serialized: Any, refs: Any) -> None:
             (ref, item) for ref, item in zip(refs, serialized, strict=True) if ref and not ref.is_nil()
         ]
         if fetched:
-            emit.received(
-                task, b"".join([ref.binary() for ref, _ in fetched]), [_size(item) for _, item in fetched]
-            )
+            ids, sizes = [ref.binary() for ref, _ in fetched], [_size(item) for _, item in fetched]
+            emit.received(task, b"".join(ids), sizes)
+            large = [
+                (size, _check_sum(item[0]))
+                for one, size, (_, item) in zip(ids, sizes, fetched, strict=True)
+                if size > _LARGE_BYTES and int.from_bytes(one[24:], "little") >= _FIRST_PUT
+            ]
+            if large:
+                emit.contents(large)
 
 
 def _size(item: Any) -> int:
     """Bytes of a serialised object as Ray counts them: data and metadata."""
     data, metadata = item[0], item[1]
     return (0 if data is None else len(data)) + len(metadata or b"")
+
+
+def _check_sum(data: Any) -> int:
+    """Of some of a large value's bytes: equal values have the same."""
+    # With an even step, only one of the eight bytes of a number would ever be looked at.
+    return zlib.crc32(bytes(memoryview(data)[:: len(data) // _SAMPLES | 1]))
 
 
 def _put_object(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -338,6 +358,47 @@ def _remote(original: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return _remote
+
+
+def _export(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def export(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin_export()
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            if call is not None:
+                _end_export(call, args)
+
+    return export
+
+
+@_safe
+def _begin_export() -> Call | None:
+    return _enter(Call("rayscope.export")) if emit.ready() else None
+
+
+@_safe
+def _end_export(call: Call, args: Any) -> None:
+    """The code of a function or of an actor's class went to the GCS, from where workers load it."""
+    _thread.call = call.outer
+    if call.sizes is None or not emit.ready():
+        return  # nothing was sent
+    descriptor = args[1] if len(args) > 1 else args[0]._function_descriptor
+    emit.end(call, {"code": descriptor.function_hash, "b": call.sizes[0]})
+
+
+def _check_oversized(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Ray looks here at what it is about to export."""
+
+    @functools.wraps(original)
+    def check_oversized_function(pickled: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _thread.call
+        if call is not None and call.name == "rayscope.export":
+            call.sizes = (len(pickled),)
+        return original(pickled, *args, **kwargs)
+
+    return check_oversized_function
 
 
 @_safe

@@ -197,6 +197,20 @@ def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entrie
         connection.execute(f"FROM {view}").fetchall()
 
 
+def test_code_that_was_exported_and_what_arguments_look_like() -> None:
+    batch = records(
+        told("rayscope.export", 5, 9, code="c0de", b=700, k=3),
+        told("rayscope.contents", 6, 6, s=[200_000, 300_000], sums=[1, 2]),
+    )
+    assert batch.spans == [
+        Span(TASK, 2, "export", 3, 9, '{"code":"c0de","bytes":700}'),
+        Span(TASK, 2, "content", 6, 6, '{"bytes":200000,"check_sum":1}'),
+        Span(TASK, 2, "content", 6, 6, '{"bytes":300000,"check_sum":2}'),
+    ]
+    odd = records(told("rayscope.contents", s=[200_000], sums=[]))
+    assert [span.name for span in odd.spans] == ["rayscope.contents"]
+
+
 def test_callers_are_told_in_pairs() -> None:
     pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
     assert records(told("rayscope.callers", d=pairs)).edges == [

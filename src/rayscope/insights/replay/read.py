@@ -21,6 +21,7 @@ from rayscope.insights.replay.recorded import (
     Node,
     Passed,
     Recorded,
+    Sending,
     Wait,
 )
 from rayscope.storage.errors import NotFound
@@ -67,6 +68,7 @@ def read(file: SessionFile, job: str) -> Recorded:
         edges = sql.read_edges(reader, job)
         fetched = sql.read_fetched(reader, job)
         passed = sql.read_passed(reader, job)
+        sendings = sql.read_sendings(reader, job)
         nodes = sql.read_nodes(reader)
         workers = sql.read_workers(reader)
         actors = sql.read_actors(reader, job)
@@ -76,6 +78,7 @@ def read(file: SessionFile, job: str) -> Recorded:
     recorded = found.recorded(waits, edges, fetched, nodes, workers, actors, groups)
     recorded.passed = found.passed(passed)
     recorded.open_waits = found.open_waits(open_waits)
+    recorded.sendings = found.sendings(sendings)
     return recorded
 
 
@@ -168,6 +171,7 @@ class _Reader:
             code=_texts(table, "code"),
             call_site=_texts(table, "call_site"),
             environment=_texts(table, "environment"),
+            returned_bytes=_numbers(table, "returned_bytes", missing=-1).tolist(),
             **{
                 name: self._times(table, name).tolist()
                 for name in (
@@ -230,22 +234,37 @@ class _Reader:
             begin_ns=self._begin,
         )
 
+    def _makers(self, table: pa.Table, column: str) -> list[int]:
+        """The numbers of tasks; BY_DRIVER and UNKNOWN for others."""
+        keys = _numbers(table, column, np.uint64)
+        found = self._tasks_of(keys)
+        of_driver = np.where(keys == np.uint64(self._driver["task"]), BY_DRIVER, UNKNOWN)
+        named: list[int] = np.where(found >= 0, found, of_driver).tolist()
+        return named
+
+    def sendings(self, table: pa.Table) -> list[Sending]:
+        """What callers sent, and what their large arguments looked like."""
+        return [
+            Sending(*one)
+            for one in zip(
+                table["kind"].to_pylist(),
+                self._makers(table, "task"),
+                self._times(table, "begin").tolist(),
+                self._times(table, "end").tolist(),
+                _numbers(table, "bytes", missing=-1).tolist(),
+                _texts(table, "code"),
+                strict=True,
+            )
+        ]
+
     def passed(self, table: pa.Table) -> list[Passed]:
         """The objects that tasks made and took."""
-        driver = np.uint64(self._driver["task"])
-
-        def tasks(column: str) -> list[int]:
-            keys = _numbers(table, column, np.uint64)
-            found = self._tasks_of(keys)
-            named = np.where(found >= 0, found, np.where(keys == driver, BY_DRIVER, UNKNOWN))
-            return [int(one) for one in named]
-
         return [
             Passed(*one)
             for one in zip(
                 table["kind"].to_pylist(),
-                tasks("maker"),
-                tasks("taker"),
+                self._makers(table, "maker"),
+                self._makers(table, "taker"),
                 _numbers(table, "key", np.uint64).tolist(),
                 _numbers(table, "bytes", missing=-1).tolist(),
                 table["nested"].to_pylist(),

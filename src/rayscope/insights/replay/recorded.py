@@ -24,7 +24,7 @@ class Attempts:
     ``ran``: whether its function is known to have begun; ``start`` may be when it came to its worker.
     ``state`` and ``error`` (its type, "" for none) as Ray names them; ``cpu_ns``: the CPU time that it used.
     ``code``: Ray's hash of the function's code; ``call_site``: where it was called; ``environment``: its
-    runtime environment, as JSON. Each is "" if it is not known.
+    runtime environment, as JSON. Each is "" if it is not known. ``returned_bytes``: of its (first) value.
     """
 
     task: list[int] = field(default_factory=list)
@@ -56,6 +56,7 @@ class Attempts:
     code: list[str] = field(default_factory=list)
     call_site: list[str] = field(default_factory=list)
     environment: list[str] = field(default_factory=list)
+    returned_bytes: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -92,6 +93,21 @@ class Passed(NamedTuple):
     by_value: bool
     begin: int
     end: int
+
+
+class Sending(NamedTuple):
+    """Of a task, or BY_DRIVER: a call that took a millisecond or more to submit (``kind`` is ``submit``); the
+    code of a function or an actor's class that it sent to Ray (``export``: ``code`` as in
+    :class:`Attempts`); or what a large argument of its own looked like (``content``: equal values have the
+    same check sum in ``code``).
+    """
+
+    kind: str
+    task: int
+    begin: int
+    end: int
+    bytes: int
+    code: str
 
 
 @dataclass
@@ -144,8 +160,9 @@ class Recorded:
     had started, None if that is not known; ``unused_workers``: node, launch and start of those that ran
     nothing; ``start_slots``: by node how many started at once. ``groups``: the placement groups that
     attempts are in; ``empty_groups``: the others.
-    ``passed``: the objects that tasks made and took. ``modules``: of each function the module that it is
-    defined in, "" if that is not known. ``begin_ns``: what all times count from, ns since the epoch.
+    ``passed``: the objects that tasks made and took. ``sendings``: in the order of time. ``modules``: of each
+    function the module that it is defined in, "" if that is not known. ``begin_ns``: what all times count
+    from, ns since the epoch.
     """
 
     job_id: str
@@ -169,6 +186,7 @@ class Recorded:
     open_waits: dict[tuple[int, int], Wait] = field(default_factory=dict)
     last: int = -1
     passed: list[Passed] = field(default_factory=list)
+    sendings: list[Sending] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     begin_ns: int = 0
 

@@ -74,7 +74,7 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, {TASK
     CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded,
     coalesce(execute_begin_ns, running_ns) IS NOT NULL AS ran,
     state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
-    runtime_env AS environment
+    runtime_env AS environment, return_bytes AS returned_bytes
 FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
     WHERE {CREATED} IS NOT NULL) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
@@ -139,6 +139,24 @@ SELECT kind, {_TASK.format("producer")} AS maker, {_TASK.format("consumer")} AS 
 FROM ({moved(_OF_JOB, _OBJECT_OF_JOB)}) WHERE ends_with(coalesce(consumer_lo, producer_lo), $job)
     AND (kind != 'return' OR bytes > {LARGE_BYTES})
 ORDER BY begin_ns, key""",
+        job,
+    )
+
+
+def read_sendings(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """What took tasks of a job, and its driver, long to submit; the code that they sent; and what their large
+    arguments looked like.
+    """
+    return _table(
+        reader,
+        f"""
+SELECT CASE name WHEN 'submit_task' THEN 'submit' ELSE name END AS kind, {_TASK.format("task")} AS task,
+    begin_ns AS "begin", end_ns AS "end", TRY_CAST(json_extract(extra, '$.bytes') AS BIGINT) AS bytes,
+    coalesce(json_extract_string(extra, '$.code'), json_extract_string(extra, '$.check_sum')) AS code
+FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
+    WHERE (name IN ('export', 'content') OR name = 'submit_task' AND end_ns - begin_ns >= 1000000)
+        AND NOT coalesce(starts_with(extra, '{{"user":'), false) AND {_OF_JOB})
+ORDER BY begin_ns, end_ns""",
         job,
     )
 

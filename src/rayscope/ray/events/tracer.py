@@ -5,7 +5,8 @@ Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes
 and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
 What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
 and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
-the tasks that they called (24 bytes each, base64).
+the tasks that they called (24 bytes each, base64). ``code`` is Ray's hash of a function's code, and ``sums``
+are check sums of arguments.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class _Told(msgspec.Struct, gc=False):
     values: dict[str, str | int | float | bool | None] = {}
     value: float = 0.0
     text: str = ""
+    code: str = ""
+    sums: _Sizes = []
     off: str = ""
     missing: list[str] = []
 
@@ -169,6 +172,13 @@ def _add(
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name == "rayscope.fetched":
         _edges(batch, task_id, attempt, "fetched", told.o, told.s, begin, end)
+    elif name == "rayscope.contents":
+        for size, check_sum in zip(told.s or (), told.sums, strict=True):
+            text = _text({"bytes": size, "check_sum": check_sum})
+            batch.spans.append(Span(task_id, attempt, "content", begin, begin, text))
+    elif name == "rayscope.export":
+        text = _text({"code": told.code[:_MAX_TEXT], "bytes": told.b})
+        batch.spans.append(Span(task_id, attempt, "export", begin, end, text))
     elif name == "rayscope.callers":
         batch.edges += [
             Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
