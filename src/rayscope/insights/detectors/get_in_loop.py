@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.handovers import handovers
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Wait
 
@@ -16,8 +17,8 @@ class GetInLoop:
     """Each call is submitted and waited for before the next one is submitted.
 
     Limits: at least 4 such calls of one function by one caller, fewer than half of them with the value of
-    the one before as an argument. Values that go from one call to the next by value leave no trace, so such
-    a loop is reported too.
+    the one before as an argument. Values over 100 KB that are passed by value are known by their sizes,
+    unless all have the same. Smaller ones leave no trace, so a loop that hands them on is reported.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
     """
@@ -34,8 +35,9 @@ class GetInLoop:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Runs of single gets of the task that was submitted last, of one function and caller."""
+        handed_on = {(one.maker, one.taker) for one in handovers(facts) if one.is_certain}
         for task, waits in facts.waits():
-            for function, gets in _loops(facts, task, waits):
+            for function, gets in _loops(facts, task, waits, handed_on):
                 longest = max(facts.own_ns(facts.rows_of_task[one][-1]) for one, _ in gets)
                 blocked = sum(wait.end - wait.begin for _, wait in gets)
                 works = sum(max(0, facts.own_ns(facts.rows_of_task[one][-1])) for one, _ in gets)
@@ -44,14 +46,19 @@ class GetInLoop:
                     function=function,
                     caller=facts.caller(task),
                     changes=(Change("one_get", function),),
-                    confidence="medium",  # values that go from one call to the next leave no trace
+                    confidence="medium",  # small values that go from one call to the next leave no trace
                     numbers={"calls": len(gets), "blocked_ns": blocked},
                     filters={"func_name": function},
                 )
 
 
-def _loops(facts: Facts, task: int, waits: list[Wait]) -> Iterator[tuple[str, list[tuple[int, Wait]]]]:
-    """By function the gets of a caller that each waited for what was submitted last, and nothing else."""
+def _loops(
+    facts: Facts, task: int, waits: list[Wait], handed_on: set[tuple[int, int]]
+) -> Iterator[tuple[str, list[tuple[int, Wait]]]]:
+    """By function the gets of a caller that each waited for what was submitted last, and nothing else.
+
+    ``handed_on``: pairs of tasks, the first of which made a value that the second got by value.
+    """
     submitted = facts.children.get(task, [])
     found: dict[str, list[tuple[int, Wait]]] = {}
     at, before, depends = 0, -1, 0
@@ -66,7 +73,10 @@ def _loops(facts: Facts, task: int, waits: list[Wait]) -> Iterator[tuple[str, li
         if awaited != submitted[at - 1]:
             continue
         row = facts.rows_of_task[awaited][0]
-        if before >= 0 and any(made_by == before for made_by, _ in facts.recorded.arguments.get(awaited, ())):
+        arguments = facts.recorded.arguments.get(awaited, ())
+        if (before, awaited) in handed_on or (
+            before >= 0 and any(made_by == before for made_by, _ in arguments)
+        ):
             depends += 1
         before = awaited
         if not facts.is_creation(row):

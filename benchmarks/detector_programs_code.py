@@ -1,0 +1,228 @@
+"""Pairs of programs with one of Ray's anti-patterns and without, each a driver of the running Ray.
+
+python benchmarks/detector_programs_code.py NAME_bad
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import ray
+
+#: An array that a program takes along, bytes; Ray refuses a function with five of them.
+LARGE = 20_000_000
+
+
+@ray.remote(num_cpus=0.5)
+def work(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def warm_up() -> None:
+    """Workers start before what counts."""
+    ray.get([work.remote(0.3) for _ in range(4)])
+
+
+def make_table(number: int, items: int = 100_000) -> dict[str, int]:
+    """Some MB when pickled, which takes its time."""
+    return {f"{number}-{item}": item for item in range(items)}
+
+
+@ray.remote(num_cpus=0.5)
+def count(table: dict[str, int], number: int) -> int:
+    return len(table) + number
+
+
+def large_argument_bad() -> None:
+    """The same table is pickled and stored for each call."""
+    warm_up()
+    table = make_table(0)
+    for begin in range(0, 60, 10):
+        print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
+
+
+def large_argument_good() -> None:
+    warm_up()
+    table = ray.put(make_table(0))
+    for begin in range(0, 60, 10):
+        print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
+
+
+def other_arguments_good() -> None:
+    """Each call gets a table of its own; all are of the same size."""
+    warm_up()
+    tables = [make_table(10 + number) for number in range(10)]
+    for _ in range(2):
+        print(sum(ray.get([count.remote(table, number) for number, table in enumerate(tables)])))
+
+
+@ray.remote(num_cpus=0.5)
+def make(number: int) -> dict[str, int]:
+    return make_table(number)
+
+
+def unnecessary_get_bad() -> None:
+    """Each table comes to the driver, and goes from it to the next task."""
+    warm_up()
+    print(sum(ray.get([count.remote(ray.get(make.remote(number)), number) for number in range(20)])))
+
+
+def unnecessary_get_good() -> None:
+    warm_up()
+    print(sum(ray.get([count.remote(make.remote(number), number) for number in range(20)])))
+
+
+def redefined_function_bad() -> None:
+    warm_up()
+    refs = []
+    for number in range(150):
+
+        @ray.remote(num_cpus=0.5)
+        def double(value: int) -> int:
+            return 2 * value
+
+        refs.append(double.remote(number))
+    print(sum(ray.get(refs)))
+
+
+def redefined_function_good() -> None:
+    @ray.remote(num_cpus=0.5)
+    def double(value: int) -> int:
+        return 2 * value
+
+    warm_up()
+    print(sum(ray.get([double.remote(number) for number in range(150)])))
+
+
+def return_put_bad() -> None:
+    @ray.remote(num_cpus=0.5)
+    def load(number: int) -> list[Any]:
+        return [ray.put(number + part) for part in range(40)]
+
+    warm_up()
+    print(sum(ray.get(ref) for number in range(100) for ref in ray.get(load.remote(number))))
+
+
+def return_put_good() -> None:
+    @ray.remote(num_cpus=0.5)
+    def load(number: int) -> list[int]:
+        return [number + part for part in range(40)]
+
+    warm_up()
+    print(sum(value for number in range(100) for value in ray.get(load.remote(number))))
+
+
+def shared_put_good() -> None:
+    """An actor puts what many read, and another call of it gives them the reference."""
+
+    @ray.remote(num_cpus=0)
+    class Weights:
+        def update(self, number: int) -> None:
+            self.ref = ray.put(np.full(LARGE // 20, number % 250, dtype=np.uint8))
+
+        def read(self) -> Any:
+            return [self.ref]
+
+    warm_up()
+    weights = Weights.remote()
+    for number in range(100):
+        ray.get(weights.update.remote(number))
+        [ref] = ray.get(weights.read.remote())
+        ray.get(ref)
+
+
+@ray.remote(num_cpus=0.5)
+def part(number: int) -> int:
+    time.sleep(0.3)
+    return number
+
+
+def nested_get_bad() -> None:
+    """Sums that run before their parts do hold a worker each."""
+
+    @ray.remote(num_cpus=0.5)
+    def add(parts: list[Any]) -> int:
+        return sum(ray.get(parts))
+
+    warm_up()
+    sums = [add.remote([part.remote(number) for number in range(6)]) for _ in range(6)]
+    print(sum(ray.get(sums)))
+
+
+def nested_get_good() -> None:
+    @ray.remote(num_cpus=0.5)
+    def add(*parts: int) -> int:
+        return sum(parts)
+
+    warm_up()
+    sums = [add.remote(*[part.remote(number) for number in range(6)]) for _ in range(6)]
+    print(sum(ray.get(sums)))
+
+
+def large_closure_bad() -> None:
+    table = np.zeros(3 * LARGE, dtype=np.uint8)
+
+    @ray.remote(num_cpus=0.5)
+    def look_up(number: int) -> int:
+        return int(table[number])
+
+    warm_up()
+    print(sum(ray.get([look_up.remote(number) for number in range(50)])))
+
+
+def large_closure_good() -> None:
+    table = ray.put(np.zeros(3 * LARGE, dtype=np.uint8))
+
+    @ray.remote(num_cpus=0.5)
+    def look_up(table: Any, number: int) -> int:
+        return int(table[number])
+
+    warm_up()
+    print(sum(ray.get([look_up.remote(table, number) for number in range(50)])))
+
+
+@ray.remote(num_cpus=0.5)
+def array(number: int) -> Any:
+    return np.full(LARGE // 4, number, dtype=np.uint8)
+
+
+def many_objects_get_bad() -> None:
+    """One get of more than the object store holds: 100 MB where the tests run this."""
+    warm_up()
+    for _ in range(3):
+        print(sum(int(part[0]) for part in ray.get([array.remote(number) for number in range(30)])))
+
+
+def many_objects_get_good() -> None:
+    warm_up()
+    for _ in range(3):
+        refs, total = [array.remote(number) for number in range(30)], 0
+        while refs:
+            done, refs = ray.wait(refs, num_returns=min(5, len(refs)))
+            total += sum(int(part[0]) for part in ray.get(done))
+            del done
+        print(total)
+
+
+def growing_good() -> None:
+    """A loop that must be one: each call needs the value of the one before, though not by way of the driver."""
+
+    @ray.remote(num_cpus=0.5)
+    def grow(table: dict[str, int]) -> dict[str, int]:
+        return {**table, **make_table(len(table), 1000)}
+
+    warm_up()
+    table = make_table(0, 20_000)
+    for _ in range(12):
+        table = ray.get(grow.remote(table))
+    print(len(table))
+
+
+if __name__ == "__main__":
+    ray.init(log_to_driver=False)
+    print("JOB", ray.get_runtime_context().get_job_id())
+    globals()[sys.argv[1]]()

@@ -1,0 +1,61 @@
+"""The same large value passed by value again and again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.replay.delays import LARGE_BYTES
+from rayscope.insights.spans import union_ns
+
+#: Fewer copies of a value do not make a pattern.
+_LEAST = 4
+
+
+class LargeArgument:
+    """The same large value is passed by value to many calls, and stored anew for each of them.
+
+    Limits: at least 4 calls of one function by one task or the driver, each with an argument over 100 KB of
+    the same size and content; the content is compared by samples of its bytes.
+    Needs: the tracer in the workers, which see the arguments.
+    """
+
+    kind = "large_argument"
+    title = "A large argument is copied for each call"
+    advice = (
+        "{calls} calls of {function} got the same value of {argument_bytes} by value, so it was pickled and "
+        "stored {calls} times. Store it once with ray.put, and pass the reference."
+    )
+    sketch = "value_ref = ray.put(value)\nrefs = [{function}.remote(value_ref, item) for item in items]"
+    doc = "anti-pattern: passing the same large argument by value repeatedly harms performance"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Calls by what they got. What the submissions took, but for one copy."""
+        if not facts.recorded.is_traced:
+            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their arguments.")
+        a = facts.attempts
+        contents = {
+            (one.task, one.bytes): one.code for one in facts.recorded.sendings if one.kind == "content"
+        }
+        same: dict[tuple[int, str, int, str], set[int]] = defaultdict(set)
+        for one in facts.recorded.passed:
+            if one.by_value and one.bytes > LARGE_BYTES and (one.taker, one.bytes) in contents:
+                row = facts.rows_of_task[one.taker][-1]
+                key = (a.parent[row], facts.name(row), one.bytes, contents[one.taker, one.bytes])
+                same[key].add(one.taker)
+        for (caller, function, size, _), tasks in same.items():
+            if len(tasks) < _LEAST:
+                continue
+            copies = sorted((facts.submission(task) for task in tasks), key=lambda span: span[1] - span[0])
+            yield Finding(
+                union_ns(copies[:-1]),
+                function=function,
+                caller=facts.caller(caller),
+                numbers={
+                    "calls": len(tasks),
+                    "argument_bytes": size,
+                    "copying_ns": sum(end - begin for begin, end in copies[:-1]),
+                },
+                filters={"func_name": function},
+            )

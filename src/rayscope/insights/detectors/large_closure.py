@@ -1,0 +1,61 @@
+"""Functions that carry large objects along in their code."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.replay.recorded import Sending
+from rayscope.insights.spans import union_ns
+
+#: Code alone has some KB. Ray warns from 10 MB on, and refuses functions from 100 MB on.
+_LARGE_BYTES = 1_000_000
+
+
+class LargeClosure:
+    """A function or a class of actors captures a large object, which each worker loads along with its code.
+
+    Limits: a pickled function or class of more than 1 MB.
+    Needs: the tracer in the process that calls the function first.
+    """
+
+    kind = "large_closure"
+    title = "A function carries a large object along"
+    advice = (
+        "{function} is {code_bytes} when pickled, since it uses a large object that is defined outside of "
+        "it. Ray uploads it with the code, and each worker downloads and unpickles it: {loading_ns} for "
+        "{workers} workers. Store the object with ray.put, and pass the reference as an argument."
+    )
+    sketch = "data_ref = ray.put(data)\nrefs = [{function}.remote(data_ref, item) for item in items]"
+    doc = "anti-pattern: closure capturing large objects harms performance"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Large functions: how long their code took to the GCS, and from there into the workers."""
+        if not facts.recorded.is_traced:
+            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their functions.")
+        a = facts.attempts
+        large: dict[str, list[Sending]] = defaultdict(list)
+        for one in facts.recorded.sendings:
+            if one.kind == "export" and one.bytes > _LARGE_BYTES:
+                large[one.code].append(one)
+        rows_of: dict[str, list[int]] = defaultdict(list)
+        for row, code in enumerate(a.code):
+            if code in large:
+                rows_of[code].append(row)
+        for code, rows in rows_of.items():
+            loads = [facts.loading(row) for row in rows if a.start[row] >= 0]
+            name = facts.name(rows[0])
+            function = name.removesuffix(".__init__")
+            is_class = function != name
+            yield Finding(
+                union_ns([*loads, *((one.begin, one.end) for one in large[code])]),
+                function=None if is_class else function,
+                actor_class=function if is_class else None,
+                numbers={
+                    "code_bytes": max(one.bytes for one in large[code]),
+                    "workers": len({a.worker[row] for row in rows if a.worker[row] >= 0}),
+                    "loading_ns": sum(end - begin for begin, end in loads),
+                },
+                filters={"func_name": name},
+            )

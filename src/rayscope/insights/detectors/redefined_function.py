@@ -1,0 +1,66 @@
+"""A remote function or class that is defined again and again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.spans import Span, union_ns
+
+#: A name may be that of several functions; so many of them come from a loop...
+_LEAST = 5
+#: ... if each is called no more often than this on average.
+_CALLS_EACH = 4
+
+
+class RedefinedFunction:
+    """A remote function or class is defined anew for nearly each call, so each definition is loaded anew.
+
+    Limits: at least 5 definitions of one name that are called 4 times each on average at most.
+    Needs: Ray's hashes of functions, which are always on record; how long it took to send the definitions is
+    known only with the tracer in the caller.
+    """
+
+    kind = "redefined_function"
+    title = "A function is redefined for each call"
+    advice = (
+        "{function} was defined {definitions} times for {calls} calls. Each definition was pickled, uploaded "
+        "and loaded by workers, which took {loading_ns} in all. Define it once, outside of the loop or the "
+        "function that calls it, and pass what differs as arguments."
+    )
+    sketch = "@ray.remote\ndef {function}(item): ...\n\n\nrefs = [{function}.remote(item) for item in items]"
+    doc = "anti-pattern: redefining the same remote function or class harms performance"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Names of many definitions. What the first of them costs, and a worker's first, is not counted."""
+        a = facts.attempts
+        exports: dict[str, list[Span]] = defaultdict(list)
+        for one in facts.recorded.sendings:
+            if one.kind == "export":
+                exports[one.code].append((one.begin, one.end))
+        for name, rows in facts.rows_of_function.items():
+            known = [row for row in rows if a.code[row]]
+            codes = list(dict.fromkeys(a.code[row] for row in known))
+            if len(codes) < _LEAST or len(known) > _CALLS_EACH * len(codes):
+                continue
+            has_loaded: set[int] = set()
+            spans = [span for code in codes[1:] for span in exports[code]]
+            for row in sorted(known, key=a.start.__getitem__):
+                if a.start[row] >= 0:
+                    if a.worker[row] in has_loaded:
+                        spans.append(facts.loading(row))
+                    has_loaded.add(a.worker[row])
+            function = name.removesuffix(".__init__")
+            is_class = function != name
+            yield Finding(
+                union_ns(spans),
+                function=None if is_class else function,
+                actor_class=function if is_class else None,
+                numbers={
+                    "definitions": len(codes),
+                    "calls": len(known),
+                    "loading_ns": sum(end - begin for begin, end in spans),
+                },
+                filters={"func_name": name},
+            )

@@ -1,0 +1,49 @@
+"""Ray's anti-patterns: what the detectors find in programs that have one, and in those that have not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.test_insights import findings
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+
+PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs_code.py"
+#: What is found in the bad one of each pair, and where.
+FOUND = {
+    "large_argument": "count",
+    "large_closure": "look_up",
+    "many_objects_get": "array",
+    "nested_get": "add",
+    "redefined_function": "double",
+    "return_put": "load",
+    "unnecessary_get": "make",
+}
+SHORT = ("redefined_function",)
+#: Other programs, and what they only look like.
+LOOK_ALIKES = [
+    ("growing", "get_in_loop"),
+    ("other_arguments", "large_argument"),
+    ("shared_put", "return_put"),
+]
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in SHORT else pytest.param(kind, marks=pytest.mark.long) for kind in FOUND]
+)
+def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
+    bad = findings(cluster, f"{kind}_bad", PROGRAMS)
+    assert kind in bad, sorted(bad)
+    assert FOUND[kind] in bad[kind]["function"]
+    assert bad[kind]["severity"] in ("critical", "warning")
+    assert kind not in findings(cluster, f"{kind}_good", PROGRAMS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "kind"), LOOK_ALIKES)
+def test_a_detector_finds_nothing_in_a_program_that_looks_alike(
+    cluster: Any, program: str, kind: str
+) -> None:
+    assert kind not in findings(cluster, f"{program}_good", PROGRAMS)
