@@ -55,10 +55,30 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       'ray.get 有 {{barriers}} 次等到一个阶段全部完成才提交下一阶段；在这些阶段的最后 {{tail_ns}} 里，{{cpus}} 个 CPU 有 {{idle_share}} 空闲。请传递引用，让任务在自己的参数就绪时就开始，或用 ray.wait 先处理已完成的结果。',
   },
+  large_argument: {
+    title: '大参数每次调用都被复制',
+    advice:
+      '{{function}} 的 {{calls}} 次调用按值传入了同一个 {{argument_bytes}} 的值，因此它被序列化并存储了 {{calls}} 次。请用 ray.put 存储一次，然后传递引用。',
+  },
+  large_closure: {
+    title: '函数携带了大对象',
+    advice:
+      '{{function}} 序列化后有 {{code_bytes}}，因为它使用了在其外部定义的大对象。Ray 会把它随代码一起上传，每个 Worker 都要下载并反序列化：{{workers}} 个 Worker 共花了 {{loading_ns}}。请用 ray.put 存储该对象，并把引用作为参数传递。',
+  },
   locality: {
     title: '任务没有在数据所在处运行',
     advice:
       '{{function}} 的 {{calls}} 次调用中有 {{away}} 次从其他节点获取了 {{moved_bytes}}，而那些节点当时有空位。Ray 优先选择拥有任务大部分参数的节点：请去掉 scheduling_strategy（SPREAD、节点亲和），并把引用直接作为参数传递，而不是放在列表里。',
+  },
+  many_objects_get: {
+    title: '一次 ray.get 取回过多对象',
+    advice:
+      '一次 ray.get 同时需要 {{objects}} 个对象，共 {{got_bytes}}，而节点的对象存储只有 {{store_bytes}}。放不下的会写到磁盘再读回，甚至使作业失败。请用 ray.wait 在结果完成时分批取回，并及时释放每一批。',
+  },
+  nested_get: {
+    title: '对参数中的引用调用 ray.get',
+    advice:
+      '{{function}} 的 {{calls}} 次调用对其参数中的引用调用了 ray.get，共等待 {{blocked_ns}}。其间每个都占着一个 Worker，Ray 又启动了 {{workers}} 个。请把引用直接作为参数传递：这样 Ray 会在值就绪时才启动任务。',
   },
   node_death: {
     title: '节点失效',
@@ -90,10 +110,20 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 有 {{again}} 个任务已经完成，却又运行了共 {{again_ns}}，因为它们的结果丢失了，多半是随所在节点一起丢失的。请把代价高的结果写到共享存储，或保存在稳定的节点上。',
   },
+  redefined_function: {
+    title: '函数每次调用都重新定义',
+    advice:
+      '{{function}} 为 {{calls}} 次调用定义了 {{definitions}} 次。每个定义都要序列化、上传并由 Worker 加载，共花了 {{loading_ns}}。请在循环或调用它的函数之外只定义一次，把不同之处作为参数传递。',
+  },
   retries: {
     title: '重试浪费的工作',
     advice:
       '{{function}} 有 {{failed}} 次尝试失败后重试，这些尝试共运行了 {{lost_ns}}。原因见 {{function}} 的失败列表。',
+  },
+  return_put: {
+    title: '任务返回 ray.put 的引用',
+    advice:
+      '{{function}} 的 {{calls}} 次调用用 ray.put 存储结果并返回引用。调用者必须取两次，多花了 {{blocked_ns}}；较小的结果无法随应答一起返回，而且所有结果都会随存储它们的 Worker 一起丢失。请直接返回值；有多个值时使用 num_returns 或生成器。',
   },
   serialization: {
     title: '时间花在打包数据上',
@@ -140,6 +170,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{name}} 预留 {{reserved}} 个 CPU，却使用 {{used}} 个核，因此 Ray 在一个节点上放了超过其 CPU 能力的任务，全都变慢。请设置 num_cpus={{needed}}，或限制所调用的库的线程数（OMP_NUM_THREADS）。',
   },
+  unnecessary_get: {
+    title: '取回的值只是为了继续传递',
+    advice:
+      '调用者用 ray.get 取回 {{function}} 的 {{calls}} 个值（每个 {{value_bytes}}），再按值传给 {{taker}}，因此每个值都多取回并存储了一次，共花了 {{copying_ns}}。如果调用者不另作他用，请直接传递引用。',
+  },
   unschedulable: {
     title: '无法调度',
     advice:
@@ -162,6 +197,7 @@ const numbers: Record<string, string> = {
   actors: 'Actor 数',
   again: '重新运行',
   again_ns: '重新计算',
+  argument_bytes: '参数大小',
   at_once: '同时运行',
   away: '不在数据所在处',
   barriers: '屏障',
@@ -173,12 +209,17 @@ const numbers: Record<string, string> = {
   calls: '调用次数',
   capacity_bytes: '容量',
   chain: '等待关系',
+  code_bytes: '代码大小',
+  copying_ns: '复制耗时',
   correlation: '相关系数',
   cpus: 'CPU',
   data_bytes: '数据量',
   death: '失效原因',
+  definitions: '定义次数',
   failed: '失败',
   full_share: '满载时间占比',
+  gets: 'get 次数',
+  got_bytes: '取回的数据',
   group: '放置组',
   head_busy: '头节点忙碌',
   held: '被占用',
@@ -189,6 +230,7 @@ const numbers: Record<string, string> = {
   killed: '被终止',
   largest: '最大节点',
   largest_bytes: '最大数据量',
+  loading_ns: '加载耗时',
   longest_ns: '最长',
   lost: '丢失',
   lost_ns: '浪费',
@@ -202,13 +244,14 @@ const numbers: Record<string, string> = {
   node: '节点',
   node_memory_bytes: '节点内存',
   nodes: '节点数',
+  objects: '对象数',
   open: '未完成',
   others_busy: '其他节点忙碌',
   others_ns: '其他节点',
   own_ns: '自身计算',
   packing_ns: '打包耗时',
-  queue: '排队',
   pending: '待处理',
+  queue: '排队',
   quiet_ns: '无进展时长',
   reason: '原因',
   reserved: '预留',
@@ -217,18 +260,21 @@ const numbers: Record<string, string> = {
   share: '占比',
   skewed: '数据过多的调用',
   spilled_bytes: '溢写',
+  start_ns: '启动耗时',
   starts: '启动次数',
   startup_ns: '启动耗时',
+  store_bytes: '对象存储',
   stragglers: '掉队',
-  start_ns: '启动耗时',
   strategy: '策略',
   submitting_ns: '提交耗时',
   tail_ns: '屏障前空闲时长',
+  taker: '接收者',
   tasks: '任务',
   threads: '同时调用',
   times: '倍数',
   total: '总量',
   used: '使用',
+  value_bytes: '值的大小',
   waited_ns: '等待时长',
   waiter: '等待者',
   waiting: '等待中',
