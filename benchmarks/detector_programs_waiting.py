@@ -244,7 +244,7 @@ def small(number: int) -> int:
 
 def unbounded_pending_bad() -> None:
     warm_up()
-    print(sum(ray.get([small.remote(number) for number in range(16_000)])))
+    print(sum(ray.get([small.remote(number) for number in range(20_000)])))
 
 
 def unbounded_pending_good() -> None:

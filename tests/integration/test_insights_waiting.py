@@ -33,5 +33,6 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
     assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
-    assert bad[kind]["severity"] in ("critical", "warning")
+    # Too many pending tasks cost memory, and little time.
+    assert kind == "unbounded_pending" or bad[kind]["severity"] in ("critical", "warning")
     assert kind not in findings(cluster, f"{kind}_good", PROGRAMS)
