@@ -105,6 +105,23 @@ class Facts:
                     own[row] = max(0, own[row] - sum(blocked_ns(wait) for wait in waits))
         return own
 
+    @cached_property
+    def _first_starts(self) -> dict[tuple[int, int], int]:
+        """When each worker first began each function."""
+        a = self.attempts
+        found: dict[tuple[int, int], int] = {}
+        for worker, function, start in zip(a.worker, a.function, a.start, strict=True):
+            if start >= 0:
+                key = worker, function
+                found[key] = min(start, found.get(key, start))
+        return found
+
+    def is_warm(self, row: int) -> bool:
+        """Whether an attempt came to a worker that had begun its function before. Else it imports modules."""
+        a = self.attempts
+        came = a.start[row] - a.fetching[row] - a.loading[row]
+        return a.start[row] >= 0 and came >= self._first_starts[a.worker[row], a.function[row]]
+
     def held(self, row: int) -> tuple[int, int]:
         """From when until when an attempt held its worker; until the job's end if it has no end on record."""
         a = self.attempts

@@ -303,12 +303,13 @@ def test_time_goes_into_packing(fresh: Running, packing: float) -> None:
     found, _ = insights(fresh, story, "serialization")
     assert bool(found) == (packing == 100)
     if found:
-        assert (found["function"], found["cost_ns"]) == ("parse", 800 * MS)
+        # Before its first call the worker imported modules.
+        assert (found["function"], found["cost_ns"]) == ("parse", 600 * MS)
         assert found["numbers"] == {
-            "calls": 4,
-            "packing_ns": 800 * MS,
-            "share": pytest.approx(800 / 1080),
-            "data_bytes": 120 * MIB,
+            "calls": 3,
+            "packing_ns": 600 * MS,
+            "share": pytest.approx(600 / 810),
+            "data_bytes": 90 * MIB,
         }
 
 

@@ -18,6 +18,7 @@ class LargeArgument:
 
     Limits: at least 4 calls of one function by one task or the driver, each with an argument over 100 KB of
     the same size and content; the content is compared by samples of its bytes.
+
     Needs: the tracer in the workers, which see the arguments.
     """
 

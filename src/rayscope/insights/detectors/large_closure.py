@@ -17,6 +17,7 @@ class LargeClosure:
     """A function or a class of actors captures a large object, which each worker loads along with its code.
 
     Limits: a pickled function or class of more than 1 MB.
+
     Needs: the tracer in the process that calls the function first.
     """
 

@@ -18,6 +18,7 @@ class ManyObjectsGet:
 
     Limits: one ray.get of more than 80 % of the node's object store, where Ray begins to write objects to
     disk. For a driver the largest node counts. What it costs is how long it took after the values were made.
+
     Needs: the tracer in the caller: the sizes of what it gets.
     """
 

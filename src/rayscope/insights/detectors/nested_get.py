@@ -23,6 +23,7 @@ class NestedGet:
     Limits: at least 2 tasks of one function that get all references of their lists or dicts in one ray.get,
     and are blocked there for more than 10 ms. What it costs is the part of that after the values were made,
     and the time that Ray needed to start other workers meanwhile.
+
     Needs: the tracer in the caller and in the workers.
     """
 

@@ -18,6 +18,7 @@ class RedefinedFunction:
     """A remote function or class is defined anew for nearly each call, so each definition is loaded anew.
 
     Limits: at least 5 definitions of one name that are called 4 times each on average at most.
+
     Needs: Ray's hashes of functions, which are always on record; how long it took to send the definitions is
     known only with the tracer in the caller.
     """

@@ -19,6 +19,7 @@ class ReturnPut:
 
     Limits: at least 4 calls, and half of the calls of their function, whose caller gets or passes on what
     they put and whose own value is large enough to hold a reference.
+
     Needs: the tracer in the caller and in the workers.
     """
 

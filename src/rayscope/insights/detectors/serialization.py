@@ -22,7 +22,8 @@ class Serialization:
     """Unpacking arguments and storing results takes a large share of a function's time.
 
     Limits: 30 % of the time from the first byte of its arguments to the stored result, over 3 calls or
-    more, with 1 MiB of data a call on average, and 2 MiB/s at least.
+    more, with 1 MiB of data a call on average, and 2 MiB/s at least. The first call on each worker
+    does not count: it imports modules.
 
     Needs: the tracer in the workers, for the bytes.
     """
@@ -51,7 +52,7 @@ class Serialization:
             calls = [
                 row
                 for row in rows
-                if a.start[row] >= 0 and a.returned[row] >= 0 and a.state[row] == "FINISHED"
+                if facts.is_warm(row) and a.returned[row] >= 0 and a.state[row] == "FINISHED"
             ]
             if len(calls) < _LEAST:
                 continue

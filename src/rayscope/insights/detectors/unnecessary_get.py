@@ -18,6 +18,7 @@ class UnnecessaryGet:
 
     Limits: at least 2 values over 100 KB of one function that are passed to another call after they were got;
     value and argument have the same size, and the task that made the value got none of that size itself.
+
     Needs: the tracer in the caller and in the workers.
     """
 

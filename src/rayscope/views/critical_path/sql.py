@@ -40,7 +40,7 @@ SLICE_ATTEMPTS = 100_000
 #: So many slices are kept: a walk goes to and fro between one and the next.
 _KEPT_SLICES = 2
 _PHASES = tuple(name for name, _ in RECORDED)
-#: Before its first task a worker imports what all of its tasks need.
+#: Before the first task of a function a worker imports what all of them need.
 _FIRST_PHASES = tuple(
     "starting_worker" if _PHASES.index("loading") <= place < _PHASES.index("executing") else name
     for place, name in enumerate(_PHASES)
@@ -290,7 +290,9 @@ class PathReader:
         return found
 
     def _attempt(self, attempts: Attempts, row: int) -> PathAttempt:
-        is_first = self._first.get(attempts.value("worker_id", row)) == attempts.reached_ns[row]
+        name = attempts.value("name", row)
+        first_ns = self._first.get((attempts.value("worker_id", row), name), -FOREVER)
+        is_first = attempts.reached_ns[row] < first_ns
         begins = [
             (phase, begin)
             for phase, begin in zip(
@@ -305,7 +307,7 @@ class PathReader:
         return PathAttempt(
             attempts.task(row) or "",
             int(attempts.number[row]),
-            attempts.value("name", row),
+            name,
             begins,
             self._last_ns if end == FOREVER else end,
             attempts.task(row, "parent"),
@@ -324,12 +326,13 @@ class PathReader:
         return "starting_worker", min(known[1], max(waited, known[0]))
 
     @cached_property
-    def _first(self) -> dict[str | None, int]:
-        """By worker when its first attempt reached it."""
+    def _first(self) -> dict[tuple[str | None, str], int]:
+        """By worker and function when it first executed."""
         found = self._reader.execute(
-            f"SELECT worker_id, min({REACHED}) FROM attempts WHERE worker_id IS NOT NULL GROUP BY 1"
+            "SELECT worker_id, coalesce(func_name, name, ''), min(coalesce(execute_begin_ns, running_ns)) "
+            "FROM attempts WHERE worker_id IS NOT NULL AND running_ns IS NOT NULL GROUP BY 1, 2"
         ).fetchall()
-        return dict(found)
+        return {(worker, name): first_ns for worker, name, first_ns in found}
 
     @cached_property
     def _started(self) -> dict[str, tuple[int, int]]:
