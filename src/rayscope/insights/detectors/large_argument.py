@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding, NotEnoughData
-from rayscope.insights.replay.delays import LARGE_BYTES
+from rayscope.insights.handovers import handovers
 from rayscope.insights.spans import union_ns
 
 #: Fewer copies of a value do not make a pattern.
@@ -39,9 +39,11 @@ class LargeArgument:
         contents = {
             (one.task, one.bytes): one.code for one in facts.recorded.sendings if one.kind == "content"
         }
+        # Values that their caller got from other tasks are not one value, even if they are equal.
+        handed_on = {one.taker for one in handovers(facts) if one.is_certain}
         same: dict[tuple[int, str, int, str], set[int]] = defaultdict(set)
         for one in facts.recorded.passed:
-            if one.by_value and one.bytes > LARGE_BYTES and (one.taker, one.bytes) in contents:
+            if one.by_value and (one.taker, one.bytes) in contents and one.taker not in handed_on:
                 row = facts.rows_of_task[one.taker][-1]
                 key = (a.parent[row], facts.name(row), one.bytes, contents[one.taker, one.bytes])
                 same[key].add(one.taker)
