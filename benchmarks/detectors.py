@@ -1,0 +1,144 @@
+"""What do the detectors find? All pairs of programs, one with something that slows it down and one without.
+
+    python benchmarks/detectors.py                      # all of detector_programs*.py, about 20 minutes
+    python benchmarks/detectors.py --only get_in_loop   # some of them
+
+Each program runs in a recorded cluster. Prints what was found in the bad program of each pair and what in the good one,
+how many of the bad ones were recognised (recall; the aim is 95 %), what was found in good ones by mistake (the aim is
+nothing), and how far the unchanged replays were off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from common import HERE, Http, RayscopeServer, header, quantile, save, table
+from whatif import Cluster
+
+#: A finding that weighs less is told, but no reason to change a program.
+GRAVE = ("critical", "warning")
+
+
+def pairs() -> dict[str, Path]:
+    """The names of all pairs, and the files that have them."""
+    found = {}
+    for file in sorted(HERE.glob("detector_programs*.py")):
+        names = re.findall(r"^def (\w+)_(bad|good)\(\)", file.read_text(), re.MULTILINE)
+        for name in dict.fromkeys(name for name, _ in names):
+            if {(name, "bad"), (name, "good")} <= set(names):
+                found[name] = file
+    return found
+
+
+def run(cluster: Cluster, file: Path, name: str) -> dict[str, str]:
+    """Run a program. Returns its job and, if it had a cluster of its own, the session of that."""
+    command = [sys.executable, str(file), name]
+    done = subprocess.run(command, env=cluster.env, capture_output=True, text=True, timeout=300)
+    said = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("JOB ", "SESSION ")))
+    if "JOB" not in said:
+        raise RuntimeError(f"{name}: {done.stderr[-2000:]}")
+    return said
+
+
+def ask(url: str, session: str, job: str) -> dict[str, Any]:
+    """The insights of a job, once its end is on record."""
+    deadline = time.monotonic() + 60
+    while True:
+        client = Http(url)  # a server closes connections that are idle
+        try:
+            answer = client.get(f"/api/insights?session={session}&job_id={job}")
+            if not answer["so_far"] or time.monotonic() > deadline:
+                return dict(answer)
+        except RuntimeError as error:
+            if time.monotonic() > deadline or " 404 " not in str(error):
+                raise
+        finally:
+            client.close()
+        time.sleep(1)
+
+
+def measure(chosen: dict[str, Path], folder: Path) -> list[dict[str, Any]]:
+    """Run both programs of each pair, and ask."""
+    server = RayscopeServer(folder / "data")
+    results = []
+    try:
+        cluster = Cluster(2, server.ingest_url, folder / "r")
+        try:
+            own = Http(server.url).get("/api/sessions")["items"][0]["session"]
+            for name, file in chosen.items():
+                result: dict[str, Any] = {"name": name}
+                for half in ("bad", "good"):
+                    try:
+                        said = run(cluster, file, f"{name}_{half}")
+                        server.wait_until_merged(quiet=2)
+                        answer = ask(server.url, said.get("SESSION", own), said["JOB"])
+                    except (RuntimeError, subprocess.TimeoutExpired) as error:
+                        print(f"{name}_{half}: {str(error)[-500:]}", file=sys.stderr, flush=True)
+                        continue
+                    result[half] = [(one["kind"], one["severity"]) for one in answer["findings"]]
+                    result[f"{half}_error"] = answer["calibration"]["error"]
+                    print(f"{name}_{half}: {result[half]}", file=sys.stderr, flush=True)
+                results.append(result)
+        finally:
+            cluster.stop()
+    finally:
+        server.stop()
+    return results
+
+
+def report(results: list[dict[str, Any]]) -> str:
+    """All pairs, and the totals."""
+
+    def words(found: list[tuple[str, str]] | None) -> str:
+        return "did not run" if found is None else ", ".join(f"{kind} ({how})" for kind, how in found) or "-"
+
+    found = [one for one in results if any(kind == one["name"] for kind, _ in one.get("bad", ()))]
+    false = [
+        (one["name"], kind)
+        for one in results
+        for kind, how in one.get("good", ())
+        if how in GRAVE or kind == one["name"]
+    ]
+    errors = [
+        abs(one[key]) for one in results for key in ("bad_error", "good_error") if one.get(key) is not None
+    ]
+    rows = [(one["name"], words(one.get("bad")), words(one.get("good"))) for one in results]
+    lines = [
+        table(("pair", "found in the bad one", "found in the good one"), rows),
+        f"\nrecall {len(found)} of {len(results)} ({len(found) / max(1, len(results)):.0%})",
+        f"false findings in good programs: {len(false)} {false or ''}",
+    ]
+    if errors:
+        lines.append(
+            f"unchanged replays are off by {quantile(errors, 0.5):.1%} in the median, "
+            f"p90 {quantile(errors, 0.9):.1%} ({len(errors)} programs)"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the pairs and print what was found."""
+    known = pairs()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", choices=sorted(known), metavar="NAME")
+    parser.add_argument("--save", type=Path, help="write the results to this file, as JSON")
+    asked = parser.parse_args()
+    print(header("Detectors", ("ray", "duckdb")))
+    with tempfile.TemporaryDirectory(prefix="rsd", ignore_cleanup_errors=True) as folder:
+        results = measure({name: known[name] for name in asked.only or known}, Path(folder))
+    print(report(results))
+    if asked.save:
+        save(asked.save, ("ray", "duckdb"), results)
+
+
+if __name__ == "__main__":
+    main()
