@@ -41,14 +41,14 @@ def large_argument_bad() -> None:
     """The same table is pickled and stored for each call."""
     warm_up()
     table = make_table(0)
-    for begin in range(0, 60, 10):
+    for begin in range(0, 100, 10):
         print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
 
 
 def large_argument_good() -> None:
     warm_up()
     table = ray.put(make_table(0))
-    for begin in range(0, 60, 10):
+    for begin in range(0, 100, 10):
         print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
 
 

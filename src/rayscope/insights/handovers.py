@@ -40,6 +40,8 @@ def handovers(facts: Facts) -> list[Handover]:
         elif one.by_value and one.taker >= 0:
             given[one.taker].append(one.bytes)
             events.append((facts.submission(one.taker)[0], True, one))
+    if not given:
+        return []
     found = []
     got: dict[tuple[int, int], list[Passed]] = defaultdict(list)
     for _, is_argument, one in sorted(events, key=lambda event: event[:2]):

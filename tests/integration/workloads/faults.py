@@ -23,6 +23,7 @@ PARTS = [
     ("emit", "tell", "both"),
     ("emit", "arguments", "both"),
     ("emit", "received", "worker"),
+    ("emit", "contents", "worker"),
     ("emit", "spend", "both"),
     ("emit", "started", "both"),
     ("emit", "ended", "both"),
@@ -32,6 +33,7 @@ PARTS = [
     ("hooks", "_Found", "both"),
     ("hooks", "_callee", "both"),
     ("hooks", "_size", "both"),
+    ("hooks", "_check_sum", "worker"),
     ("hooks", "Returns", "worker"),
     ("hooks", "Task", "worker"),
 ]
@@ -169,6 +171,7 @@ def main() -> None:
     wanted = use_everything()
     worker, coroutines = Worker.remote(), Async.remote()
     wrong, unmet = [], []
+    given = list(range(50_000))  # more than 100 KB
     for module, name, where in PARTS:
         if where == "both":
             injected = inject(module, name)
@@ -178,12 +181,12 @@ def main() -> None:
             if found != wanted:
                 wrong.append([f"driver {module}.{name}", found])
         ray.get(worker.inject.remote(module, name))
-        ref = ray.put([1, 2])
+        ref = ray.put(given)
         found = ray.get(worker.work.remote(ref))
         if not ray.get(worker.mend.remote()):
             unmet.append(f"worker {module}.{name}")
-        if found != [[1, 2], *wanted]:
-            wrong.append([f"worker {module}.{name}", found])
+        if found != [given, *wanted]:
+            wrong.append([f"worker {module}.{name}", found[1:]])
     if ray.get(coroutines.work.remote([ray.put(4)])) != [4, 8]:
         wrong.append(["coroutines", None])
     if use_serve() != 20:

@@ -376,7 +376,7 @@ def test_the_start_of_a_worker_and_the_loading_of_code_are_phases_of_their_own(f
     story.get(DRIVER, [first, later], 1, 2700)
     story.entity("job", JOB, 0, 2700)
     fresh.record(story)
-    assert _path(fresh)[:7] == [
+    assert _path(fresh)[:6] == [
         ("first", "waiting_node", 0, 400),
         ("first", "starting_worker", 400, 1995),
         ("first", "queued", 1995, 2000),

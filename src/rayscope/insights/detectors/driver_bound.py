@@ -16,10 +16,11 @@ _SHARE = 0.25
 
 
 class DriverBound:
-    """The driver computes for much of the job's time while the cluster has nothing to do.
+    """The driver computes between its submissions for much of the job, while the cluster has nothing to do.
 
-    Limits: from its first submission to its last wait, the driver computes for at least a quarter of the
-    job's time, and meanwhile no more tasks run on average than half of the CPUs.
+    Limits: from its first submission to its last, the driver computes for at least a quarter of the job's
+    time, and meanwhile no more tasks run on average than half of the CPUs. What it does before and after
+    holds up no task.
 
     Needs: the tracer in the driver: its waits.
     """
@@ -27,7 +28,7 @@ class DriverBound:
     kind = "driver_bound"
     title = "The driver is the bottleneck"
     advice = (
-        "The driver computed for {own_ns} ({share:.0%} of the job) between its submissions and gets, with "
+        "The driver computed for {own_ns} ({share:.0%} of the job) between its submissions, with "
         "{running:.1f} tasks running on average meanwhile. Move its work into tasks, or submit from several "
         "tasks."
     )
@@ -35,16 +36,15 @@ class DriverBound:
     doc = "pattern: using nested tasks to achieve nested parallelism"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The driver's own time from its first submission to its last get, if little ran meanwhile."""
+        """The driver's own time from its first submission to its last, if little ran meanwhile."""
         mine = facts.children.get(DRIVER, [])
         waits = next((of for task, of in facts.waits() if task == DRIVER), [])
         if len(mine) < 2:
             return
-        begin = facts.created(mine[0])
-        end = max([facts.created(mine[-1]), *(wait.end for wait in waits)])
+        begin, end = facts.created(mine[0]), facts.created(mine[-1])
         idle = _gaps(begin, end, [(wait.begin, wait.end) for wait in waits if wait.summed_ns < 0])
         own = sum(until - since for since, until in idle) - sum(
-            blocked_ns(wait) for wait in waits if wait.summed_ns >= 0
+            blocked_ns(wait) for wait in waits if wait.summed_ns >= 0 and wait.end <= end
         )
         if own < _SHARE * facts.duration_ns:
             return

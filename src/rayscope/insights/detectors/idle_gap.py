@@ -29,9 +29,9 @@ class IdleGap:
     """CPUs are idle behind a barrier: the next stage is submitted when the last task of a stage is done.
 
     Limits: at least 2 times a caller waits for all of at least 3 tasks with one ray.get, at the end of which
-    at least half of the CPUs have nothing to do, and then submits more; together at least 10 % of the job's
-    time. A stage whose last task takes three times the median is left out: that is a straggler. Tasks without
-    CPUs and calls of actors are left out.
+    at least half of the CPUs that the stage used have nothing to do, and then submits more; together at least
+    10 % of the job's time. A stage whose last task takes three times the median is left out: that is
+    a straggler. Tasks without CPUs and calls of actors are left out.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
     """
@@ -136,6 +136,8 @@ class _Busy:
         first, last = np.searchsorted(self._times, [begin, end])
         lengths = np.diff(np.append(self._times[first:last], end))
         used = self._used[first:last]
-        full = np.flatnonzero(used > self._most + 1e-6)
+        # Where Ray has fewer workers than there are CPUs for, all of these are busy until the end.
+        most = min(self._most, _BUSY * float(used.max(initial=0.0)))
+        full = np.flatnonzero(used > most + 1e-6)
         since = full[-1] + 1 if len(full) else 0
         return int(lengths[since:].sum()), float((lengths[since:] * used[since:]).sum())

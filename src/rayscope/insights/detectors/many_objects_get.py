@@ -42,14 +42,11 @@ class ManyObjectsGet:
         for task, waits in facts.waits():
             node = -1 if task == DRIVER else a.node[facts.rows_of_task[task][-1]]
             store = stores[node] if node >= 0 else max(stores, default=0.0)
-            large = [
-                (wait, _bytes(wait))
-                for wait in waits
-                if store and not wait.is_wait and wait.summed_ns < 0 and _bytes(wait) > _SHARE * store
-            ]
             found: dict[str, list[tuple[Wait, int]]] = defaultdict(list)
-            for wait, size in large:
-                found[facts.name(facts.rows_of_task[wait.named[0][0]][-1])].append((wait, size))
+            for wait in waits:
+                size = _bytes(wait)
+                if store and size > _SHARE * store and not wait.is_wait and wait.summed_ns < 0:
+                    found[facts.name(facts.rows_of_task[wait.named[0][0]][-1])].append((wait, size))
             for function, gets in found.items():
                 wait, most = max(gets, key=lambda one: one[1])
                 yield Finding(

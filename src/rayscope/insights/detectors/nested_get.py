@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import bisect
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding, NotEnoughData
-from rayscope.insights.replay.recorded import Passed
 from rayscope.insights.spans import Span, union_ns
 
 #: Fewer tasks do not make a pattern.
@@ -44,15 +43,11 @@ class NestedGet:
         a = facts.attempts
         blocked: dict[str, list[tuple[int, Span]]] = defaultdict(list)
         late: dict[str, list[Span]] = defaultdict(list)
-        for task, gets in _gets(facts).items():
-            begin, end = gets[0].begin, gets[0].end
-            if end - begin > _BLOCKED_NS:
-                makers = [one.maker for one in gets if one.maker >= 0]
-                made = max((a.ended[facts.rows_of_task[maker][-1]] for maker in makers), default=0)
-                row = facts.rows_of_task[task][-1]
-                function = facts.name(row)
-                blocked[function].append((a.node[row], (begin, end)))
-                late[function].append((min(end, max(begin, made)), end))
+        for task, (begin, end, made) in _gets(facts).items():
+            row = facts.rows_of_task[task][-1]
+            function = facts.name(row)
+            blocked[function].append((a.node[row], (begin, end)))
+            late[function].append((min(end, max(begin, made)), end))
         for function, spans in blocked.items():
             if len(spans) >= _LEAST:
                 starts = _starts(facts, spans)
@@ -69,21 +64,27 @@ class NestedGet:
                 )
 
 
-def _gets(facts: Facts) -> dict[int, list[Passed]]:
-    """By task the one get of all references that were nested in its arguments; no task with several gets."""
-    nested: dict[int, set[int]] = defaultdict(set)
-    for one in facts.recorded.passed:
-        if one.kind == "argument" and one.nested and one.taker >= 0:
-            nested[one.taker].add(one.key)
-    gets: dict[int, list[Passed]] = defaultdict(list)
-    for one in facts.recorded.passed:
-        if one.kind == "get" and one.key in nested.get(one.taker, ()):
-            gets[one.taker].append(one)
-    return {
-        task: found
-        for task, found in gets.items()
-        if len(found) == len(nested[task]) and len({(one.begin, one.end) for one in found}) == 1
+def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
+    """By task the begin and end of the one long get of all references that were nested in its arguments, and
+    when the last of them was made; no task with several gets.
+    """
+    wanted = {
+        (one.taker, one.key)
+        for one in facts.recorded.passed
+        if one.nested and one.kind == "argument" and one.taker >= 0
     }
+    missing = Counter(task for task, _ in wanted)
+    found: dict[int, tuple[int, int, int]] = {}
+    for one in facts.recorded.passed:
+        is_long = one.kind == "get" and one.end - one.begin > _BLOCKED_NS
+        if not is_long or (one.taker, one.key) not in wanted:
+            continue
+        made = facts.attempts.ended[facts.rows_of_task[one.maker][-1]] if one.maker >= 0 else 0
+        begin, end, last = found.get(one.taker, (one.begin, one.end, made))
+        if (begin, end) == (one.begin, one.end):
+            found[one.taker] = begin, end, max(last, made)
+            missing[one.taker] -= 1
+    return {task: one for task, one in found.items() if not missing[task]}
 
 
 def _starts(facts: Facts, blocked: list[tuple[int, Span]]) -> list[Span]:

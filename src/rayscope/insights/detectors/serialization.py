@@ -13,17 +13,19 @@ _SHARE = 0.3
 #: Smaller values are cheap to pack; what takes long with them has another reason.
 _BYTES = 1 << 20
 _LEAST = 3
-#: Python objects are packed at some 20 MB/s at least; what is slower than a tenth of that waits for
-#: something.
-_SLOWEST_BYTES_PER_S = 2 << 20
+#: Python objects are packed at some 20 to 150 MB/s. What is slower than a tenth of that waits for something;
+#: what is faster are arrays, which are copied.
+_BYTES_PER_S = 2 << 20, 200 << 20
+#: Packing that takes less of each call is no matter of its data.
+_CALL_NS = 20_000_000
 
 
 class Serialization:
     """Unpacking arguments and storing results takes a large share of a function's time.
 
     Limits: 30 % of the time from the first byte of its arguments to the stored result, over 3 calls or
-    more, with 1 MiB of data a call on average, and 2 MiB/s at least. The first call on each worker
-    does not count: it imports modules.
+    more, with 1 MiB of data and 20 ms of packing a call on average, at 2 to 200 MiB/s: arrays are faster. The
+    first call on each worker does not count: it imports modules.
 
     Needs: the tracer in the workers, for the bytes.
     """
@@ -60,8 +62,9 @@ class Serialization:
             spans = [span for row in calls for span in _packing(facts, row)]
             packing = sum(end - begin for begin, end in spans)
             whole = packing + sum(max(0, facts.own_ns(row)) for row in calls)
-            is_packing = data >= packing / 1e9 * _SLOWEST_BYTES_PER_S
-            if data < _BYTES * len(calls) or packing < _SHARE * whole or not is_packing:
+            slowest, fastest = (packing / 1e9 * rate for rate in _BYTES_PER_S)
+            is_much = data >= _BYTES * len(calls) and packing >= max(_SHARE * whole, _CALL_NS * len(calls))
+            if not is_much or not slowest <= data <= fastest:
                 continue
             yield Finding(
                 union_ns(spans),

@@ -22,7 +22,8 @@ class Stragglers:
     """Few calls take at least three times the median of their function.
 
     Limits: at least 8 calls; the long ones are at most a fifth of them, take more than three times the
-    median, and are longer than it by 1 % of the job's time.
+    median, and are longer than it by 1 % of the job's time, all together by 5 %. The first call on each
+    worker is compared with other first ones: it may import modules.
 
     Needs: when calls began and ended.
     """
@@ -47,7 +48,15 @@ class Stragglers:
             if len(own) < _LEAST:
                 continue
             median = statistics.median(own)
-            long = [ns for ns in own if ns > _TIMES * median and ns - median > facts.duration_ns / 100]
+            # On each worker the first call may import modules.
+            cold = [ns for row, ns in zip(calls, own, strict=True) if not facts.is_warm(row)]
+            usual_cold = max(median, statistics.median(cold)) if cold else median
+            usual = (median if facts.is_warm(row) else usual_cold for row in calls)
+            long = [
+                ns
+                for ns, than in zip(own, usual, strict=True)
+                if ns > _TIMES * than and ns - median > facts.duration_ns / 100
+            ]
             lost = sum(long) - len(long) * median
             few = len(long) <= _FEW * len(own)
             if lost < _SHARE * facts.duration_ns or not few or skewed_calls(facts, calls):

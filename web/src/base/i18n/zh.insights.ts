@@ -23,7 +23,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   driver_bound: {
     title: 'Driver 是瓶颈',
     advice:
-      'Driver 在提交和 ray.get 之间自己计算了 {{own_ns}}（占作业的 {{share}}），其间平均只有 {{running}} 个任务在运行。请把这些工作移到任务中，或由多个任务来提交。',
+      'Driver 在各次提交之间自己计算了 {{own_ns}}（占作业的 {{share}}），其间平均只有 {{running}} 个任务在运行。请把这些工作移到任务中，或由多个任务来提交。',
   },
   get_in_loop: {
     title: '循环中调用 ray.get',
