@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 
+import psutil
 import pytest
+from tests.cluster import wait_until
 
 from rayscope.ray.discovery import addresses_in, local_gcs_addresses
 
@@ -58,6 +60,8 @@ def test_what_another_user_runs_is_not_ours(user: str | None) -> None:
     flags = ["--gcs-address=192.0.2.1:6379", f"--session-name={session}"]
     fake = subprocess.Popen(["raylet", "-c", "sleep 30; true", *flags], executable="/bin/sh", user=user)
     try:
+        # Popen returns in the midst of exec, when a process has no command line yet.
+        wait_until(psutil.Process(fake.pid).cmdline, "its command line")
         assert local_gcs_addresses()[session] == "192.0.2.1:6379"
         assert (session in local_gcs_addresses(own=True)) == (user is None)
     finally:
