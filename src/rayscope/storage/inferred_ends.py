@@ -28,11 +28,11 @@ _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
 #: What becomes of what lives when its session ends.
 _ENDED = {"actor": "DEAD", "node": "DEAD", "worker": "DEAD", "job": CUT_OFF, "placement_group": "REMOVED"}
 
-#: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``,
-#: which did not fail. What dies before may be why a driver ends.
+#: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``.
+#: What dies before may be why a driver ends.
 _CUT_OFF_BY_JOB = (
     f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR a.error_type IN {_DEATHS} AND "
-    f"(contains(a.error_message, '{_JOB_ENDED[1]}') OR j.state != 'FAILED' AND a.failed_ns >= j.end_ns))"
+    f"(contains(a.error_message, '{_JOB_ENDED[1]}') OR a.failed_ns >= j.end_ns))"
 )
 _FINAL_JOB = ", ".join(map(repr, sorted(FINAL_STATES["job"])))
 _OVER = "{0}.state {1} AND {0}.end_ns <= $before AND {0}.end_known_by IS DISTINCT FROM 'session'"

@@ -45,8 +45,8 @@ def entities(writer: SessionWriter, view: str) -> list[Any]:
         return reader.execute(f"SELECT state, end_ns, end_known_by FROM {view}").fetchall()
 
 
-def job(until: float) -> Entity:
-    return Entity("job", JOB, {"start_ns": at(0)}, {(at(until), "SUCCEEDED"): {"end_ns": at(until)}})
+def job(until: float, state: str = "SUCCEEDED") -> Entity:
+    return Entity("job", JOB, {"start_ns": at(0)}, {(at(until), state): {"end_ns": at(until)}})
 
 
 def worker_died(until: float, identity: str = WORKER) -> Entity:
@@ -85,7 +85,8 @@ def test_it_does_not_matter_in_which_order_the_ends_come(tmp_path: Path) -> None
         writer.close()
 
 
-def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter) -> None:
+@pytest.mark.parametrize("state", ["SUCCEEDED", "FAILED"])
+def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter, state: str) -> None:
     """The GCS declares it failed; a task whose worker crashed before, or raised an error, has failed."""
     story = Story()
     for name, ended, kind, message in (
@@ -106,7 +107,7 @@ def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter) -
     ):
         story.task(name, 0, 10, ended, failed=True)
         story.batch.attempts[-1].error = TaskError(at(ended), kind, message)
-    put(writer, story.batch, RecordBatch(SESSION, entities=[job(90)]))
+    put(writer, story.batch, RecordBatch(SESSION, entities=[job(90, state)]))
     assert tasks(writer, "state, reported_state, end_known_by") == {
         "cut": [CUT_OFF, "FAILED", "job"],
         "forced": [CUT_OFF, "FAILED", "job"],
