@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rayscope.insights.finding import Facts, NotEnoughData
@@ -31,6 +32,21 @@ class Use(NamedTuple):
     busy_ns: int
     held_ns: int
     threads: int
+
+    @property
+    def function(self) -> str | None:
+        """The function, of calls of one."""
+        return None if self.is_actor else self.name
+
+    @property
+    def actor_class(self) -> str | None:
+        """The class, of actors."""
+        return self.name if self.is_actor else None
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """Of the views that show the calls."""
+        return {} if self.is_actor else {"func_name": self.name}
 
     @property
     def cores(self) -> float:
@@ -87,8 +103,8 @@ def _of_classes(facts: Facts) -> list[Use]:
                         spans.append((a.start[row], a.start[row] + facts.own_ns(row)))
             busy += union_ns(spans)
             threads = max(threads, _usually_at_once(spans))
-            end = actors[actor].end
-            held += max(0, (end if end >= 0 else facts.recorded.driver[1]) - max(0, actors[actor].begin))
+            begin, end = facts.lifetime(actors[actor])
+            held += max(0, end - begin)
         if rows and sum(facts.own_ns(row) for row in rows) >= _KNOWN * whole:
             used = sum(a.cpu_ns[row] for row in rows)
             cpus = actors[members[0]].resources.get("CPU", 0.0)
@@ -99,6 +115,12 @@ def _of_classes(facts: Facts) -> list[Use]:
 def _usually_at_once(spans: list[Span]) -> int:
     """How many calls ran at once, on average while any did."""
     return round(sum(end - begin for begin, end in spans) / max(1, union_ns(spans)))
+
+
+def busiest_percent(facts: Facts, use: Use, percents: Mapping[int, float]) -> float:
+    """How busy the busiest of the nodes was that ran some of the calls; 100 where nobody knows."""
+    nodes = {facts.attempts.node[row] for row in use.rows} & percents.keys()
+    return max((percents[node] for node in nodes), default=100.0)
 
 
 def cpu_percent(facts: Facts) -> dict[int, float]:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from rayscope.insights.origin import origin
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
-from rayscope.insights.replay.recorded import Attempts, Recorded, Wait
+from rayscope.insights.replay.recorded import Actor, Attempts, Group, Recorded, Wait
 from rayscope.insights.spans import Span
 
 Confidence = Literal["high", "medium", "low"]
@@ -231,6 +231,19 @@ class Facts:
             raise NotEnoughData(f"There are no samples of {metric} from the job's time.")
         return found
 
+    def require_tracer(self, unknown: str) -> None:
+        """Raise NotEnoughData unless the job was traced: what is ``unknown`` of its processes then."""
+        if not self.recorded.is_traced:
+            raise NotEnoughData(f"The tracer was not in the job's processes, so nobody knows {unknown}.")
+
+    def lifetime(self, actor: Actor) -> Span:
+        """From when until when an actor was there."""
+        return max(0, actor.begin), actor.end if actor.end >= 0 else self.recorded.last
+
+    def removal(self, group: Group) -> int:
+        """When a placement group was removed, or the record's end if it stayed."""
+        return group.removed if group.removed >= 0 else self.recorded.last
+
     def created(self, task: int) -> int:
         """When a task was submitted."""
         return self.attempts.created[self.rows_of_task[task][0]]
@@ -244,13 +257,18 @@ class Facts:
 
         Raises NotEnoughData.
         """
-        if not self.recorded.is_traced:
-            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their waits.")
+        self.require_tracer("their waits")
         last: dict[int, int] = {}
         for task, number in self.recorded.waits:
             last[task] = max(number, last.get(task, 0))
         for task, number in last.items():
             yield task, self.recorded.waits[task, number]
+
+
+def function_or_class(name: str) -> tuple[str | None, str | None]:
+    """A name as a function, or as the class of the actors that it makes, and None for the other."""
+    class_name = name.removesuffix(".__init__")
+    return (name, None) if class_name == name else (None, class_name)
 
 
 def blocked_ns(wait: Wait) -> int:

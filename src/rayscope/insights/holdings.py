@@ -49,7 +49,7 @@ def granted(facts: Facts, row: int) -> int:
     return a.given[row] if a.given[row] >= 0 else a.start[row]
 
 
-def asked(facts: Facts, row: int) -> Mapping[str, float]:
+def demand_of(facts: Facts, row: int) -> Mapping[str, float]:
     """What a task or the actor that it makes asks for, outside placement groups; calls ask for nothing."""
     a, recorded = facts.attempts, facts.recorded
     if a.group[row] >= 0 or a.kind[row] == CALL:
@@ -75,12 +75,12 @@ def holdings(facts: Facts) -> Iterable[Holding]:
         elif kind == CREATION and a.actor[row] >= 0:
             actor = recorded.actors[a.actor[row]]
             if actor.resources:
-                end = actor.end if actor.end >= 0 else recorded.last
+                _, end = facts.lifetime(actor)
                 yield Holding("actor", actor.class_name, actor.resources, begin, end, row)
     for group in [*recorded.groups, *recorded.empty_groups]:
         if group.ready >= 0:
-            end = group.removed if group.removed >= 0 else recorded.last
-            yield Holding("placement_group", group_name(group), group_resources(group), group.ready, end, -1)
+            name, end = group_name(group), facts.removal(group)
+            yield Holding("placement_group", name, group_resources(group), group.ready, end, -1)
 
 
 def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
@@ -95,9 +95,9 @@ def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
         if end - begin >= least_ns:
             is_actor = kind == CREATION and a.actor[row] >= 0
             name = recorded.actors[a.actor[row]].class_name if is_actor else facts.name(row)
-            yield Waiter("actor" if is_actor else "task", name, asked(facts, row), begin, end, row)
+            yield Waiter("actor" if is_actor else "task", name, demand_of(facts, row), begin, end, row)
     for group in [*recorded.groups, *recorded.empty_groups]:
-        end = next(at for at in (group.ready, group.removed, recorded.last) if at >= 0)
+        end = group.ready if group.ready >= 0 else facts.removal(group)
         if end - group.created >= least_ns:
             yield Waiter("placement_group", group_name(group), group_resources(group), group.created, end, -1)
 

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rayscope.insights.finding import DRIVER, Facts, NotEnoughData
-from rayscope.insights.holdings import Holding, asked, granted, holdings, is_open, totals
+from rayscope.cluster.nodes.demand import EPSILON
+from rayscope.insights.finding import DRIVER, Facts
+from rayscope.insights.holdings import Holding, demand_of, granted, holdings, is_open, totals
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.replay.recorded import Wait
 
-#: Below this an amount is nothing: Ray reckons in ten-thousandths.
-_EPSILON = 1e-4
 #: The driver, where a row is asked for.
 DRIVER_ROW = -1
 
@@ -53,8 +52,7 @@ def standstill(facts: Facts, least_ns: float) -> Standstill | None:
     begin, end = _last_event(facts, set(rows)), facts.recorded.last
     if not rows or end - begin < least_ns:
         return None
-    if not facts.recorded.is_traced:
-        raise NotEnoughData("The tracer was not in the job's processes, so nobody knows who waits for whom.")
+    facts.require_tracer("who waits for whom")
     blocked = _blocked(facts, rows, begin, (begin + end) // 2)
     return Standstill(begin, end, rows, blocked, _targets(facts, rows, blocked))
 
@@ -108,7 +106,7 @@ def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dic
 def deadlocked(facts: Facts, still: Standstill) -> list[Stuck]:
     """What can never run: Ray lends the CPUs of blocked tasks to others, but nothing else."""
     has = totals(facts)
-    waiting = [row for row in still.rows if granted(facts, row) < 0 and asked(facts, row)]
+    waiting = [row for row in still.rows if granted(facts, row) < 0 and demand_of(facts, row)]
     held = [one for one in holdings(facts) if one.end >= still.end and one.kind != "placement_group"]
     users = {one.row: _users(facts, still, one) for one in held} if waiting else {}
     holders = [one for one in held if users.get(one.row)]
@@ -138,8 +136,8 @@ def _stuck(
         for name, amount in one.resources.items():
             held[name] += amount
     for row in waiting:
-        for name, needed in asked(facts, row).items():
-            if name in held and has.get(name, 0.0) - held[name] < needed - _EPSILON <= has.get(name, 0.0):
+        for name, needed in demand_of(facts, row).items():
+            if name in held and has.get(name, 0.0) - held[name] < needed - EPSILON <= has.get(name, 0.0):
                 yield Stuck(row, name, needed, [one for one in holders if name in one.resources])
                 break
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 #: Below this an amount is nothing: Ray reckons in ten-thousandths.
-_EPSILON = 1e-4
+EPSILON = 1e-4
 
 Amounts = Mapping[str, float]
 
@@ -66,7 +66,7 @@ class Reason(msgspec.Struct, frozen=True):
 
 def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mapping[str, str]] = ()) -> Reason:
     """Why nothing of this shape runs now. ``selectors``: alternatives of labels that a node must have."""
-    wanted = {name: amount for name, amount in wanted.items() if amount > _EPSILON}
+    wanted = {name: amount for name, amount in wanted.items() if amount > EPSILON}
     in_group = next((name for name in wanted if "_group_" in name), None)
     if in_group is not None:
         return Reason("in_group", False, "Waiting for room in its placement group.", in_group)
@@ -161,7 +161,7 @@ def amount_of(value: float, name: str) -> str:
 
 def _infeasible(wanted: Amounts, chosen: Sequence[Place]) -> Reason:
     most = {name: max(place.total.get(name, 0.0) for place in chosen) for name in wanted}
-    short = [name for name in wanted if most[name] < wanted[name] - _EPSILON]
+    short = [name for name in wanted if most[name] < wanted[name] - EPSILON]
     if not short:
         best = min(chosen, key=lambda place: _lack(wanted, place.total))
         name = _worst(wanted, best.total)
@@ -177,7 +177,7 @@ def _infeasible(wanted: Amounts, chosen: Sequence[Place]) -> Reason:
             best.node_id,
         )
     name = min(short, key=lambda one: most[one] / wanted[one])
-    if most[name] <= _EPSILON:
+    if most[name] <= EPSILON:
         return Reason("no_resource", True, f"No node has any {name}.", name, wanted[name], 0.0, 0.0)
     best = max(chosen, key=lambda place: place.total.get(name, 0.0))
     return Reason(
@@ -194,7 +194,7 @@ def _infeasible(wanted: Amounts, chosen: Sequence[Place]) -> Reason:
 
 
 def _short(wanted: Amounts, has: Amounts) -> bool:
-    return any(has.get(name, 0.0) < amount - _EPSILON for name, amount in wanted.items())
+    return any(has.get(name, 0.0) < amount - EPSILON for name, amount in wanted.items())
 
 
 def _lack(wanted: Amounts, has: Amounts) -> tuple[int, float]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import numpy as np
 
 from rayscope.insights.finding import Facts, Finding
 
@@ -63,7 +60,7 @@ class DataSkew:
                     "median_bytes": round(statistics.median(sizes)),
                     "longest_ns": longest,
                     "median_ns": round(statistics.median(own)),
-                    "correlation": _correlation(sizes, own),
+                    "correlation": statistics.correlation(sizes, own),
                 },
                 filters={"func_name": function},
             )
@@ -80,9 +77,4 @@ def skewed_calls(facts: Facts, calls: Sequence[int]) -> list[int]:
     large = [at for at in long if sizes[at] > _TIMES * usually]
     if not large or len(large) < 0.8 * len(long) or len(large) > _FEW * len(calls):
         return []
-    return [calls[at] for at in large] if _correlation(sizes, own) >= _CORRELATION else []
-
-
-def _correlation(one: Sequence[int], other: Sequence[int]) -> float:
-    pair: Any = np.array([one, other], dtype=np.float64)
-    return float(np.corrcoef(pair)[0, 1]) if pair.std(axis=1).all() else 0.0
+    return [calls[at] for at in large] if statistics.correlation(sizes, own) >= _CORRELATION else []

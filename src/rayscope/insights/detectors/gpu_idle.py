@@ -85,8 +85,7 @@ def _reservations(facts: Facts) -> Iterable[tuple[int, Span, float, str]]:
             actor = recorded.actors[a.actor[row]]
             gpus = actor.resources.get("GPU", 0.0)
             if gpus:
-                end = actor.end if actor.end >= 0 else recorded.driver[1]
-                yield a.node[row], (a.start[row], end), gpus, actor.class_name
+                yield a.node[row], (a.start[row], facts.lifetime(actor)[1]), gpus, actor.class_name
 
 
 def _percents(points: Points, held: list[tuple[Span, float]]) -> list[float]:

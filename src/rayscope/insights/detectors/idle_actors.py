@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rayscope.cluster.nodes.demand import amount_of
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.holdings import Holding, asked, granted, holdings, totals
+from rayscope.insights.holdings import Holding, demand_of, granted, holdings, totals
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import union_ns
@@ -107,6 +107,6 @@ def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     for row, kind in enumerate(a.kind):
         begin, end = max(a.created[row], a.pending[row]), granted(facts, row)
         if kind != CALL and end > begin:
-            for resource in asked(facts, row):
+            for resource in demand_of(facts, row):
                 found[resource].append((begin, end))
     return found

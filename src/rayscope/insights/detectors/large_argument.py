@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.handovers import handovers
 from rayscope.insights.spans import union_ns
 
@@ -33,8 +33,7 @@ class LargeArgument:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Calls by what they got. What the submissions took, but for one copy."""
-        if not facts.recorded.is_traced:
-            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their arguments.")
+        facts.require_tracer("their arguments")
         a = facts.attempts
         contents = {
             (one.task, one.bytes): one.code for one in facts.recorded.sendings if one.kind == "content"

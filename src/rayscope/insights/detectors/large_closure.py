@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.finding import Facts, Finding, function_or_class
 from rayscope.insights.replay.recorded import Sending
 from rayscope.insights.spans import union_ns
 
@@ -33,8 +33,7 @@ class LargeClosure:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Large functions: how long their code took to the GCS, and from there into the workers."""
-        if not facts.recorded.is_traced:
-            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their functions.")
+        facts.require_tracer("their functions")
         a = facts.attempts
         large: dict[str, list[Sending]] = defaultdict(list)
         for one in facts.recorded.sendings:
@@ -47,12 +46,11 @@ class LargeClosure:
         for code, rows in rows_of.items():
             loads = [facts.loading(row) for row in rows if a.start[row] >= 0]
             name = facts.name(rows[0])
-            function = name.removesuffix(".__init__")
-            is_class = function != name
+            function, actor_class = function_or_class(name)
             yield Finding(
                 union_ns([*loads, *((one.begin, one.end) for one in large[code])]),
-                function=None if is_class else function,
-                actor_class=function if is_class else None,
+                function=function,
+                actor_class=actor_class,
                 numbers={
                     "code_bytes": max(one.bytes for one in large[code]),
                     "workers": len({a.worker[row] for row in rows if a.worker[row] >= 0}),

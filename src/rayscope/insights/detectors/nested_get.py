@@ -6,7 +6,7 @@ import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.spans import Span, union_ns
 
 #: Fewer tasks do not make a pattern.
@@ -38,8 +38,7 @@ class NestedGet:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions whose tasks get what was nested in their arguments."""
-        if not facts.recorded.is_traced:
-            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their arguments.")
+        facts.require_tracer("their arguments")
         a = facts.attempts
         blocked: dict[str, list[tuple[int, Span]]] = defaultdict(list)
         late: dict[str, list[Span]] = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from rayscope.insights.cpu_use import Use, cpu_percent, cpu_use
+from rayscope.insights.cpu_use import Use, busiest_percent, cpu_percent, cpu_use
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CREATION
@@ -50,15 +50,14 @@ class OverAskedCpus:
             return
         percents = cpu_percent(facts)
         for use in uses:
-            nodes = {facts.attempts.node[row] for row in use.rows} & percents.keys()
-            busy = max((percents[node] for node in nodes), default=100.0)
+            busy = busiest_percent(facts, use, percents)
             cores = use.used_ns / max(1, use.held_ns)
             needed = max(0.1, math.ceil(10 * cores * _SPARE) / 10)
             if busy <= _BUSY_PERCENT and needed < use.cpus:
                 yield Finding(
                     waited,
-                    function=None if use.is_actor else use.name,
-                    actor_class=use.name if use.is_actor else None,
+                    function=use.function,
+                    actor_class=use.actor_class,
                     changes=(Change("num_cpus", use.name, needed),),
                     numbers={
                         "name": use.name,
@@ -69,7 +68,7 @@ class OverAskedCpus:
                         "waited_ns": waited,
                         "busy": busy / 100,
                     },
-                    filters={} if use.is_actor else {"func_name": use.name},
+                    filters=use.filters,
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from rayscope.cluster.nodes.demand import amount_of
+from rayscope.cluster.nodes.demand import EPSILON, amount_of
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import Holding, Waiter, holdings, totals, waiters
 from rayscope.insights.standstill import deadlocked, standstill
@@ -14,8 +14,6 @@ from rayscope.insights.standstill import deadlocked, standstill
 _SHARE = 0.5
 #: Who holds a resource for less of the wait takes turns with others.
 _THROUGHOUT = 0.8
-#: Below this an amount is nothing: Ray reckons in ten-thousandths.
-_EPSILON = 1e-4
 
 
 class PendingResources:
@@ -59,7 +57,7 @@ class PendingResources:
                 holders = _throughout(held, longest, resource)
                 total = has.get(resource, 0.0)
                 amount = sum(one.resources[resource] for one in holders)
-                if total - amount < needed - _EPSILON <= total:
+                if total - amount < needed - EPSILON <= total:
                     yield _finding(longest, len(found), resource, total, holders)
                     break
 

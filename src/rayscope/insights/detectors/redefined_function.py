@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.finding import Facts, Finding, function_or_class
 from rayscope.insights.spans import Span, union_ns
 
 #: A name may be that of several functions; so many of them come from a loop...
@@ -52,12 +52,11 @@ class RedefinedFunction:
                     if a.worker[row] in has_loaded:
                         spans.append(facts.loading(row))
                     has_loaded.add(a.worker[row])
-            function = name.removesuffix(".__init__")
-            is_class = function != name
+            function, actor_class = function_or_class(name)
             yield Finding(
                 union_ns(spans),
-                function=None if is_class else function,
-                actor_class=function if is_class else None,
+                function=function,
+                actor_class=actor_class,
                 numbers={
                     "definitions": len(codes),
                     "calls": len(known),

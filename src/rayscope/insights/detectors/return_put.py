@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.spans import Span, union_ns
 
 #: A pickled reference has some 250 bytes; a value that is smaller holds none.
@@ -36,8 +36,7 @@ class ReturnPut:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions whose callers take what their tasks put; how long they were in ray.get for that."""
-        if not facts.recorded.is_traced:
-            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows what they put.")
+        facts.require_tracer("what they put")
         a = facts.attempts
         maker_of: dict[int, int] = {}
         for one in facts.recorded.passed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rayscope.insights.cpu_use import cpu_percent, cpu_use
+from rayscope.insights.cpu_use import busiest_percent, cpu_percent, cpu_use
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
@@ -50,14 +50,13 @@ class SingleCoreActor:
             return
         percents = cpu_percent(facts)
         for use in uses:
-            nodes = {facts.attempts.node[row] for row in use.rows} & percents.keys()
-            if max((percents[node] for node in nodes), default=100.0) >= _BUSY_PERCENT:
+            if busiest_percent(facts, use, percents) >= _BUSY_PERCENT:
                 continue
             parts = max(round(use.cpus), use.threads)
             yield Finding(
                 min(facts.duration_ns, round(use.busy_ns * (1 - 1 / parts))),
-                function=None if use.is_actor else use.name,
-                actor_class=use.name if use.is_actor else None,
+                function=use.function,
+                actor_class=use.actor_class,
                 # With one CPU each more of them run at once.
                 changes=(Change("num_cpus", use.name, 1.0),) if use.cpus >= 2 and not use.is_actor else (),
                 confidence="medium",
@@ -70,5 +69,5 @@ class SingleCoreActor:
                     "parts": parts,
                     "busy_ns": use.busy_ns,
                 },
-                filters={} if use.is_actor else {"func_name": use.name},
+                filters=use.filters,
             )

@@ -55,8 +55,8 @@ class UnderAskedCpus:
             yield Finding(
                 # Others lost no more than what was taken beyond the reservation, shared by all CPUs.
                 min(union_ns(facts.held(row) for row in rows), round(excess / max(1.0, cpus))),
-                function=None if use.is_actor else use.name,
-                actor_class=use.name if use.is_actor else None,
+                function=use.function,
+                actor_class=use.actor_class,
                 confidence="medium",
                 numbers={
                     "name": use.name,
@@ -64,9 +64,8 @@ class UnderAskedCpus:
                     "reserved": use.cpus,
                     "used": most,
                     "needed": math.ceil(most - 0.2),
-                    "excess_ns": excess,
                 },
-                filters={} if use.is_actor else {"func_name": use.name},
+                filters=use.filters,
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding, NotEnoughData
+from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.handovers import handovers
 from rayscope.insights.spans import Span, union_ns
 
@@ -34,8 +34,7 @@ class UnnecessaryGet:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions whose values went through their caller: what getting and copying them took."""
-        if not facts.recorded.is_traced:
-            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their arguments.")
+        facts.require_tracer("their arguments")
         a = facts.attempts
         spans: dict[tuple[str, str, int], list[Span]] = defaultdict(list)
         values: dict[tuple[str, str, int], list[int]] = defaultdict(list)

@@ -36,9 +36,8 @@ class UnschedulableGroup:
                 continue
             reason = explain_group(group.strategy, group.bundles, places)
             if reason.never:
-                until = group.removed if group.removed >= 0 else recorded.last
                 yield Finding(
-                    max(0, min(until, recorded.last) - group.created),
+                    max(0, min(facts.removal(group), recorded.last) - group.created),
                     numbers={
                         "group": group_name(group),
                         "bundles": len(group.bundles),

@@ -34,7 +34,7 @@ class WorkerStartup:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """How often workers were started, if that was too often."""
-        a, actors = facts.attempts, facts.recorded.actors
+        a = facts.attempts
         waits = {
             row: (a.starting[row], a.given[row])
             for row in range(len(a.task))
@@ -43,10 +43,7 @@ class WorkerStartup:
         if len(waits) < _LEAST:
             return
         held = [facts.held(row) for row in range(len(a.task)) if a.start[row] >= 0 and a.actor[row] < 0]
-        lived = [
-            (max(0, actor.begin), actor.end if actor.end >= 0 else facts.recorded.driver[1])
-            for actor in actors
-        ]
+        lived = [facts.lifetime(actor) for actor in facts.recorded.actors]
         at_once = max(1, most_at_once(held + lived))
         if len(waits) < _TIMES * at_once:
             return
