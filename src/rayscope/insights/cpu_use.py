@@ -10,8 +10,8 @@ from rayscope.insights.finding import Facts, NotEnoughData
 from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.spans import Span, union_ns
 
-#: The CPU time of so much of what ran must be known.
-_KNOWN = 0.9
+#: The CPU time of so much of what ran must be known. Of the last call on a worker it often is not.
+_KNOWN = 0.5
 
 #: In shorter calls Ray's own threads, and what is imported, may take more CPU than the function.
 _LONG_NS = 1_000_000_000

@@ -53,7 +53,7 @@ def select_attempts(where: str, is_guessed: str = "false") -> str:
     return f"""
 SELECT task_hi, task_lo, attempt, coalesce(func_name, name, creation, '') AS name, parent_hi, parent_lo,
     worker_id, coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
-    coalesce({is_guessed}, false) AS is_guessed
+    coalesce(return_bytes, 0) AS return_bytes, coalesce({is_guessed}, false) AS is_guessed
 FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
 ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""

@@ -45,6 +45,10 @@ _FIRST_PHASES = tuple(
     "starting_worker" if _PHASES.index("loading") <= place < _PHASES.index("executing") else name
     for place, name in enumerate(_PHASES)
 )
+#: At the end of its very first task Ray imports what it serializes with, some 0.4 s of CPU time; unless the
+#: value is so large that storing it takes time by itself.
+_NEW_WORKER_PHASES = tuple("starting_worker" if name == "storing" else name for name in _FIRST_PHASES)
+_LARGE_VALUE_BYTES = 10 << 20
 
 
 class PathAttempt(NamedTuple):
@@ -290,17 +294,13 @@ class PathReader:
         return found
 
     def _attempt(self, attempts: Attempts, row: int) -> PathAttempt:
-        name = attempts.value("name", row)
-        first_ns = self._first.get((attempts.value("worker_id", row), name), -FOREVER)
-        is_first = attempts.reached_ns[row] < first_ns
+        name, worker = attempts.value("name", row), attempts.value("worker_id", row)
+        phases = self._phases(attempts, row, worker, name)
         begins = [
             (phase, begin)
-            for phase, begin in zip(
-                _FIRST_PHASES if is_first else _PHASES, attempts.begins[row].tolist(), strict=True
-            )
+            for phase, begin in zip(phases, attempts.begins[row].tolist(), strict=True)
             if begin != -FOREVER
         ]
-        worker = attempts.value("worker_id", row)
         if worker is not None and (started := self._worker_start(worker, begins)) is not None:
             begins.insert([phase for phase, _ in begins].index("waiting_node") + 1, started)
         end = int(attempts.end_ns[row])
@@ -313,6 +313,15 @@ class PathReader:
             attempts.task(row, "parent"),
             worker,
         )
+
+    def _phases(self, attempts: Attempts, row: int, worker: str | None, name: str) -> tuple[str, ...]:
+        """What an attempt's phases are called: while its worker imports, that one starts."""
+        reached_ns = attempts.reached_ns[row]
+        if reached_ns >= self._first.get((worker, name), -FOREVER):
+            return _PHASES
+        is_new = reached_ns < self._first_of_all.get(worker, -FOREVER)
+        is_large = attempts.value("return_bytes", row) > _LARGE_VALUE_BYTES
+        return _NEW_WORKER_PHASES if is_new and not is_large else _FIRST_PHASES
 
     def _worker_start(self, worker: str, begins: list[tuple[str, int]]) -> tuple[str, int] | None:
         """The phase in which an attempt's worker started; see :func:`execution.with_worker_starts`."""
@@ -333,6 +342,14 @@ class PathReader:
             "FROM attempts WHERE worker_id IS NOT NULL AND running_ns IS NOT NULL GROUP BY 1, 2"
         ).fetchall()
         return {(worker, name): first_ns for worker, name, first_ns in found}
+
+    @cached_property
+    def _first_of_all(self) -> dict[str | None, int]:
+        """By worker when it first executed anything."""
+        found: dict[str | None, int] = {}
+        for (worker, _), first_ns in self._first.items():
+            found[worker] = min(first_ns, found.get(worker, first_ns))
+        return found
 
     @cached_property
     def _started(self) -> dict[str, tuple[int, int]]:
