@@ -122,6 +122,21 @@ class Facts:
         came = a.start[row] - a.fetching[row] - a.loading[row]
         return a.start[row] >= 0 and came >= self._first_starts[a.worker[row], a.function[row]]
 
+    @cached_property
+    def _new_workers(self) -> dict[int, int]:
+        """When each worker first began anything."""
+        found: dict[int, int] = {}
+        for (worker, _), start in self._first_starts.items():
+            found[worker] = min(start, found.get(worker, start))
+        return found
+
+    def is_executing_known(self, row: int) -> bool:
+        """Whether the time that an attempt executed has no other time in it: the worker told its end, or
+        storing the value after it takes no time. Ray imports what it stores a worker's first value with.
+        """
+        a = self.attempts
+        return a.returned[row] < a.ended[row] or a.start[row] > self._new_workers.get(a.worker[row], -1)
+
     def held(self, row: int) -> tuple[int, int]:
         """From when until when an attempt held its worker; until the job's end if it has no end on record."""
         a = self.attempts

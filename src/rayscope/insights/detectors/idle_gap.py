@@ -29,8 +29,8 @@ class IdleGap:
     """CPUs are idle behind a barrier: the next stage is submitted when the last task of a stage is done.
 
     Limits: at least 2 times a caller waits for all of at least 3 tasks with one ray.get, at the end of which
-    at least half of the CPUs that the stage used have nothing to do, and then submits more; together at least
-    10 % of the job's time. A stage whose last task takes three times the median is left out: that is
+    at least half of the CPUs that the stage used have nothing to do, and then submits more; what is idle then
+    comes to at least 10 % of the CPUs' time. A stage whose last task takes three times the median is left out: that is
     a straggler. Tasks without CPUs and calls of actors are left out.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
@@ -59,7 +59,10 @@ class IdleGap:
             busy = busy or _Busy(facts)
             tails = [(busy.tail(wait.begin, wait.end), next_ns, wait) for wait, next_ns in barriers]
             tails = [one for one in tails if one[0][0] > 0]
-            cost = sum(min(length, next_ns) for (length, _), next_ns, _ in tails)
+            cost = sum(
+                min(round(length - executed / facts.cpus), next_ns)
+                for (length, executed), next_ns, _ in tails
+            )
             whole = sum(length for (length, _), _, _ in tails)
             if len(tails) >= _BARRIERS and cost >= _SHARE * facts.duration_ns:
                 longest = max(tails, key=lambda one: one[0][0])[2]

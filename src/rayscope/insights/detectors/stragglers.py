@@ -43,7 +43,11 @@ class Stragglers:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with a few long calls."""
         for function, rows in facts.rows_of_function.items():
-            calls = [row for row in rows if not facts.is_creation(row) and facts.own_ns(row) >= 0]
+            calls = [
+                row
+                for row in rows
+                if not facts.is_creation(row) and facts.own_ns(row) >= 0 and facts.is_executing_known(row)
+            ]
             own = [facts.own_ns(row) for row in calls]
             if len(own) < _LEAST:
                 continue
