@@ -20,13 +20,11 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import is_driver, read_path
+from rayscope.views.critical_path.read import causes_with_shares, is_driver, read_path
 
 JobId = Annotated[
     str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
 ]
-
-_MAX_CAUSES = 50
 
 router = APIRouter()
 
@@ -120,10 +118,7 @@ def _judge(
     causes = compute.causes(path, is_driver)
     whole = path.end_ns - path.begin_ns
     judged = verdict.judge(whole, causes, methods, found["findings"], found["functions"], found["options"])
-    return {
-        "verdict": judged,
-        "causes": [{**one._asdict(), "share": one.total_ns / max(1, whole)} for one in causes[:_MAX_CAUSES]],
-    }
+    return {"verdict": judged, "causes": causes_with_shares(causes, whole)}
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})

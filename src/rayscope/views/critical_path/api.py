@@ -11,10 +11,9 @@ from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, a
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute, schemas
-from rayscope.views.critical_path.read import is_driver, read_path
+from rayscope.views.critical_path.read import causes_with_shares, is_driver, read_path
 
 MAX_LINKS = 3_000
-MAX_CAUSES = 50
 
 
 router = APIRouter()
@@ -68,10 +67,7 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
             }
             for share in compute.shares(path, is_driver)[:200]
         ],
-        "causes": [
-            {**cause._asdict(), "share": cause.total_ns / max(1, duration)}
-            for cause in compute.causes(path, is_driver)[:MAX_CAUSES]
-        ],
+        "causes": causes_with_shares(compute.causes(path, is_driver), duration),
         "phases": phases,
         "held_ns": sum(link.held_ns for link in path.links),
         "so_far": not record.ended,
