@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rayscope.insights.replay.build import DRIVER
 from rayscope.units import duration
+from rayscope.views.critical_path.compute import Cause
 
 #: What would save less of the job's time is no remedy.
 _LEAST = 0.01
@@ -50,7 +51,7 @@ class Remedy(NamedTuple):
 
 def judge(
     recorded_ns: int,
-    causes: Sequence[Any],
+    causes: Sequence[Cause],
     calls: set[str],
     findings: Sequence[dict[str, Any]],
     functions: Sequence[dict[str, Any]],
@@ -90,7 +91,7 @@ def judge(
     }
 
 
-def _counts(cause: Any, recorded_ns: int) -> bool:
+def _counts(cause: Cause, recorded_ns: int) -> bool:
     """Whether a cause can be what bound a job. Importing, connecting and leaving take some seconds of any."""
     return cause.phase not in ("preparing", "finishing") or cause.total_ns > recorded_ns / 2
 
