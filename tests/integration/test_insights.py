@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cluster import wait_until
+from tests.detector_programs import BENCHMARKS, findings
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
-PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs.py"
+PROGRAMS = BENCHMARKS / "detector_programs.py"
 #: What is found in the bad one of each pair, and where.
 FOUND = {
     "get_in_loop": "work",
@@ -28,34 +26,18 @@ FOUND = {
 SLOW = sorted(set(FOUND) - {"get_in_loop", "unschedulable"})
 
 
-def findings(cluster: Any, name: str, programs: Path = PROGRAMS) -> dict[str, dict[str, Any]]:
-    """Run a program, and ask what slowed it down: by kind."""
-    env = {**cluster.env, "RAY_ADDRESS": cluster.gcs}
-    command = [sys.executable, str(programs), name]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr[-2000:]
-    job = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("JOB "))
-
-    def ended() -> Any:
-        answer = cluster.ask("/api/insights", job_id=job)
-        return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()
-
-    answer = wait_until(ended, f"the end of {name}")
-    return {finding["kind"]: finding for finding in answer["findings"]}
-
-
 @pytest.mark.parametrize(
     "kind",
     ["get_in_loop", "unschedulable", *(pytest.param(kind, marks=pytest.mark.long) for kind in SLOW)],
 )
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
-    bad = findings(cluster, f"{kind}_bad")
+    bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
     assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
     assert bad[kind]["severity"] in ("critical", "warning")
     # On a busy machine a few calls of any program take longer than the others, and that is worth telling.
-    good = findings(cluster, f"{kind}_good")
+    good = findings(cluster, PROGRAMS, f"{kind}_good")
     assert kind not in good or good[kind]["severity"] == "info"
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.test_insights import findings
+from tests.detector_programs import BENCHMARKS, findings
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
-PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs_code.py"
+PROGRAMS = BENCHMARKS / "detector_programs_code.py"
 #: What is found in the bad one of each pair, and where.
 FOUND = {
     "large_argument": "count",
@@ -34,11 +33,11 @@ LOOK_ALIKES = [
     "kind", [kind if kind in SHORT else pytest.param(kind, marks=pytest.mark.long) for kind in FOUND]
 )
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
-    bad = findings(cluster, f"{kind}_bad", PROGRAMS)
+    bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     assert FOUND[kind] in bad[kind]["function"]
     assert bad[kind]["severity"] in ("critical", "warning")
-    assert kind not in findings(cluster, f"{kind}_good", PROGRAMS)
+    assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
 
 
 @pytest.mark.long
@@ -46,4 +45,4 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
 def test_a_detector_finds_nothing_in_a_program_that_looks_alike(
     cluster: Any, program: str, kind: str
 ) -> None:
-    assert kind not in findings(cluster, f"{program}_good", PROGRAMS)
+    assert kind not in findings(cluster, PROGRAMS, f"{program}_good")

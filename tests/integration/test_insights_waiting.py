@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.test_insights import findings
+from tests.detector_programs import BENCHMARKS, findings
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
-PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "detector_programs_waiting.py"
+PROGRAMS = BENCHMARKS / "detector_programs_waiting.py"
 #: What is found in the bad one of each pair, and where.
 FOUND = {
     "deadlock": "inner",
@@ -29,10 +28,10 @@ FOUND = {
     ["unschedulable_group", *(pytest.param(kind, marks=pytest.mark.long) for kind in sorted(FOUND)[:-1])],
 )
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
-    bad = findings(cluster, f"{kind}_bad", PROGRAMS)
+    bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
     assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
     # Too many pending tasks cost memory, and little time.
     assert kind == "unbounded_pending" or bad[kind]["severity"] in ("critical", "warning")
-    assert kind not in findings(cluster, f"{kind}_good", PROGRAMS)
+    assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
