@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,23 @@ class Http:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def ask_once_ended(url: str, ask: Callable[[Http], Any], timeout: float = 60) -> dict[str, Any]:
+    """The answer about a job, once its end is on record; after ``timeout`` s the one there is."""
+    deadline = time.monotonic() + timeout
+    while True:
+        client = Http(url)  # a server closes connections that are idle
+        try:
+            answer = ask(client)
+            if not answer["so_far"] or time.monotonic() > deadline:
+                return dict(answer)
+        except RuntimeError as error:
+            if time.monotonic() > deadline or " 404 " not in str(error):
+                raise
+        finally:
+            client.close()
+        time.sleep(1)
 
 
 class Watched:

@@ -15,11 +15,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Http, RayscopeServer, header, quantile, save, table
+from common import HERE, Http, RayscopeServer, ask_once_ended, header, quantile, save, table
 from whatif import Cluster
 
 #: A finding that weighs less is told, but no reason to change a program.
@@ -48,20 +47,8 @@ def run(cluster: Cluster, file: Path, name: str) -> dict[str, str]:
 
 
 def ask(url: str, session: str, job: str) -> dict[str, Any]:
-    """The insights of a job, once its end is on record."""
-    deadline = time.monotonic() + 60
-    while True:
-        client = Http(url)  # a server closes connections that are idle
-        try:
-            answer = client.get(f"/api/insights?session={session}&job_id={job}")
-            if not answer["so_far"] or time.monotonic() > deadline:
-                return dict(answer)
-        except RuntimeError as error:
-            if time.monotonic() > deadline or " 404 " not in str(error):
-                raise
-        finally:
-            client.close()
-        time.sleep(1)
+    """The insights of a job that has ended."""
+    return ask_once_ended(url, lambda client: client.get(f"/api/insights?session={session}&job_id={job}"))
 
 
 def measure(chosen: dict[str, Path], folder: Path) -> list[dict[str, Any]]:

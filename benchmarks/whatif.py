@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Http, RayscopeServer, environment, header, quantile, save, table
+from common import HERE, Http, RayscopeServer, ask_once_ended, environment, header, quantile, save, table
 from rayscope.cli import serving
 from rayscope.cli.recording import Parts, node_env, system_config
 from whatif_programs import CPUS, PROGRAMS
@@ -98,22 +98,13 @@ class Cluster:
 
 
 def ask(url: str, job: str, changes: list[dict[str, Any]]) -> dict[str, Any]:
-    """The answer about a job of the newest session, once its end is on record."""
-    deadline = time.monotonic() + 60
-    while True:
-        client = Http(url)  # a server closes connections that are idle
-        try:
-            session = client.get("/api/sessions")["items"][0]["session"]
-            answer = client.post("/api/whatif", {"session": session, "job_id": job, "changes": changes})
-        except RuntimeError as error:
-            if time.monotonic() > deadline or " 404 " not in str(error):
-                raise
-        else:
-            if not answer["so_far"] or time.monotonic() > deadline:
-                return dict(answer)
-        finally:
-            client.close()
-        time.sleep(1)
+    """What changes would bring to a job of the newest session that has ended."""
+
+    def predict(client: Http) -> Any:
+        session = client.get("/api/sessions")["items"][0]["session"]
+        return client.post("/api/whatif", {"session": session, "job_id": job, "changes": changes})
+
+    return ask_once_ended(url, predict)
 
 
 def measure(names: list[str], rounds: int, folder: Path) -> list[dict[str, Any]]:
