@@ -37,19 +37,20 @@ def count(table: dict[str, int], number: int) -> int:
     return len(table) + number
 
 
+def _count_often(table: Any) -> None:
+    for begin in range(0, 100, 10):
+        print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
+
+
 def large_argument_bad() -> None:
     """The same table is pickled and stored for each call."""
     warm_up()
-    table = make_table(0)
-    for begin in range(0, 100, 10):
-        print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
+    _count_often(make_table(0))
 
 
 def large_argument_good() -> None:
     warm_up()
-    table = ray.put(make_table(0))
-    for begin in range(0, 100, 10):
-        print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
+    _count_often(ray.put(make_table(0)))
 
 
 def other_arguments_good() -> None:

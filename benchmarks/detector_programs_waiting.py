@@ -151,45 +151,41 @@ def hang_good() -> None:
     ray.get([one.ping.remote(other, False), work.remote(8)])
 
 
-def idle_gap_bad() -> None:
-    """Each stage has one task more than there is room for, and the next waits for all of it."""
+@ray.remote
+def prepare(number: int) -> int:
+    time.sleep(1)
+    return number
 
-    @ray.remote
-    def prepare(number: int) -> int:
-        time.sleep(1)
-        return number
 
-    @ray.remote
-    def train(number: int) -> int:
-        time.sleep(1)
-        return number
+@ray.remote
+def train(number: int) -> int:
+    time.sleep(1)
+    return number
 
-    @ray.remote
-    def check(number: int) -> int:
-        time.sleep(1)
-        return number
 
+@ray.remote
+def check(number: int) -> int:
+    time.sleep(1)
+    return number
+
+
+def start_workers() -> int:
+    """Start as many workers as there is room for. Returns how many."""
     slots = int(ray.cluster_resources()["CPU"])
     ray.get([prepare.remote(0) for _ in range(slots)])
+    return slots
+
+
+def idle_gap_bad() -> None:
+    """Each stage has one task more than there is room for, and the next waits for all of it."""
+    slots = start_workers()
     for stage in (prepare, train, check):
         ray.get([stage.remote(number) for number in range(slots + 1)])
 
 
 def idle_gap_good() -> None:
     """What is ready goes on."""
-
-    @ray.remote
-    def prepare(number: int) -> int:
-        time.sleep(1)
-        return number
-
-    @ray.remote
-    def train(number: int) -> int:
-        time.sleep(1)
-        return number
-
-    slots = int(ray.cluster_resources()["CPU"])
-    ray.get([prepare.remote(0) for _ in range(slots)])
+    slots = start_workers()
     ray.get([train.remote(prepare.remote(number)) for number in range(2 * slots)])
 
 
@@ -214,25 +210,19 @@ def idle_actors_good() -> None:
     _serve_and_work(0)
 
 
-def short_lived_actors_bad() -> None:
-    @ray.remote(num_cpus=0.5)
-    class Parser:
-        def parse(self, number: int) -> int:
-            time.sleep(0.01)
-            return number
+@ray.remote(num_cpus=0.5)
+class Parser:
+    def parse(self, number: int) -> int:
+        time.sleep(0.01)
+        return number
 
+
+def short_lived_actors_bad() -> None:
     print(sum(ray.get([Parser.remote().parse.remote(number) for number in range(24)])))
 
 
 def short_lived_actors_good() -> None:
     """Some actors, each for many calls."""
-
-    @ray.remote(num_cpus=0.5)
-    class Parser:
-        def parse(self, number: int) -> int:
-            time.sleep(0.01)
-            return number
-
     parsers = [Parser.remote() for _ in range(3)]
     print(sum(ray.get([parsers[number % 3].parse.remote(number) for number in range(240)])))
 
