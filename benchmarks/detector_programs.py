@@ -5,7 +5,6 @@ python benchmarks/detector_programs.py NAME_bad
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 
@@ -214,6 +213,5 @@ def submission_order_good() -> None:
 
 if __name__ == "__main__":
     ray.init(log_to_driver=False)
-    random.seed(1)
     print("JOB", ray.get_runtime_context().get_job_id())
     globals()[sys.argv[1]]()
