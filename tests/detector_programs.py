@@ -24,11 +24,11 @@ def findings(cluster: Recorded, programs: Path, name: str) -> dict[str, dict[str
     assert done.returncode == 0, done.stderr[-2000:]
     said = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("JOB ", "SESSION ")))
 
-    def ended() -> Any:
+    def final_answer() -> Any:
         answer = cluster.ask(
             "/api/insights", session=said.get("SESSION", cluster.session), job_id=said["JOB"]
         )
         return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()
 
-    answer = wait_until(ended, f"the end of {name}")
+    answer = wait_until(final_answer, f"the end of {name}")
     return {finding["kind"]: finding for finding in answer["findings"]}

@@ -22,7 +22,7 @@ def test_a_detector_says_what_it_finds_from_which_sizes_on_and_of_what(detector:
     assert all(text.endswith(".") for text in paragraphs)
 
 
-def found(fresh: Running, story: Story) -> dict[str, dict[str, Any]]:
+def find(fresh: Running, story: Story) -> dict[str, dict[str, Any]]:
     """What the detectors find in a job, by kind."""
     fresh.record(story)
     return {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
@@ -54,7 +54,7 @@ def test_a_resource_that_an_actor_holds_throughout(fresh: Running) -> None:
     ]
     story.get(DRIVER, tasks, 10_000, 80_030)
     cluster(story, 100_000, GPU=1.0)
-    finding = found(fresh, story)["pending_resources"]
+    finding = find(fresh, story)["pending_resources"]
     assert (finding["function"], finding["cost_ns"]) == ("train", 70_020 * MS)
     assert finding["numbers"] == {
         "waiter": "train",
@@ -79,7 +79,7 @@ def test_tasks_that_take_turns_wait_for_nobody_else(fresh: Running) -> None:
     actor(story, 1, "Model", 0, 20_000, GPU=1.0)
     story.get(DRIVER, tasks, 0, 20_000)
     cluster(story, 20_000, GPU=2.0)
-    assert "pending_resources" not in found(fresh, story)
+    assert "pending_resources" not in find(fresh, story)
 
 
 @pytest.mark.parametrize(("cpus", "is_found"), [(64, True), (1, False)])
@@ -94,7 +94,7 @@ def test_placement_groups_that_no_node_can_hold(fresh: Running, cpus: int, is_fo
     )
     story.batch.entities.append(group)
     cluster(story, 1000)
-    findings = found(fresh, story)
+    findings = find(fresh, story)
     assert ("unschedulable_group" in findings) is is_found
     if is_found:
         finding = findings["unschedulable_group"]
@@ -114,7 +114,7 @@ def nested(inner: str, *, room: float) -> Story:
 
 
 def test_who_waits_holds_what_is_waited_for(fresh: Running) -> None:
-    finding = found(fresh, nested('{"GPU":1.0}', room=2))["deadlock"]
+    finding = find(fresh, nested('{"GPU":1.0}', room=2))["deadlock"]
     assert (finding["function"], finding["caller"], finding["severity"]) == ("inner", "outer", "critical")
     assert finding["numbers"]["tasks"] == finding["numbers"]["holders"] == 2
     assert finding["cost_ns"] == 9900 * MS
@@ -122,7 +122,7 @@ def test_who_waits_holds_what_is_waited_for(fresh: Running) -> None:
 
 @pytest.mark.parametrize(("inner", "room"), [('{"GPU":1.0}', 3), ('{"CPU":1.0}', 2)])
 def test_no_deadlock_where_there_is_room(fresh: Running, inner: str, room: float) -> None:
-    assert not {"deadlock", "hang"} & found(fresh, nested(inner, room=room)).keys()
+    assert not {"deadlock", "hang"} & find(fresh, nested(inner, room=room)).keys()
 
 
 def test_actors_that_wait_for_each_other(fresh: Running) -> None:
@@ -133,7 +133,7 @@ def test_actors_that_wait_for_each_other(fresh: Running) -> None:
         story.blocks(by, story.task("Player.pong", 100, parent=by, actor=other), 100)
     story.times_out(DRIVER, pings[0], 10, 20_000)
     cluster(story, 20_000)
-    finding = found(fresh, story)["hang"]
+    finding = find(fresh, story)["hang"]
     assert (finding["confidence"], finding["numbers"]["open"]) == ("high", 4)
     assert finding["numbers"]["chain"] == (
         "driver (blocked in ray.get) → Player.ping (blocked in ray.get) → Player.pong (waiting for its actor) "
@@ -148,7 +148,7 @@ def test_a_task_that_runs_much_longer_than_any_other(fresh: Running, longest: fl
         story.task("work", 0, 0, longest)
     story.times_out(DRIVER, story.task("work", 0, 0), 0, 30_000)
     cluster(story, 30_000)
-    assert ("hang" in found(fresh, story)) is is_found
+    assert ("hang" in find(fresh, story)) is is_found
 
 
 def stages(tasks: int, last: float = 1000) -> Story:
@@ -174,7 +174,7 @@ def stages(tasks: int, last: float = 1000) -> Story:
     ids=["one-too-many", "even", "straggler"],
 )
 def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_found: bool) -> None:
-    findings = found(fresh, stages(tasks, last))
+    findings = find(fresh, stages(tasks, last))
     assert ("idle_gap" in findings) is is_found
     if is_found:
         finding = findings["idle_gap"]
@@ -196,7 +196,7 @@ def test_actors_that_hold_cpus_for_nothing(fresh: Running, cpus: float, busy: fl
     ]
     story.get(DRIVER, calls + tasks, 0, 8000)
     cluster(story, 8000)
-    findings = found(fresh, story)
+    findings = find(fresh, story)
     assert ("idle_actors" in findings) is is_found
     if is_found:
         finding = findings["idle_actors"]
@@ -219,7 +219,7 @@ def test_actors_that_live_for_a_call(fresh: Running, actors: int, calls: int, is
             made.append(story.task("Parser.parse", begin, at_ms, at_ms + 10, actor=identity))
     story.get(DRIVER, made, 0, 500.0 * actors)
     cluster(story, 500.0 * actors)
-    findings = found(fresh, story)
+    findings = find(fresh, story)
     assert ("short_lived_actors" in findings) is is_found
     if is_found:
         numbers = findings["short_lived_actors"]["numbers"]
@@ -232,7 +232,7 @@ def test_more_pending_tasks_than_can_run(fresh: Running, tasks: int, is_found: b
     for number in range(tasks):
         story.task("small", number, 11_000 + number, 11_001 + number)
     cluster(story, 22_000)
-    findings = found(fresh, story)
+    findings = find(fresh, story)
     assert ("unbounded_pending" in findings) is is_found
     if is_found:
         finding = findings["unbounded_pending"]

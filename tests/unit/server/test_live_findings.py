@@ -60,7 +60,8 @@ def record(running: Running, story: Story) -> LiveFindings:
     return LiveFindings(services.catalog, services.records, services.metrics)
 
 
-def told(findings: LiveFindings) -> list[Any]:
+def share_samples(findings: LiveFindings) -> list[Any]:
+    """What the metrics say of findings."""
     cluster: Any = type("Cluster", (), {"session": SESSION})
     return [one for one in findings.collect(cluster) if one.name == SHARE.name and one not in (SHARE, SPENT)]
 
@@ -93,7 +94,7 @@ def test_a_finding_is_a_metric_and_a_rule_fires_on_it_until_the_job_ends(live: R
 def test_the_largest_findings_of_a_session_are_told(fresh: Running) -> None:
     findings = record(fresh, looping(functions=15))
     findings._look()
-    found = told(findings)
+    found = share_samples(findings)
     assert len(found) == MAX_FINDINGS
     assert [one.value for one in found] == sorted((one.value for one in found), reverse=True)
     assert len({one.labels for one in found}) == MAX_FINDINGS
@@ -109,7 +110,7 @@ def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
     findings._look()
     findings._look()
     assert looked == [JOB]
-    assert len(told(findings)) == 1
+    assert len(share_samples(findings)) == 1
     record(fresh, looping(functions=2))
     findings._look()
     assert looked == [JOB, JOB]
@@ -117,7 +118,7 @@ def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
     record(fresh, looping(functions=3))
     findings._look()
     assert looked == [JOB, JOB]
-    assert told(findings) == []
+    assert share_samples(findings) == []
 
 
 def test_it_rests_a_hundred_times_as_long_as_it_looked(
@@ -135,4 +136,4 @@ def test_a_session_that_has_ended_has_none(fresh: Running) -> None:
     services: Any = fresh.server.services
     services.catalog.about(SESSION).last_ns = 1
     findings._look()
-    assert told(findings) == []
+    assert share_samples(findings) == []
