@@ -19,11 +19,11 @@ export function Findings({ insights }: { insights: Insights }) {
   const [url] = useSessionUrl();
   const [all, setAll] = useState(false);
   const { findings, silent, job_id: job } = insights;
-  const wanted = url.settings?.finding;
+  const linkedKey = url.settings?.finding;
   const keys = findings.map(findingKey);
   // Several loops of one function have the same key: the first one, the largest, is meant.
-  const opened = wanted === undefined ? 0 : keys.indexOf(wanted);
-  const shown = all ? findings : findings.slice(0, Math.max(SHOWN, opened + 1));
+  const openAt = linkedKey === undefined ? 0 : keys.indexOf(linkedKey);
+  const shown = all ? findings : findings.slice(0, Math.max(SHOWN, openAt + 1));
   return (
     <Panel title={t('insights.findings.title')} note={count(findings.length)} testId="findings" wide>
       {findings.length === 0 ? (
@@ -36,8 +36,8 @@ export function Findings({ insights }: { insights: Insights }) {
               key={`${keys[at]} ${at}`}
               finding={finding}
               job={job}
-              isWanted={wanted !== undefined && at === opened}
-              isFirst={at === 0 && wanted === undefined}
+              isWanted={linkedKey !== undefined && at === openAt}
+              isFirst={at === 0 && linkedKey === undefined}
             />
           ))}
         </ul>

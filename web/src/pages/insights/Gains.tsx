@@ -199,7 +199,7 @@ function Row(props: {
 }
 
 function Saving({ saving, share, most }: { saving: number; share: number; most: number }) {
-  const shown = Math.max(0, share);
+  const gain = Math.max(0, share);
   return (
     <>
       <td data-align="right" className={words.num} data-zero={saving <= 0 || undefined}>
@@ -207,8 +207,8 @@ function Saving({ saving, share, most }: { saving: number; share: number; most: 
       </td>
       <td>
         <span className={css.share}>
-          <ShareBar share={shown / most} />
-          <span className={`${words.num} ${css.percent}`}>{saving <= 0 ? '' : `${percent(shown)}%`}</span>
+          <ShareBar share={gain / most} />
+          <span className={`${words.num} ${css.percent}`}>{saving <= 0 ? '' : `${percent(gain)}%`}</span>
         </span>
       </td>
     </>

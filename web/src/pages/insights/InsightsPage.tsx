@@ -49,12 +49,12 @@ export default function InsightsPage() {
 
 function Answer({ insights }: { insights: Insights }) {
   const [, setChanges] = useChanges();
-  const [tried, setTried] = useState(0);
+  const [tries, setTries] = useState(0);
   const whatIf = useRef<HTMLDivElement>(null);
   const tryOut = (change: Change) => {
     setChanges(() => [change]);
     // The panel forgets which function it showed.
-    setTried((before) => before + 1);
+    setTries((before) => before + 1);
     whatIf.current?.scrollIntoView({ block: 'start', behavior: 'smooth' });
   };
   return (
@@ -64,7 +64,7 @@ function Answer({ insights }: { insights: Insights }) {
       <Findings insights={insights} />
       <Gains insights={insights} onTry={tryOut} />
       <div ref={whatIf} className={css.whatIf}>
-        <WhatIf key={tried} insights={insights} />
+        <WhatIf key={tries} insights={insights} />
       </div>
     </>
   );
@@ -76,8 +76,8 @@ function JobChoice({ job }: { job: string | undefined }) {
   const [url, change] = useSessionUrl();
   const jobs = useChoices(url.session, '/jobs').data?.items;
   // What was submitted and has no driver yet has no tasks.
-  const offered = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
-  if (offered.length < 2) return <div className={css.top} />;
+  const options = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
+  if (options.length < 2) return <div className={css.top} />;
   return (
     <div className={layout.bar}>
       <span className={words.dim}>{t('insights.job')}</span>
@@ -87,7 +87,7 @@ function JobChoice({ job }: { job: string | undefined }) {
         aria-label={t('insights.job')}
         value={job ?? null}
         allowDeselect={false}
-        data={offered}
+        data={options}
         onChange={(value) =>
           change((before) =>
             withSettings(withFilter(before, 'job_id', value ?? undefined), {

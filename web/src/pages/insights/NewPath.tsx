@@ -23,14 +23,16 @@ export function NewPath({ answer }: { answer: WhatIf }) {
   // The replay's time, in terms of what was recorded.
   const scale = calibration.recorded_ns / Math.max(1, calibration.replayed_ns ?? calibration.recorded_ns);
   const whole = Math.max(1, predicted);
-  const drawn = Math.min(1, path.reduce((sum, one) => sum + one.duration_ns * scale, 0) / whole);
+  const coverage = Math.min(1, path.reduce((sum, one) => sum + one.duration_ns * scale, 0) / whole);
   const at = (ns: number) => `${Math.min(100, (100 * ns * scale) / whole)}%`;
   const nameOf = (of: { function: string; is_driver: boolean }) =>
     of.is_driver ? t('task.driver') : of.function;
   return (
     <section className={css.path} aria-label={t('insights.whatif.path')} data-testid="whatif-path">
       <h3>{t('insights.whatif.path')}</h3>
-      <p className={words.dim}>{t('insights.whatif.pathHint', { n: path.length, share: percent(drawn) })}</p>
+      <p className={words.dim}>
+        {t('insights.whatif.pathHint', { n: path.length, share: percent(coverage) })}
+      </p>
       <div className={css.axis}>
         {path.map((stretch) => {
           const { begin_ns, duration_ns, phase, task_id: task, attempt } = stretch;

@@ -33,7 +33,7 @@ export function WhatIf({ insights }: { insights: Insights }) {
         <div className={css.body}>
           <WhatIfControls insights={insights} changes={changes} setChanges={setChanges} />
           <div className={css.answer}>
-            <Chosen changes={changes} setChanges={setChanges} />
+            <ChosenChanges changes={changes} setChanges={setChanges} />
             {changes.length === 0 ? (
               <div className={css.none}>
                 <b>{t('insights.whatif.choose')}</b>
@@ -52,8 +52,8 @@ export function WhatIf({ insights }: { insights: Insights }) {
 function Answer({ insights, changes }: { insights: Insights; changes: Change[] }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const [asked] = useDebouncedValue(changes, PAUSE);
-  const { data, error, isPlaceholderData } = useWhatIf(url.session, insights.job_id, asked);
+  const [question] = useDebouncedValue(changes, PAUSE);
+  const { data, error, isPlaceholderData } = useWhatIf(url.session, insights.job_id, question);
   if (error !== null && data === undefined) return <ErrorPanel error={error} />;
   if (data === undefined) return <PanelText>{t('overview.loading')}</PanelText>;
   if (data.predicted_ns === null)
@@ -62,11 +62,14 @@ function Answer({ insights, changes }: { insights: Insights; changes: Change[] }
         {t('insights.whatif.stuck')}
       </p>
     );
-  return <WhatIfResult answer={data} outdated={isPlaceholderData || asked !== changes} />;
+  return <WhatIfResult answer={data} outdated={isPlaceholderData || question !== changes} />;
 }
 
 /** The changes, each of which can be taken back. */
-function Chosen(props: { changes: Change[]; setChanges: (next: (before: Change[]) => Change[]) => void }) {
+function ChosenChanges(props: {
+  changes: Change[];
+  setChanges: (next: (before: Change[]) => Change[]) => void;
+}) {
   const { t } = useTranslation();
   const changeText = useChangeText();
   if (props.changes.length === 0) return null;

@@ -153,10 +153,10 @@ function Speed({ times, onChange }: { times: number | undefined; onChange: (time
   const { t } = useTranslation();
   const now = times ?? 1;
   const nearest = SPEEDS.reduce((best, one) => (Math.abs(one - now) < Math.abs(best - now) ? one : best));
-  const given = SPEEDS.indexOf(nearest);
+  const current = SPEEDS.indexOf(nearest);
   // While it is dragged the URL stays as it is.
   const [dragged, setDragged] = useState<number | null>(null);
-  const at = dragged ?? given;
+  const at = dragged ?? current;
   const textOf = (index: number) => t('insights.whatif.speedOf', { times: SPEEDS[index] });
   return (
     <div className={css.speed}>

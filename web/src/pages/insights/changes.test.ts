@@ -21,8 +21,8 @@ it('goes through a link', () => {
   const url = parseUrl('/s/session_1/insights', '');
   if (url.page !== 'session') throw new Error('no session');
   const link = formatUrl(withSettings(url, { changes: formatChanges(CHANGES) }));
-  const found = parseUrl('/s/session_1/insights', link.slice(link.indexOf('?')));
-  expect(found.page === 'session' && parseChanges(found.settings?.changes)).toEqual(CHANGES);
+  const readBack = parseUrl('/s/session_1/insights', link.slice(link.indexOf('?')));
+  expect(readBack.page === 'session' && parseChanges(readBack.settings?.changes)).toEqual(CHANGES);
 });
 
 it('leaves out what is no change', () => {

@@ -39,9 +39,9 @@ export function changeOf(kind: Kind, name = '', amount = 0): Change {
   } as unknown as Change;
 }
 
-const escaped = (name: string) => name.replace(/[%,]/g, encodeURIComponent);
+const escapeName = (name: string) => name.replace(/[%,]/g, encodeURIComponent);
 
-function unescaped(name: string): string {
+function unescapeName(name: string): string {
   try {
     return decodeURIComponent(name);
   } catch {
@@ -54,7 +54,9 @@ export function formatChanges(changes: readonly Change[]): string {
   return changes
     .map((change) => {
       const { name, amount } = partsOfChange(change);
-      return [change.kind, ...(amount === null ? [] : [amount]), ...(name ? [escaped(name)] : [])].join(':');
+      return [change.kind, ...(amount === null ? [] : [amount]), ...(name ? [escapeName(name)] : [])].join(
+        ':',
+      );
     })
     .join(',');
 }
@@ -66,7 +68,7 @@ export function parseChanges(text: string | undefined): Change[] {
     if (!isKind(kind)) return [];
     const fields = FIELDS[kind];
     const amount = fields.amount === undefined ? 0 : Number(rest.shift() || Number.NaN);
-    const name = unescaped(rest.join(':'));
+    const name = unescapeName(rest.join(':'));
     if (Number.isNaN(amount) || (fields.name !== undefined && name === '')) return [];
     return [changeOf(kind, name, amount)];
   });
@@ -87,6 +89,6 @@ export const withChange = (changes: readonly Change[], change: Change) =>
 
 /** How much the change of a kind (and name) changes; undefined: there is none. */
 export function amountOf(changes: readonly Change[], kind: Kind, name = ''): number | undefined {
-  const found = changes.find((one) => isSame(one, changeOf(kind, name)));
-  return found === undefined ? undefined : (partsOfChange(found).amount ?? 1);
+  const same = changes.find((one) => isSame(one, changeOf(kind, name)));
+  return same === undefined ? undefined : (partsOfChange(same).amount ?? 1);
 }

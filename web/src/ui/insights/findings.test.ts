@@ -66,13 +66,13 @@ it('has Chinese texts for the detectors that ship', () => {
 
 it('finds a class by its own name and by that of its methods, and the first of several', () => {
   const board = { ...FINDING, kind: 'actor_bottleneck', function: null, actor_class: 'main.<locals>.Board' };
-  const named = findingsByName([
+  const byName = findingsByName([
     FINDING,
     { ...FINDING, kind: 'straggler' },
     { ...board, filters: { func_name: 'Board.offer' } },
     { ...FINDING, kind: 'driver_bound', function: null },
   ]);
-  expect([...named].map(([name, { kind }]) => `${name} ${kind}`)).toEqual([
+  expect([...byName].map(([name, { kind }]) => `${name} ${kind}`)).toEqual([
     'work get_in_loop',
     'main.<locals>.Board actor_bottleneck',
     'Board actor_bottleneck',

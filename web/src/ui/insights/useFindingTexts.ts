@@ -11,9 +11,9 @@ export const isOwn = (origin: string | null) => origin === null || origin === 'u
 export function useFindingTexts() {
   const { t, i18n } = useTranslation();
   const translate = t as TFunction<'translation', undefined> as (key: string, values: object) => string;
-  const known = (key: string) => i18n.exists(`insights.${key}`);
+  const hasText = (key: string) => i18n.exists(`insights.${key}`);
   const title = (kind: string, english?: string) =>
-    known(`kinds.${kind}.title`)
+    hasText(`kinds.${kind}.title`)
       ? translate(`insights.kinds.${kind}.title`, {})
       : (english ?? plainName(kind));
   const place = (finding: Pick<Finding, 'function' | 'actor_class'>) =>
@@ -23,7 +23,7 @@ export function useFindingTexts() {
     place,
     advice: (finding: Finding) => {
       const key = `kinds.${finding.kind}.advice`;
-      if (!known(key)) return finding.advice;
+      if (!hasText(key)) return finding.advice;
       const { function: name, actor_class, caller, origin } = finding;
       const numbers = Object.entries(finding.numbers).map(([of, value]) => [of, numberText(of, value)]);
       const own = translate(`insights.${key}`, {
@@ -35,7 +35,7 @@ export function useFindingTexts() {
       return isOwn(origin) ? own : `${own}${t('insights.ofLibrary', { library: origin ?? '' })}`;
     },
     number: (name: string) =>
-      known(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
+      hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
     gain: ({ saving_ns, cost_ns, share }: Finding) =>
       t(saving_ns === null ? 'insights.findings.costs' : 'insights.findings.saves', {
         time: duration(saving_ns ?? cost_ns),

@@ -22,10 +22,10 @@ function namesOf({ function: name, actor_class, filters }: Finding): string[] {
 
 /** Findings by name; of several of one name it is the first, which weighs most. */
 export function findingsByName(findings: readonly Finding[]): ReadonlyMap<string, Finding> {
-  const found = new Map<string, Finding>();
+  const byName = new Map<string, Finding>();
   for (const finding of findings)
-    for (const name of namesOf(finding)) if (!found.has(name)) found.set(name, finding);
-  return found;
+    for (const name of namesOf(finding)) if (!byName.has(name)) byName.set(name, finding);
+  return byName;
 }
 
 /**

@@ -33,7 +33,7 @@ function Sentence({ insights }: { insights: Insights }) {
   return <p data-testid="said">{verdict === null ? 'nothing' : `${verdict.bound} ${verdict.remedy}`}</p>;
 }
 
-async function said(
+async function sentence(
   verdict: Partial<Verdict> | null,
   findings: Insights['findings'] = [FINDING],
   language: Language = 'en',
@@ -51,14 +51,14 @@ async function said(
 }
 
 it('says what bound the job and what would help', async () => {
-  expect(await said({})).toBe(
+  expect(await sentence({})).toBe(
     'Bound by one actor: Board.offer ran for 5.00 s of 10.0 s while other calls waited for it. ' +
       'Fixing “An actor is the bottleneck” (Board) would save 3.00 s, 30%.',
   );
 });
 
 it('says it in Chinese, the kind included', async () => {
-  expect(await said({}, [FINDING], 'zh')).toBe(
+  expect(await sentence({}, [FINDING], 'zh')).toBe(
     '瓶颈是一个 Actor：10.0 s 中 Board.offer 运行了 5.00 s，其他调用在等它。 ' +
       '解决“单个 Actor 是瓶颈”（Board）可节省 3.00 s，即 30%。',
   );
@@ -67,23 +67,25 @@ it('says it in Chinese, the kind included', async () => {
 it('has the title of a detector of somebody’s own in any language', async () => {
   const own = { ...FINDING, kind: 'mine', title: 'Mine', actor_class: null };
   const verdict = { remedy_name: 'mine', remedy_place: 'driver' };
-  expect(await said(verdict, [own], 'zh')).toContain('解决“Mine”（Driver）');
+  expect(await sentence(verdict, [own], 'zh')).toContain('解决“Mine”（Driver）');
 });
 
 it('names functions and options that would help', async () => {
-  expect(await said({ remedy: 'function', remedy_name: 'load' })).toContain(
+  expect(await sentence({ remedy: 'function', remedy_name: 'load' })).toContain(
     'load at half its time would save 3.00 s, 30%.',
   );
-  expect(await said({ remedy: 'function', remedy_name: 'driver' })).toContain('The driver at half its time');
-  expect(await said({ remedy: 'option', remedy_name: 'twice_the_cpus' })).toContain(
+  expect(await sentence({ remedy: 'function', remedy_name: 'driver' })).toContain(
+    'The driver at half its time',
+  );
+  expect(await sentence({ remedy: 'option', remedy_name: 'twice_the_cpus' })).toContain(
     'Twice the CPUs would save 3.00 s, 30%.',
   );
 });
 
 it('says only what bound the job where nothing would help', async () => {
   const none = { remedy: null, remedy_name: null, remedy_place: null, saving_ns: null };
-  expect(await said({ ...none, code: 'queued' })).toMatch(/^Bound by queues: .* null$/);
-  expect(await said(null)).toBe('nothing');
+  expect(await sentence({ ...none, code: 'queued' })).toMatch(/^Bound by queues: .* null$/);
+  expect(await sentence(null)).toBe('nothing');
 });
 
 it('has the words of the server', () => {
