@@ -32,42 +32,47 @@ def make_table(number: int, items: int = 100_000) -> dict[str, int]:
     return {f"{number}-{item}": item for item in range(items)}
 
 
+def make_array(number: int) -> Any:
+    """Some MB that take no time to pickle, but to copy."""
+    return np.full(LARGE // 2, number, dtype=np.uint8)
+
+
 @ray.remote(num_cpus=0.5)
-def count(table: dict[str, int], number: int) -> int:
-    return len(table) + number
+def count(array: Any, number: int) -> int:
+    return len(array) + number
 
 
-def _count_often(table: Any) -> None:
+def _count_often(array: Any) -> None:
     for begin in range(0, 100, 10):
-        print(sum(ray.get([count.remote(table, begin + number) for number in range(10)])))
+        print(sum(ray.get([count.remote(array, begin + number) for number in range(10)])))
 
 
 def large_argument_bad() -> None:
-    """The same table is pickled and stored for each call."""
+    """The same array is stored for each call."""
     warm_up()
-    _count_often(make_table(0))
+    _count_often(make_array(0))
 
 
 def large_argument_good() -> None:
     warm_up()
-    _count_often(ray.put(make_table(0)))
+    _count_often(ray.put(make_array(0)))
 
 
 def other_arguments_good() -> None:
-    """Each call gets a table of its own; all are of the same size."""
+    """Each call gets an array of its own; all are of the same size."""
     warm_up()
-    tables = [make_table(10 + number) for number in range(10)]
+    arrays = [make_array(10 + number) for number in range(10)]
     for _ in range(2):
-        print(sum(ray.get([count.remote(table, number) for number, table in enumerate(tables)])))
+        print(sum(ray.get([count.remote(array, number) for number, array in enumerate(arrays)])))
 
 
 @ray.remote(num_cpus=0.5)
-def make(number: int) -> dict[str, int]:
-    return make_table(number)
+def make(number: int) -> Any:
+    return make_array(number)
 
 
 def unnecessary_get_bad() -> None:
-    """Each table comes to the driver, and goes from it to the next task."""
+    """Each array comes to the driver, and goes from it to the next task."""
     warm_up()
     print(sum(ray.get([count.remote(ray.get(make.remote(number)), number) for number in range(20)])))
 
@@ -184,29 +189,6 @@ def large_closure_good() -> None:
 
     warm_up()
     print(sum(ray.get([look_up.remote(table, number) for number in range(50)])))
-
-
-@ray.remote(num_cpus=0.5)
-def array(number: int) -> Any:
-    return np.full(LARGE // 4, number, dtype=np.uint8)
-
-
-def many_objects_get_bad() -> None:
-    """One get of more than the object store holds: 100 MB where the tests run this."""
-    warm_up()
-    for _ in range(3):
-        print(sum(int(part[0]) for part in ray.get([array.remote(number) for number in range(30)])))
-
-
-def many_objects_get_good() -> None:
-    warm_up()
-    for _ in range(3):
-        refs, total = [array.remote(number) for number in range(30)], 0
-        while refs:
-            done, refs = ray.wait(refs, num_returns=min(5, len(refs)))
-            total += sum(int(part[0]) for part in ray.get(done))
-            del done
-        print(total)
 
 
 def growing_good() -> None:

@@ -15,7 +15,15 @@ import time
 import ray
 
 #: Programs that start their own Ray.
-OWN_CLUSTER = ("locality", "node_death", "object_store_full", "oom_kill", "reconstruction", "slow_node")
+OWN_CLUSTER = (
+    "locality",
+    "many_objects_get",
+    "node_death",
+    "object_store_full",
+    "oom_kill",
+    "reconstruction",
+    "slow_node",
+)
 
 MIB = 2**20
 
@@ -188,7 +196,7 @@ def slow_node_good() -> None:
 def _parts(sizes: list[int]) -> None:
     @ray.remote(num_cpus=0.5)
     def aggregate(part: bytes) -> int:
-        time.sleep(len(part) / MIB)
+        spin(len(part) / MIB)
         return len(part)
 
     refs = [ray.put(bytes(size)) for size in sizes]
@@ -251,7 +259,7 @@ def serialization_good() -> None:
 
 
 def _move(strategy: str) -> None:
-    _nodes({"num_cpus": 2, "resources": {"second": 100}})
+    _nodes({"num_cpus": 2, "resources": {"second": 100}, "object_store_memory": 500 * MIB})
 
     @ray.remote(num_cpus=0, resources={"second": 1})
     def load(number: int) -> bytes:
@@ -262,10 +270,10 @@ def _move(strategy: str) -> None:
         time.sleep(0.05)
         return len(part)
 
-    parts = [load.remote(number) for number in range(6)]
-    ray.wait(parts, num_returns=len(parts))
-    for part in parts:
-        print(ray.get(measure.remote(part)))
+    for _ in range(4):
+        parts = [load.remote(number) for number in range(2)]
+        ray.wait(parts, num_returns=len(parts), fetch_local=False)
+        print(sum(ray.get([measure.remote(part) for part in parts])))
 
 
 def locality_bad() -> None:
@@ -298,6 +306,34 @@ def object_store_full_bad() -> None:
 
 def object_store_full_good() -> None:
     _fill(False)
+
+
+def _get_parts(at_once: bool) -> None:
+    """Three times 30 parts of 5 MB, more than the object store holds at once."""
+    import numpy
+
+    ray.init(address="local", num_cpus=2, object_store_memory=100 * MIB, log_to_driver=False)
+    _about()
+
+    @ray.remote(num_cpus=0.5)
+    def array(number: int) -> object:
+        return numpy.full(5_000_000, number, dtype=numpy.uint8)
+
+    for _ in range(3):
+        refs, total = [array.remote(number) for number in range(30)], 0
+        while refs:
+            done, refs = ray.wait(refs, num_returns=len(refs) if at_once else min(5, len(refs)))
+            total += sum(int(part[0]) for part in ray.get(done))
+            del done
+        print(total)
+
+
+def many_objects_get_bad() -> None:
+    _get_parts(True)
+
+
+def many_objects_get_good() -> None:
+    _get_parts(False)
 
 
 def _lose(kill: bool, keep: bool) -> None:
@@ -338,6 +374,11 @@ def reconstruction_good() -> None:
 
 if __name__ == "__main__":
     name = sys.argv[1]
-    if not name.startswith(OWN_CLUSTER):
+    has_own = name.startswith(OWN_CLUSTER)
+    if not has_own:
         start()
     globals()[name]()
+    if has_own:
+        # Ray sends its events every second. When a cluster of several nodes goes, nobody waits for the last ones.
+        ray.shutdown()
+        time.sleep(3)

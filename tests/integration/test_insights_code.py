@@ -14,7 +14,6 @@ PROGRAMS = BENCHMARKS / "detector_programs_code.py"
 FOUND = {
     "large_argument": "count",
     "large_closure": "look_up",
-    "many_objects_get": "array",
     "nested_get": "add",
     "redefined_function": "double",
     "return_put": "load",

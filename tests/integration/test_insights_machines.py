@@ -14,6 +14,7 @@ PROGRAMS = BENCHMARKS / "detector_programs_machines.py"
 FOUND = {
     "data_skew": "aggregate",
     "locality": "measure",
+    "many_objects_get": "array",
     "node_death": "load",
     "object_store_full": "produce",
     "oom_kill": "load",
