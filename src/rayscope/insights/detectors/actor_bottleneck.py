@@ -13,6 +13,8 @@ from rayscope.insights.spans import union_ns
 _BUSY = 0.7
 #: ... and so many calls wait for it on average.
 _QUEUE = 2.0
+#: Fewer actors are no pool.
+_POOL = 2
 #: The job gets so many more of the class, as an example.
 _MORE = 3
 
@@ -21,7 +23,8 @@ class ActorBottleneck:
     """An actor is busy nearly all the time while calls queue for it.
 
     Limits: at least 8 calls that run one at a time; between the first and the last of them, which is at
-    least 5 % of the job's time, the actor is busy for 70 %, and 2 calls wait for it on average.
+    least 5 % of the job's time, the actor is busy for 70 %, and 2 calls wait for it on average. Pools of at
+    least as many such actors as the cluster has CPUs are left out.
 
     Needs: when calls were submitted, began and ended.
     """
@@ -72,4 +75,6 @@ class ActorBottleneck:
                 )
             )
         for found in by_class.values():
-            yield max(found, key=lambda finding: finding.cost_ns)
+            # A pool that is as large as the cluster is no bottleneck: its calls wait for CPUs.
+            if len(found) < max(_POOL, facts.cpus):
+                yield max(found, key=lambda finding: finding.cost_ns)

@@ -30,8 +30,8 @@ class IdleGap:
 
     Limits: at least 2 times a caller waits for all of at least 3 tasks with one ray.get, at the end of which
     at least half of the CPUs that the stage used have nothing to do, and then submits more; what is idle then
-    comes to at least 10 % of the CPUs' time. A stage whose last task takes three times the median is left out: that is
-    a straggler. Tasks without CPUs and calls of actors are left out.
+    comes to at least 10 % of the CPUs' time. A stage whose last task takes three times the median is left
+    out: that is a straggler. Tasks without CPUs and calls of actors are left out.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rayscope.insights.cpu_use import Use, cpu_percent, cpu_use
 from rayscope.insights.finding import Facts, Finding, NotEnoughData
@@ -15,7 +15,7 @@ _TIMES = 1.5
 #: ... and this many cores more than it reserves.
 _CORES = 0.4
 #: A node whose tasks use this share of its CPUs, or whose CPUs are so busy, %, is overcommitted.
-_FULL, _FULL_PERCENT = 0.8, 90.0
+_FULL, _FULL_PERCENT = 0.7, 90.0
 _LEAST = 2
 
 
@@ -23,7 +23,7 @@ class UnderAskedCpus:
     """Tasks or actors use more CPUs than they reserve, on a node whose CPUs are all busy.
 
     Limits: 2 calls use 1.5 times what they reserve and 0.4 cores more, at least 2 tasks run at once on the
-    node, and its tasks use 80 % of its CPUs or these are 90 % busy.
+    node, and its tasks use 70 % of its CPUs meanwhile or these are 90 % busy.
 
     Needs: the tracer in the workers, for their CPU time.
     """
@@ -43,9 +43,13 @@ class UnderAskedCpus:
         uses = [(use, most) for use in cpu_use(facts) if _is_too_much(use, most := use.most_cores(facts))]
         if not uses:
             return
-        full = _full_nodes(facts)
         a, nodes = facts.attempts, facts.recorded.nodes
+        try:
+            percents = cpu_percent(facts)
+        except NotEnoughData:
+            percents = {}
         for use, most in uses:
+            full = _full_nodes(facts, use, percents)
             rows = [row for row in use.rows if a.node[row] in full]
             if len(rows) < _LEAST:
                 continue
@@ -73,19 +77,23 @@ def _is_too_much(use: Use, most: float) -> bool:
     return most >= max(_TIMES * use.cpus, use.cpus + _CORES)
 
 
-def _full_nodes(facts: Facts) -> set[int]:
-    """The nodes that had more to compute than CPUs."""
+def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[int]:
+    """The nodes that had more to compute than CPUs while they ran some of the calls."""
     a = facts.attempts
+    since: dict[int, int] = {}
+    until: dict[int, int] = {}
+    for row in use.rows:
+        begin, end = facts.held(row)
+        since[a.node[row]] = min(begin, since.get(a.node[row], begin))
+        until[a.node[row]] = max(end, until.get(a.node[row], end))
     spans: dict[int, list[Span]] = defaultdict(list)
     used: dict[int, int] = defaultdict(int)
     for row, node in enumerate(a.node):
-        if node >= 0 and a.start[row] >= 0:
-            spans[node].append(facts.held(row))
-            used[node] += max(0, a.cpu_ns[row])
-    try:
-        percents = cpu_percent(facts)
-    except NotEnoughData:
-        percents = {}
+        if node in since and a.start[row] >= 0:
+            begin, end = facts.held(row)
+            if begin < until[node] and since[node] < end:
+                spans[node].append((begin, end))
+                used[node] += max(0, a.cpu_ns[row])
     return {
         node
         for node, its in spans.items()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import most_at_once, union_ns
 
 #: Each worker that runs at the same time as others has to be started once. So many times more is too often.
@@ -38,7 +39,7 @@ class WorkerStartup:
         waits = {
             row: (a.starting[row], a.given[row])
             for row in range(len(a.task))
-            if 0 <= a.starting[row] < a.given[row]
+            if 0 <= a.starting[row] < a.given[row] and a.kind[row] != CALL
         }
         if len(waits) < _LEAST:
             return
