@@ -118,7 +118,7 @@ def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
     for finding in found["findings"]:
         yield Text()
         line = Text(f"{finding['severity']:8}  ", style=_STYLES[finding["severity"]])
-        line.append(f"{finding['title']}: {where(finding)}", style="not bold default")
+        line.append(": ".join(filter(None, (finding["title"], where(finding)))), style="not bold default")
         line.append(f"  ({gain(finding)})", style="not bold dim")
         yield line
         yield Padding(Text(shown(finding["advice"])), (0, 0, 0, 10))
@@ -139,7 +139,8 @@ def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:
     if found["verdict"] is not None:
         yield from (shown(found["verdict"]["text"]), "")
     for finding in found["findings"]:
-        yield f"## {finding['title']}: `{where(finding).replace('`', '')}` ({finding['severity']})"
+        place = where(finding).replace("`", "")
+        yield f"## {finding['title']}{f': `{place}`' if place else ''} ({finding['severity']})"
         yield from ("", f"{shown(finding['advice'])} It {gain(finding)}.", "")
         if finding["sketch"]:
             yield from ("```python", visible(finding["sketch"]), "```", "")

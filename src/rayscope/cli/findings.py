@@ -26,8 +26,8 @@ _CAUSE_NAMES = {
 
 
 def where(finding: FindingItem) -> str:
-    """Where a finding was found, and whose code that is."""
-    return owned(finding["function"] or finding["actor_class"] or "driver", finding["origin"])
+    """Where a finding was found, and whose code that is; "" of one about the whole job."""
+    return owned(finding["function"] or finding["actor_class"] or "", finding["origin"])
 
 
 def owned(name: str, origin: str | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rayscope.insights.replay.build import DRIVER
 from rayscope.units import duration
 from rayscope.views.critical_path.compute import Cause
 
@@ -106,8 +105,8 @@ def _remedy(
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:
         most = max(predicted, key=lambda one: one["saving_ns"])
-        place = most["function"] or most["actor_class"] or DRIVER
-        words = f"Fixing “{most['title']}” ({place})"
+        place = most["function"] or most["actor_class"] or ""
+        words = f"Fixing “{most['title']}”" + (f" ({place})" if place else "")
         return Remedy("finding", most["kind"], place, most["saving_ns"], words)
     cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
     if code == "cluster" and cpus is not None:

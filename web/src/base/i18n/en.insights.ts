@@ -28,6 +28,7 @@ export const enInsights = {
     theDriver: 'The driver',
     remedy: {
       finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}}, {{share}}%.',
+      findingOfJob: 'Fixing “{{title}}” would save {{saving}}, {{share}}%.',
       function: '{{name}} at half its time would save {{saving}}, {{share}}%.',
       option: '{{name}} would save {{saving}}, {{share}}%.',
     },

@@ -310,6 +310,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     theDriver: 'Driver',
     remedy: {
       finding: '解决“{{title}}”（{{place}}）可节省 {{saving}}，即 {{share}}%。',
+      findingOfJob: '解决“{{title}}”可节省 {{saving}}，即 {{share}}%。',
       function: '{{name}} 的耗时减半可节省 {{saving}}，即 {{share}}%。',
       option: '{{name}}可节省 {{saving}}，即 {{share}}%。',
     },

@@ -16,8 +16,9 @@ export function useFindingTexts() {
     hasText(`kinds.${kind}.title`)
       ? translate(`insights.kinds.${kind}.title`, {})
       : (english ?? plainName(kind));
+  /** Where it was found; nothing for one about the whole job. */
   const place = (finding: Pick<Finding, 'function' | 'actor_class'>) =>
-    finding.function ?? finding.actor_class ?? t('task.driver');
+    finding.function ?? finding.actor_class ?? '';
   return {
     title,
     place,

@@ -66,8 +66,8 @@ it('says it in Chinese, the kind included', async () => {
 
 it('has the title of a detector of somebody’s own in any language', async () => {
   const own = { ...FINDING, kind: 'mine', title: 'Mine', actor_class: null };
-  const verdict = { remedy_name: 'mine', remedy_place: 'driver' };
-  expect(await sentence(verdict, [own], 'zh')).toContain('解决“Mine”（Driver）');
+  const verdict = { remedy_name: 'mine', remedy_place: '' };
+  expect(await sentence(verdict, [own], 'zh')).toContain('解决“Mine”可节省');
 });
 
 it('names functions and options that would help', async () => {

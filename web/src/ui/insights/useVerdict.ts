@@ -3,9 +3,6 @@ import type { Insights } from '../../api/insights';
 import { duration, percent } from '../../base/format';
 import { useFindingTexts } from './useFindingTexts';
 
-/** The place of a remedy in the driver. */
-const DRIVER = 'driver';
-
 /** What bound a job and what would help most, a sentence each; null for a job that took no time. */
 export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
   const { t } = useTranslation();
@@ -31,15 +28,12 @@ export function useVerdict(insights: Insights): { bound: string; remedy: string 
     const text = t('insights.remedy.function', { name: isDriver ? t('insights.theDriver') : name, ...gain });
     return { bound, remedy: text };
   }
-  const finding = findings.find(
-    (one) => one.kind === name && (one.function ?? one.actor_class ?? DRIVER) === place,
-  );
+  const finding = findings.find((one) => one.kind === name && texts.place(one) === place);
+  const title = texts.title(name, finding?.title);
   return {
     bound,
-    remedy: t('insights.remedy.finding', {
-      title: texts.title(name, finding?.title),
-      place: finding === undefined ? (place ?? '') : texts.place(finding),
-      ...gain,
-    }),
+    remedy: place
+      ? t('insights.remedy.finding', { title, place, ...gain })
+      : t('insights.remedy.findingOfJob', { title, ...gain }),
   };
 }
