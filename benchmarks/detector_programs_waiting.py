@@ -237,13 +237,21 @@ def unbounded_pending_bad() -> None:
     print(sum(ray.get([small.remote(number) for number in range(20_000)])))
 
 
+@ray.remote(num_cpus=0.5)
+def compute(seconds: float) -> float:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+    return seconds
+
+
 def unbounded_pending_good() -> None:
     """At most 100 are pending."""
     warm_up()
     refs: list[Any] = []
     total = 0.0
     for _ in range(600):
-        refs.append(work.remote(0.02))
+        refs.append(compute.remote(0.02))
         if len(refs) == 100:
             done, refs = ray.wait(refs, num_returns=50)
             total += sum(ray.get(done))
