@@ -35,6 +35,8 @@ MAX_MESSAGE_BYTES = 64 << 10
 WINDOW = 2
 #: Whoever has heard nothing for so long is told that we live, s.
 _ALIVE_S = 5.0
+#: s; news of a topic that costs much to look at is not kept back for longer.
+_MAX_PAUSE_S = 5.0
 _MAX_INTERVAL_S = 3600.0
 
 
@@ -382,11 +384,17 @@ class Realtime:
         task.add_done_callback(self._tasks.discard)
 
     async def _look(self, feed: Feed) -> None:
-        began = time.monotonic()
         self.looks += 1
+        pause_s = 0.0
+
+        def look() -> tuple[Callable[[], bool], float]:
+            began = time.monotonic()  # what it waits for a thread before costs nothing
+            return feed.look(self._providers[feed.key.topic]), time.monotonic() - began
+
         try:
-            loop = asyncio.get_running_loop()
-            take = await loop.run_in_executor(self._pool, feed.look, self._providers[feed.key.topic])
+            take, took_s = await asyncio.get_running_loop().run_in_executor(self._pool, look)
+            # What costs much is looked at for a tenth of the time at most, unless that keeps news back too long.
+            pause_s = min(10 * took_s - self.interval_s, _MAX_PAUSE_S)
             if take():
                 for client in feed.watchers:
                     client.tell(feed)
@@ -396,6 +404,4 @@ class Realtime:
             log.exception("looking at %s", feed.key)
         finally:
             feed.looking = False
-            ended = time.monotonic()
-            # What costs much is looked at for a tenth of the time at most.
-            feed.next_look = ended + max(0.0, 10 * (ended - began) - self.interval_s)
+            feed.next_look = time.monotonic() + pause_s
