@@ -57,13 +57,19 @@ def diagnose(
         Severity | None,
         typer.Option("--fail-on", help="Exit with 1 if anything is found that is at least this severe."),
     ] = None,
+    long: Annotated[
+        bool,
+        typer.Option(
+            "--long", help="Predict savings also for a job of over 100,000 attempts: takes a minute or more."
+        ),
+    ] = False,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
     """Say what slowed a job down, what would help, and how much time that would save."""
     with asking(server, data_dir, token, session) as client:
-        found = client.insights(job)
+        found = client.insights(job, long=long)
         name = "" if form is Form.json else _job_name(client, found["job_id"])
     if form is Form.json:
         print_json(found, indent=2)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
 #: What an export, a question in SQL, and a replay may take, s.
-EXPORT_S, _SQL_S, _REPLAY_S = 3600.0, 120.0, 120.0
+EXPORT_S, _SQL_S, _REPLAY_S, _LONG_S = 3600.0, 120.0, 120.0, 1800.0
 
 
 class Api(LogsApi):
@@ -306,10 +306,20 @@ class Api(LogsApi):
     # What would make a job faster.
 
     @asked
-    def insights(self, job_id: str | None = None, session: str | None = None) -> Call[t.InsightsAnswer]:
-        """What a job would gain by making each function faster, and by other changes; predicted by replay."""
-        given = params(session=self._of(session), job_id=job_id)
-        return Call("GET", "/api/insights", given, timeout_s=_REPLAY_S)
+    def insights(
+        self, job_id: str | None = None, session: str | None = None, *, long: bool = False
+    ) -> Call[t.InsightsAnswer]:
+        """What a job would gain by making each function faster, and by other changes; predicted by replay.
+
+        ``long``: replay also a job of more than 100,000 attempts, which takes a minute or more.
+        """
+        given = params(session=self._of(session), job_id=job_id, long=long or None)
+        return Call("GET", "/api/insights", given, timeout_s=_LONG_S if long else _REPLAY_S)
+
+    @asked
+    def insights_progress(self, job_id: str, session: str | None = None) -> Call[t.ProgressAnswer]:
+        """How far an answer is that takes long: of ``insights`` with ``long``, or of ``whatif``."""
+        return Call("GET", "/api/insights/progress", params(session=self._of(session), job_id=job_id))
 
     @asked
     def whatif(
@@ -317,7 +327,7 @@ class Api(LogsApi):
     ) -> Call[t.WhatIfAnswer]:
         """How long a job would have taken with ``changes``, all at once: docs/reference/api.md lists them."""
         body = {**params(session=self._of(session), job_id=job_id), "changes": list(changes)}
-        return Call("POST", "/api/whatif", body=body, timeout_s=_REPLAY_S)
+        return Call("POST", "/api/whatif", body=body, timeout_s=_LONG_S)
 
     # Acting: the operator's.
 

@@ -1549,6 +1549,12 @@ class Problem(TypedDict):
     remedy: str
 
 
+class ProgressAnswer(TypedDict):
+    """``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long."""
+
+    share: float | None
+
+
 class QueriedSeries(TypedDict):
     """One series of an expression: a value for each of the answer's times."""
 
@@ -2285,7 +2291,7 @@ class WhatIfBody(TypedDict):
 class Withheld(TypedDict):
     """Why nothing is predicted."""
 
-    code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "too_large"]
+    code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "takes_long", "too_large"]
     message: str
 
 

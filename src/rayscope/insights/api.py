@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import msgspec
@@ -10,11 +11,19 @@ from fastapi.responses import Response
 
 from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
+from rayscope.insights.progress import Check
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Recorded
 from rayscope.insights.series import series_reader
-from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer_from_record
+from rayscope.server.parameters import (
+    BODY_ERRORS,
+    ERRORS,
+    CurrentServices,
+    Session,
+    answer,
+    answer_from_record,
+)
 from rayscope.server.services import Services
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
@@ -29,7 +38,16 @@ JobId = Annotated[
 router = APIRouter()
 
 
-def _check() -> None:
+Long = Annotated[
+    bool,
+    Query(
+        description="Replay also a job of more than 100,000 attempts, which takes a minute or more. "
+        "`GET /api/insights/progress` tells how far it is."
+    ),
+]
+
+
+def _check(_: float) -> None:
     """Raise Abandoned once nobody waits for the answer."""
     work = current_work()
     if work is not None:
@@ -37,12 +55,12 @@ def _check() -> None:
 
 
 def _record(
-    services: Services, session: str, file: SessionFile, job: str | None, most: int
+    services: Services, session: str, file: SessionFile, job: str | None
 ) -> tuple[dict[str, Any], Recorded | None]:
-    """What both answers begin with, and the job's record, unless that has more than ``most`` attempts."""
+    """What both answers begin with, and the job's record, unless that is too large."""
     last_ns = services.records.last_ns(session)
     job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
-    recorded = read.read(file, job_id) if attempts <= most else None
+    recorded = read.read(file, job_id) if attempts <= gains.MAX_READ else None
     begin_ns, end_ns = recorded.driver if recorded else read.extent(file, job_id)
     about = {
         "session": session,
@@ -52,17 +70,28 @@ def _record(
         "calibration": {"recorded_ns": end_ns - begin_ns, "replayed_ns": None, "error": None},
         "withheld": None,
     }
-    _check()
+    _check(0.0)
     return about, recorded
 
 
-def _baseline(about: dict[str, Any], recorded: Recorded | None) -> gains.Baseline | None:
+def _making(
+    services: Services, about: dict[str, Any], replays: int, *, long: bool
+) -> AbstractContextManager[Check]:
+    """Waits for the turn of an answer that takes long and is asked for."""
+    if gains.MAX_ATTEMPTS < about["attempts"] <= gains.MAX_READ and long:
+        return services.long_answers.making(about["session"], about["job_id"], replays, _check)
+    return nullcontext(_check)
+
+
+def _baseline(
+    about: dict[str, Any], recorded: Recorded | None, check: Check, *, long: bool
+) -> gains.Baseline | None:
     """The replay of a record that is not too large for that; tells of it in ``about``."""
-    if recorded is None or about["attempts"] > gains.MAX_ATTEMPTS:
+    if recorded is None or (about["attempts"] > gains.MAX_ATTEMPTS and not long):
         code, message = gains.too_large(about["attempts"])
         about["withheld"] = {"code": code, "message": message}
         return None
-    base = gains.baseline(recorded, _check)
+    base = gains.baseline(recorded, check)
     about["calibration"] = base.calibration
     if base.withheld is not None:
         about["withheld"] = {"code": base.withheld[0], "message": base.withheld[1]}
@@ -71,7 +100,11 @@ def _baseline(about: dict[str, Any], recorded: Recorded | None) -> gains.Baselin
 
 @router.get("/api/insights", responses={**ERRORS, 200: {"model": schemas.InsightsAnswer}})
 def insights(
-    services: CurrentServices, request: Request, session: Session = None, job_id: JobId = None
+    services: CurrentServices,
+    request: Request,
+    session: Session = None,
+    job_id: JobId = None,
+    long: Long = False,
 ) -> Response:
     """What slowed a job down, and what to optimize first: what the detectors found, and how much the job
     would gain if each function took half the time, and by other changes. Savings are predicted by replaying
@@ -80,28 +113,36 @@ def insights(
     chosen = services.records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, recorded = _record(services, chosen, file, job_id, gains.MAX_READ)
-        base = _baseline(about, recorded)
-        found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0, "options": []}
-        found |= {"findings": [], "silent": []}
-        methods: set[str] = set()
-        if recorded is not None:
-            facts = Facts(recorded, series_reader(services.metrics, chosen, recorded))
-            methods = facts.methods
-            findings, silent = detect.detect(facts, base, detect.load(), _check)
-            found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
-            if base is not None and base.withheld is None:
-                functions, functions_total, options = gains.gains(base, _check)
-                found |= {
-                    "utilisation": gains.utilisation(base.programs, base.replayed),
-                    "functions": [{**one, "origin": facts.origin(one["function"])} for one in functions],
-                    "functions_total": functions_total,
-                    "options": options,
-                }
+        about, recorded = _record(services, chosen, file, job_id)
+        with _making(services, about, gains.replays(about["attempts"]), long=long) as check:
+            base = _baseline(about, recorded, check, long=long)
+            found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0}
+            found |= {"options": [], "findings": [], "silent": []}
+            methods: set[str] = set()
+            if recorded is not None:
+                facts = Facts(recorded, series_reader(services.metrics, chosen, recorded))
+                methods = facts.methods
+                findings, silent = detect.detect(facts, base, detect.load(), check)
+                found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
+                if base is not None and base.withheld is None:
+                    functions, functions_total, options = gains.gains(base, check)
+                    found |= {
+                        "utilisation": gains.utilisation(base.programs, base.replayed),
+                        "functions": [{**one, "origin": facts.origin(one["function"])} for one in functions],
+                        "functions_total": functions_total,
+                        "options": options,
+                    }
         found |= _judge(services, chosen, file, about, found, methods)
         return {**about, **found}
 
     return answer_from_record(services, chosen, request, find)
+
+
+@router.get("/api/insights/progress", responses={**ERRORS, 200: {"model": schemas.ProgressAnswer}})
+def progress(services: CurrentServices, job_id: JobId = None, session: Session = None) -> Response:
+    """How far an answer about a job is that takes long: of `GET /api/insights` or `POST /api/whatif`."""
+    chosen = services.records.resolve(session)
+    return answer({"share": services.long_answers.share(chosen, job_id or "")})
 
 
 def _judge(
@@ -127,14 +168,15 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
     chosen = services.records.resolve(asked.session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, recorded = _record(services, chosen, file, asked.job_id, gains.MAX_ATTEMPTS)
-        base = _baseline(about, recorded)
+        about, recorded = _record(services, chosen, file, asked.job_id)
         found: dict[str, Any] = dict.fromkeys(
             ("predicted_ns", "saving_ns", "speedup", "utilisation_before", "utilisation")
         )
         found |= {"baseline_ns": about["calibration"]["recorded_ns"], "path": [], "functions": []}
-        if base is not None and base.withheld is None:
-            _predict(base, [_change(one) for one in asked.changes], about, found)
+        with _making(services, about, 2, long=True) as check:
+            base = _baseline(about, recorded, check, long=True)
+            if base is not None and base.withheld is None:
+                _predict(base, [_change(one) for one in asked.changes], about, found, check)
         return {**about, **found}
 
     question = f"/api/whatif {asked.model_dump_json(exclude={'session'})}"
@@ -152,10 +194,14 @@ def _change(asked: schemas.AnyChange) -> Change:
 
 
 def _predict(
-    base: gains.Baseline, changes: list[Change], about: dict[str, Any], found: dict[str, Any]
+    base: gains.Baseline,
+    changes: list[Change],
+    about: dict[str, Any],
+    found: dict[str, Any],
+    check: Check,
 ) -> None:
     """Fill in what the changes come to."""
-    programs, replayed = gains.predict(base, changes, _check)
+    programs, replayed = gains.predict(base, changes, check)
     if replayed.is_stuck:
         message = "With these changes the replay came to a point where everything waits for something."
         about["withheld"] = {"code": "stuck", "message": message}

@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rayscope.insights.finding import Facts, NotEnoughData
+import numpy as np
+
+from rayscope.insights.finding import Facts, NotEnoughData, groups
 from rayscope.insights.replay.program import NORMAL
-from rayscope.insights.spans import Span, union_ns
+from rayscope.insights.replay.recorded import Ints
+from rayscope.insights.spans import union_of
 
 #: The CPU time of so much of what ran must be known. Of the last call on a worker it often is not.
 _KNOWN = 0.5
@@ -27,7 +30,7 @@ class Use(NamedTuple):
     name: str
     is_actor: bool
     cpus: float
-    rows: list[int]
+    rows: Ints
     used_ns: int
     busy_ns: int
     held_ns: int
@@ -55,71 +58,65 @@ class Use(NamedTuple):
 
     def most_cores(self, facts: Facts) -> float:
         """The cores that the greediest call but one used: on a full node all get less than they want."""
-        a = facts.attempts
-        each = [a.cpu_ns[row] / own for row in self.rows if (own := facts.own_ns(row)) >= _LONG_NS]
-        return sorted(each)[-2] if len(each) > 1 else 0.0
+        rows = self.rows[facts.own_ns[self.rows] >= _LONG_NS]
+        each = facts.attempts.cpu_ns[rows] / facts.own_ns[rows]
+        return float(np.sort(each)[-2]) if len(each) > 1 else 0.0
 
 
 def cpu_use(facts: Facts) -> list[Use]:
     """All functions and classes whose CPU time is known. Raises NotEnoughData where none is."""
-    if all(used < 0 for used in facts.attempts.cpu_ns):
+    if not (facts.attempts.cpu_ns >= 0).any():
         raise NotEnoughData("The tracer was not in the workers, so nobody knows the CPU time of their tasks.")
     return _of_functions(facts) + _of_classes(facts)
 
 
 def _of_functions(facts: Facts) -> list[Use]:
-    a = facts.attempts
-    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for row, kind in enumerate(a.kind):
-        if kind == NORMAL and a.start[row] >= 0 and a.returned[row] >= 0:
-            groups[a.function[row], a.demand[row]].append(row)
+    a, own = facts.attempts, facts.own_ns
+    ran = np.flatnonzero((a.kind == NORMAL) & (own >= 0))
     found = []
-    for (_, demand), rows in groups.items():
-        own = {row: facts.own_ns(row) for row in rows}
-        known = [row for row in rows if a.cpu_ns[row] >= 0]
-        whole, busy = sum(own.values()), sum(own[row] for row in known)
-        if known and busy >= _KNOWN * whole:
-            cpus = facts.recorded.demands[demand].get("CPU", 0.0) if demand >= 0 else 0.0
-            used = sum(a.cpu_ns[row] for row in known)
-            found.append(Use(facts.name(rows[0]), False, cpus, known, used, busy, busy, 1))
+    for _, of_function in groups(a.function[ran]):
+        for demand, places in groups(a.demand[ran[of_function]]):
+            rows = ran[of_function[places]]
+            known = rows[a.cpu_ns[rows] >= 0]
+            busy = int(own[known].sum())
+            if len(known) and busy >= _KNOWN * own[rows].sum():
+                cpus = facts.recorded.demands[demand].get("CPU", 0.0) if demand >= 0 else 0.0
+                used = int(a.cpu_ns[known].sum())
+                found.append(Use(facts.name(rows[0]), False, cpus, known, used, busy, busy, 1))
     return found
 
 
 def _of_classes(facts: Facts) -> list[Use]:
-    a, actors = facts.attempts, facts.recorded.actors
+    a, own, actors = facts.attempts, facts.own_ns, facts.recorded.actors
     classes: dict[str, list[int]] = defaultdict(list)
     for actor in facts.calls_of_actor:
         classes[actors[actor].class_name].append(actor)
     found = []
     for name, members in classes.items():
-        rows, busy, held, threads, whole = [], 0, 0, 1, 0
+        calls, busy, held, threads, whole = [], 0, 0, 1, 0
         for actor in members:
-            spans: list[Span] = []
-            for row in facts.calls_of_actor[actor]:
-                if a.start[row] >= 0 and a.returned[row] >= 0:
-                    whole += facts.own_ns(row)
-                    if a.cpu_ns[row] >= 0:
-                        rows.append(row)
-                        spans.append((a.start[row], a.start[row] + facts.own_ns(row)))
-            busy += union_ns(spans)
-            threads = max(threads, _usually_at_once(spans))
+            ran = facts.calls_of_actor[actor]
+            ran = ran[own[ran] >= 0]
+            known = ran[a.cpu_ns[ran] >= 0]
+            calls.append(known)
+            whole += int(own[ran].sum())
+            executing = union_of(a.start[known], a.start[known] + own[known])
+            busy += executing
+            # How many calls run at once, on average while any does.
+            threads = max(threads, round(int(own[known].sum()) / max(1, executing)))
             begin, end = facts.lifetime(actors[actor])
             held += max(0, end - begin)
-        if rows and sum(facts.own_ns(row) for row in rows) >= _KNOWN * whole:
-            used = sum(a.cpu_ns[row] for row in rows)
+        rows = np.concatenate(calls)
+        if len(rows) and own[rows].sum() >= _KNOWN * whole:
+            used = int(a.cpu_ns[rows].sum())
             cpus = actors[members[0]].resources.get("CPU", 0.0)
             found.append(Use(name, True, cpus, rows, used, busy, held, threads))
     return found
 
 
-def _usually_at_once(spans: list[Span]) -> int:
-    """How many calls ran at once, on average while any did."""
-    return round(sum(end - begin for begin, end in spans) / max(1, union_ns(spans)))
-
-
 def busiest_percent(facts: Facts, use: Use, percents: Mapping[int, float]) -> float:
     """How busy the busiest of the nodes was that ran some of the calls; 100 where nobody knows."""
-    nodes = {facts.attempts.node[row] for row in use.rows} & percents.keys()
+    nodes = set(np.unique(facts.attempts.node[use.rows]).tolist()) & percents.keys()
     return max((percents[node] for node in nodes), default=100.0)
 
 

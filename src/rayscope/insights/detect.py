@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from rayscope.insights import gains
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
 from rayscope.insights.origin import USER
+from rayscope.insights.progress import Check
 from rayscope.insights.replay.changes import BadChange, Change
 from rayscope.units import duration, size
 
@@ -19,8 +20,8 @@ log = logging.getLogger("rayscope.insights")
 GROUP = "rayscope.detectors"
 #: From these shares of the job's time on a finding is critical, a warning, or worth telling.
 SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
-#: Findings of one detector, the largest ones; and replays that one answer makes for them.
-_MOST, _MAX_REPLAYS = 10, 20
+#: Findings of one detector, the largest ones.
+_MOST = 10
 _OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
 
 
@@ -44,7 +45,7 @@ def load() -> tuple[Detector, ...]:
 
 
 def detect(
-    facts: Facts, base: gains.Baseline | None, detectors: Sequence[Detector], check: Callable[[], None]
+    facts: Facts, base: gains.Baseline | None, detectors: Sequence[Detector], check: Check
 ) -> tuple[list[dict[str, Any]], list[Silent]]:
     """What the detectors find, the largest first, as :class:`schemas.FindingItem`; and who found no data.
 
@@ -54,7 +55,7 @@ def detect(
     found: list[tuple[Detector, Finding]] = []
     silent: list[Silent] = []
     for detector in detectors:
-        check()
+        check(0.0)
         try:
             largest = sorted(detector.find(facts), key=lambda finding: -finding.cost_ns)[:_MOST]
         except NotEnoughData as reason:
@@ -65,22 +66,24 @@ def detect(
         else:
             found += ((detector, finding) for finding in largest)
     savings: dict[tuple[Change, ...], int | None] = {}
+    most = gains.findings_replayed(len(facts.attempts))
+    found.sort(key=lambda one: -one[1].cost_ns)
     items = []
     for detector, finding in found:
-        if base is not None and base.withheld is None and finding.changes and len(savings) < _MAX_REPLAYS:
+        if base is not None and base.withheld is None and finding.changes and len(savings) < most:
             if finding.changes not in savings:
                 savings[finding.changes] = _saving(base, finding.changes, check)
             saving = savings[finding.changes]
         else:
             saving = None
-        share = (finding.cost_ns if saving is None else saving) / facts.duration_ns
+        share = int(finding.cost_ns if saving is None else saving) / facts.duration_ns
         severity = next((name for name, least in SEVERITIES if share >= least), None)
         if severity is not None:
             items.append(_item(facts, detector, finding, severity, share, saving))
     return sorted(items, key=lambda item: -item["share"]), silent
 
 
-def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Callable[[], None]) -> int | None:
+def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Check) -> int | None:
     try:
         return gains.saving(base, changes, check)
     except BadChange:
@@ -90,7 +93,10 @@ def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Callable[[
 def _item(
     facts: Facts, detector: Detector, finding: Finding, severity: str, share: float, saving: int | None
 ) -> dict[str, Any]:
-    numbers = dict(finding.numbers)
+    # A detector's numbers may be NumPy's.
+    numbers = {
+        name: getattr(number, "item", lambda n=number: n)() for name, number in finding.numbers.items()
+    }
     origin = facts.origin(finding.function or finding.actor_class or "")
     names = {"function": finding.function, "actor_class": finding.actor_class, "caller": finding.caller}
     return {
@@ -99,7 +105,7 @@ def _item(
         "severity": severity,
         "share": share,
         "saving_ns": saving,
-        "cost_ns": finding.cost_ns,
+        "cost_ns": int(finding.cost_ns),
         "confidence": finding.confidence,
         **names,
         "origin": origin,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
+
+import numpy as np
 
 from rayscope.insights.origin import origin
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
-from rayscope.insights.replay.recorded import Actor, Attempts, Group, Recorded, Wait
+from rayscope.insights.replay.recorded import Actor, Attempts, Bools, Group, Ints, Recorded, Wait, no_numbers
 from rayscope.insights.spans import Span
 
 Confidence = Literal["high", "medium", "low"]
@@ -71,12 +73,15 @@ class Detector(Protocol):
 
 
 class Facts:
-    """A job's record, sorted as detectors ask for it. ``read_series``: reads the machines' metrics."""
+    """A job's record, sorted as detectors ask for it. ``read_series``: reads the machines' metrics.
+
+    Columns have a number for each attempt; a *row* is the place of an attempt in them.
+    """
 
     def __init__(self, recorded: Recorded, read_series: ReadSeries = lambda metric, labels: {}) -> None:
         self.recorded = recorded
         self._read_series = read_series
-        self.attempts: Attempts = recorded.attempts
+        self.attempts: Attempts[Ints] = recorded.attempts
         self.duration_ns = max(1, recorded.driver[1] - recorded.driver[0])
 
     def name(self, row: int) -> str:
@@ -86,104 +91,104 @@ class Facts:
 
     def caller(self, task: int) -> str:
         """The function that a task runs; "" for the driver."""
-        return "" if task == DRIVER else self.name(self.rows_of_task[task][-1])
-
-    def own_ns(self, row: int) -> int:
-        """How long an attempt executed without the time that it was blocked; -1 if that is not known."""
-        return self._own_ns[row]
+        return "" if task == DRIVER else self.name(self.last_rows[task])
 
     @cached_property
-    def _own_ns(self) -> list[int]:
-        a = self.attempts
-        own = [
-            max(0, end - start) if start >= 0 and end >= 0 else -1
-            for start, end in zip(a.start, a.returned, strict=True)
-        ]
-        for (task, number), waits in self.recorded.waits.items():
-            for row in self.rows_of_task[task] if task != DRIVER else ():
-                if a.number[row] == number and own[row] > 0:
-                    own[row] = max(0, own[row] - sum(blocked_ns(wait) for wait in waits))
-        return own
+    def own_ns(self) -> Ints:
+        """How long each attempt executed without the time that it was blocked; -1 if that is not known."""
+        a, rows = self.attempts, self.recorded.waiting_rows
+        own = np.where((a.start >= 0) & (a.returned >= 0), np.maximum(a.returned - a.start, 0), -1)
+        blocked = np.zeros(len(a), dtype=np.int64)
+        np.add.at(blocked, rows[rows >= 0], self.recorded.waits.blocked_ns[rows >= 0])
+        return np.where(own >= 0, np.maximum(own - blocked, 0), -1)
 
     @cached_property
-    def _first_starts(self) -> dict[tuple[int, int], int]:
-        """When each worker first began each function."""
+    def _came(self) -> Ints:
+        """When each attempt came to its worker: before that loaded code and fetched arguments."""
         a = self.attempts
-        found: dict[tuple[int, int], int] = {}
-        for worker, function, start in zip(a.worker, a.function, a.start, strict=True):
-            if start >= 0:
-                key = worker, function
-                found[key] = min(start, found.get(key, start))
+        return a.start - a.fetching - a.loading
+
+    @cached_property
+    def is_warm(self) -> Bools:
+        """By attempt whether its worker had begun its function before. Else it may import modules."""
+        a = self.attempts
+        began = np.flatnonzero(a.start >= 0)
+        order = began[np.lexsort((a.start[began], a.function[began], a.worker[began]))]
+        is_first = (np.diff(a.worker[order], prepend=-2) != 0) | (np.diff(a.function[order], prepend=-2) != 0)
+        # By row in that order, when its worker first began its function.
+        first = a.start[order][is_first][np.cumsum(is_first) - 1]
+        found = np.zeros(len(a), dtype=np.bool_)
+        found[order] = self._came[order] >= first
         return found
 
-    def is_warm(self, row: int) -> bool:
-        """Whether an attempt came to a worker that had begun its function before. Else it imports modules."""
-        a = self.attempts
-        came = a.start[row] - a.fetching[row] - a.loading[row]
-        return a.start[row] >= 0 and came >= self._first_starts[a.worker[row], a.function[row]]
-
     @cached_property
-    def _new_workers(self) -> dict[int, int]:
-        """When each worker first began anything."""
-        found: dict[int, int] = {}
-        for (worker, _), start in self._first_starts.items():
-            found[worker] = min(start, found.get(worker, start))
-        return found
-
-    def is_executing_known(self, row: int) -> bool:
-        """Whether the time that an attempt executed has no other time in it: the worker told its end, or
+    def is_executing_known(self) -> Bools:
+        """By attempt whether the time that it executed has no other time in it: the worker told its end, or
         storing the value after it takes no time. Ray imports what it stores a worker's first value with.
         """
         a = self.attempts
-        return a.returned[row] < a.ended[row] or a.start[row] > self._new_workers.get(a.worker[row], -1)
+        began = np.flatnonzero(a.start >= 0)
+        first = np.full(int(a.worker.max(initial=-1)) + 2, np.iinfo(np.int64).max)
+        np.minimum.at(first, a.worker[began], a.start[began])
+        first[first == np.iinfo(np.int64).max] = -1
+        return (a.returned < a.ended) | (a.start > first[a.worker])
 
-    def held(self, row: int) -> tuple[int, int]:
-        """From when until when an attempt held its worker; until the job's end if it has no end on record."""
+    @cached_property
+    def held(self) -> tuple[Ints, Ints]:
+        """From when until when each attempt held its worker; until the job's end if no end is on record."""
         a = self.attempts
-        if a.start[row] >= 0:
-            begin = max(0, a.start[row] - a.loading[row] - a.fetching[row])
-        else:
-            begin = a.given[row] if a.given[row] >= 0 else a.created[row]
-        end = max(a.returned[row], a.ended[row])
-        return begin, max(begin, end if end >= 0 else self.recorded.driver[1])
+        given = np.where(a.given >= 0, a.given, a.created)
+        begin = np.where(a.start >= 0, np.maximum(self._came, 0), given)
+        end = np.maximum(a.returned, a.ended)
+        return begin, np.maximum(begin, np.where(end >= 0, end, self.recorded.driver[1]))
 
-    def held_until_next(self, row: int) -> tuple[int, int]:
+    def held_span(self, row: int) -> Span:
+        """The same of one attempt."""
+        begin, end = self.held
+        return int(begin[row]), int(end[row])
+
+    def held_until_next(self, row: int) -> Span:
         """The same, until the next attempt held one if there is one: Ray waits before it tries again."""
-        begin, end = self.held(row)
-        later = [one for one in self.rows_of_task[self.attempts.task[row]] if one > row]
-        return begin, max(end, self.held(later[0])[0]) if later else end
+        begin, end = self.held_span(row)
+        is_last = row == self.last_rows[self.attempts.task[row]]
+        return begin, end if is_last else max(end, self.held_span(row + 1)[0])
 
     @property
-    def rows_of_task(self) -> list[list[int]]:
-        """By task its attempts."""
-        return self.recorded.rows_of_task
+    def first_rows(self) -> Ints:
+        """By task its first attempt."""
+        return self.recorded.first_rows[:-1]
 
     @cached_property
-    def rows_of_function(self) -> dict[str, list[int]]:
+    def last_rows(self) -> Ints:
+        """By task its last attempt."""
+        return self.recorded.first_rows[1:] - 1
+
+    @cached_property
+    def rows_of_function(self) -> dict[str, Ints]:
         """By function its attempts; creations of actors are ``Class.__init__``."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for row in range(len(self.attempts.task)):
-            found[self.name(row)].append(row)
-        return dict(found)
+        names = [*self.recorded.functions, ""]
+        return {names[number]: rows for number, rows in groups(self.attempts.function)}
 
     @cached_property
-    def children(self) -> dict[int, list[int]]:
-        """By task, or DRIVER, the tasks that it submitted, in the order of their submission."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for task, rows in enumerate(self.rows_of_task):
-            found[self.attempts.parent[rows[0]]].append(task)
-        for tasks in found.values():
-            tasks.sort(key=lambda task: self.attempts.created[self.rows_of_task[task][0]])
-        return dict(found)
+    def _children(self) -> dict[int, Ints]:
+        return dict(groups(self.attempts.parent[self.first_rows]))
+
+    def children(self, task: int) -> Ints:
+        """The tasks that a task, or DRIVER, submitted, in the order of their submission."""
+        none: Ints = no_numbers()
+        return self._children.get(task, none)
+
+    @property
+    def callers(self) -> Iterable[int]:
+        """Tasks, or DRIVER, that submitted others."""
+        return self._children
 
     @cached_property
-    def calls_of_actor(self) -> dict[int, list[int]]:
+    def calls_of_actor(self) -> dict[int, Ints]:
         """By actor the attempts of its methods."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for row, kind in enumerate(self.attempts.kind):
-            if kind == CALL and self.attempts.actor[row] >= 0:
-                found[self.attempts.actor[row]].append(row)
-        return dict(found)
+        a = self.attempts
+        rows = np.flatnonzero((a.kind == CALL) & (a.actor >= 0))
+        return {actor: rows[places] for actor, places in groups(a.actor[rows])}
 
     @cached_property
     def _origins(self) -> dict[str, str]:
@@ -203,7 +208,9 @@ class Facts:
     @cached_property
     def methods(self) -> set[str]:
         """The functions that are methods of actors."""
-        return {self.name(row) for rows in self.calls_of_actor.values() for row in rows}
+        a = self.attempts
+        numbers = np.unique(a.function[(a.kind == CALL) & (a.actor >= 0)])
+        return {self.recorded.functions[number] if number >= 0 else "" for number in numbers}
 
     @cached_property
     def _submissions(self) -> dict[int, list[Span]]:
@@ -217,7 +224,7 @@ class Facts:
     def submission(self, task: int) -> Span:
         """From when until when a task's caller submitted it. Below a millisecond it took no time."""
         created = self.created(task)
-        of_caller = self._submissions.get(self.attempts.parent[self.rows_of_task[task][0]], [])
+        of_caller = self._submissions.get(int(self.attempts.parent[self.first_rows[task]]), [])
         place = bisect.bisect_right(of_caller, (created, _LATEST)) - 1
         if place >= 0 and created <= of_caller[place][1]:
             return of_caller[place]
@@ -226,13 +233,23 @@ class Facts:
     def loading(self, row: int) -> Span:
         """From when until when an attempt loaded its function's code."""
         a = self.attempts
-        end = a.start[row] - a.fetching[row]
-        return (end - a.loading[row], end) if a.start[row] >= 0 else (0, 0)
+        end = int(a.start[row] - a.fetching[row])
+        return (end - int(a.loading[row]), end) if a.start[row] >= 0 else (0, 0)
 
     @cached_property
     def cpus(self) -> float:
         """The CPUs of all nodes."""
         return sum(node.resources.get("CPU", 0.0) for node in self.recorded.nodes)
+
+    @cached_property
+    def cpus_asked(self) -> Any:
+        """By attempt the CPUs that it asks for; what asks for none, or nobody knows for how many, has 0."""
+        return self.asked_of("CPU")
+
+    def asked_of(self, resource: str) -> Any:
+        """The same of another resource."""
+        of_demand = [demand.get(resource, 0.0) for demand in self.recorded.demands]
+        return np.array([*of_demand, 0.0])[self.attempts.demand]
 
     def series(self, metric: str, **labels: str) -> dict[int, Points]:
         """A metric in the job's time by node, the series of a node added up. Raises NotEnoughData.
@@ -261,23 +278,33 @@ class Facts:
 
     def created(self, task: int) -> int:
         """When a task was submitted."""
-        return self.attempts.created[self.rows_of_task[task][0]]
+        return int(self.attempts.created[self.first_rows[task]])
 
-    def is_creation(self, row: int) -> bool:
-        """Whether an attempt makes an actor."""
-        return self.attempts.kind[row] == CREATION
+    @cached_property
+    def is_creation(self) -> Bools:
+        """By attempt whether it makes an actor."""
+        found: Bools = self.attempts.kind == CREATION
+        return found
 
-    def waits(self) -> Iterable[tuple[int, list[Wait]]]:
-        """Each task, or DRIVER, with the waits of its last attempt in the order of time.
-
-        Raises NotEnoughData.
+    def waits(self, least: int = 1) -> Iterator[tuple[int, list[Wait]]]:
+        """Each task, or DRIVER, whose last attempt waited so often at least, with its waits in the order of
+        time. Raises NotEnoughData.
         """
         self.require_tracer("their waits")
-        last: dict[int, int] = {}
-        for task, number in self.recorded.waits:
-            last[task] = max(number, last.get(task, 0))
-        for task, number in last.items():
-            yield task, self.recorded.waits[task, number]
+        last: dict[int, tuple[int, int]] = {}
+        for (task, number), count in self.recorded.waits.counts():
+            last[task] = number, count  # later ones come later
+        for task, (number, count) in last.items():
+            if count >= least:
+                yield task, self.recorded.waits.of(task, number)
+
+
+def groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each number with the places where it stands, in their order."""
+    order = np.argsort(numbers, kind="stable")
+    bounds = np.flatnonzero(np.diff(numbers[order], prepend=-2, append=-2))
+    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        yield int(numbers[order[begin]]), order[begin:end]
 
 
 def function_or_class(name: str) -> tuple[str | None, str | None]:

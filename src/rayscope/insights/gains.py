@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rayscope.insights.progress import Check
 from rayscope.insights.replay.build import build
 from rayscope.insights.replay.changes import Change, change
 from rayscope.insights.replay.engine import Replayed, replay
@@ -13,12 +14,15 @@ from rayscope.insights.replay.path import Link, critical_path
 from rayscope.insights.replay.program import CPU, UNIT, Programs
 from rayscope.insights.replay.recorded import Recorded
 
-#: More attempts are not replayed while somebody waits for the answer; nor read, of which one takes 2 KB.
+#: More attempts are replayed only for who asks for it, for that takes a minute or more; and none of a job
+#: with more than the second: each takes 3 KB.
 MAX_ATTEMPTS, MAX_READ = 100_000, 1_000_000
 #: A replay that is off by more, unchanged, predicts nothing.
 MAX_ERROR = 0.15
-#: One answer replays so many attempts in all; and so many functions at most, and stretches of a path.
-_ATTEMPTS_IN_ALL, _MAX_FUNCTIONS, _MAX_LINKS = 1_000_000, 50, 50
+#: One answer replays so many attempts in all for findings, and for what functions and options gain.
+_FOR_FINDINGS, _FOR_GAINS = 2_000_000, 1_000_000
+#: At most so many findings, functions, and stretches of a path.
+_MAX_FINDINGS, _MAX_FUNCTIONS, _MAX_LINKS = 20, 50, 50
 _OPTIONS = ("no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus")
 
 
@@ -42,14 +46,31 @@ class Baseline(NamedTuple):
 
 
 def too_large(attempts: int) -> tuple[str, str]:
-    """Why a job with so many attempts is not replayed."""
+    """Why a job with so many attempts is not replayed, or not yet."""
+    if attempts > MAX_READ:
+        return "too_large", f"The job has {attempts:,} attempts; at most {MAX_READ:,} are looked at."
     return (
-        "too_large",
-        f"The job has {attempts:,} attempts; at most {MAX_ATTEMPTS:,} are replayed while you wait.",
+        "takes_long",
+        f"The job has {attempts:,} attempts. Replaying more than {MAX_ATTEMPTS:,} takes a minute or more, so "
+        "ask for it: rayscope diagnose --long, or the page Insights.",
     )
 
 
-def baseline(recorded: Recorded, check: Callable[[], None]) -> Baseline:
+def findings_replayed(attempts: int) -> int:
+    """Of how many findings the saving is predicted at most."""
+    return max(1, min(_MAX_FINDINGS, _FOR_FINDINGS // max(1, attempts)))
+
+
+def _functions_replayed(attempts: int) -> int:
+    return max(1, min(_MAX_FUNCTIONS, _FOR_GAINS // max(1, attempts) - len(_OPTIONS)))
+
+
+def replays(attempts: int) -> int:
+    """How many replays an answer takes at most."""
+    return 1 + findings_replayed(attempts) + _functions_replayed(attempts) + len(_OPTIONS)
+
+
+def baseline(recorded: Recorded, check: Check) -> Baseline:
     """Replay a job unchanged, and judge it by what was recorded."""
     programs = build(recorded)
     replayed = replay(programs, check)
@@ -83,15 +104,13 @@ def utilisation(programs: Programs, replayed: Replayed) -> float | None:
     return min(1.0, replayed.reserved_ns / whole) if whole else None
 
 
-def predict(
-    base: Baseline, changes: Sequence[Change], check: Callable[[], None]
-) -> tuple[Programs, Replayed]:
+def predict(base: Baseline, changes: Sequence[Change], check: Check) -> tuple[Programs, Replayed]:
     """The changed programs, and what their replay came to."""
     programs = change(base.programs, changes)
     return programs, replay(programs, check)
 
 
-def saving(base: Baseline, changes: Sequence[Change], check: Callable[[], None]) -> int | None:
+def saving(base: Baseline, changes: Sequence[Change], check: Check) -> int | None:
     """What changes save; None if the replay cannot go on with them. Raises BadChange."""
     _, replayed = predict(base, changes, check)
     return None if replayed.is_stuck else base.recorded_ns - scaled(base, replayed.duration_ns)
@@ -121,9 +140,7 @@ def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
     return sorted(found, key=lambda one: (-one[2], programs.functions[one[0]]))
 
 
-def gains(
-    base: Baseline, check: Callable[[], None]
-) -> tuple[list[dict[str, Any]], int, list[dict[str, Any]]]:
+def gains(base: Baseline, check: Check) -> tuple[list[dict[str, Any]], int, list[dict[str, Any]]]:
     """What each function would save at half its time, how many functions there are, and what options save."""
 
     def gain(change: Change) -> dict[str, Any] | None:
@@ -134,9 +151,8 @@ def gains(
         return {"predicted_ns": base.recorded_ns - saved, "saving_ns": saved, "share": share}
 
     functions = functions_by_time(base.programs)
-    replays = _ATTEMPTS_IN_ALL // max(1, len(base.programs.kind)) - len(_OPTIONS)
     found = []
-    for function, attempts, own_ns in functions[: max(1, min(_MAX_FUNCTIONS, replays))]:
+    for function, attempts, own_ns in functions[: _functions_replayed(len(base.recorded.attempts))]:
         name = base.programs.functions[function]
         gained = gain(Change("speed", name, 2.0)) if own_ns else None
         if gained is not None:
@@ -189,8 +205,8 @@ def _stretch(base: Baseline, programs: Programs, link: Link) -> dict[str, Any]:
     attempts = base.recorded.attempts
     function = programs.function[link.run]
     return {
-        "task_id": attempts.task_id[row] if row >= 0 else None,
-        "attempt": attempts.number[row] if row >= 0 else None,
+        "task_id": attempts.task_id(row) if row >= 0 else None,
+        "attempt": int(attempts.number[row]) if row >= 0 else None,
         "function": programs.functions[function],
         "is_driver": _is_driver(programs, function),
         "phase": link.phase,

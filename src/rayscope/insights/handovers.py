@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+import numpy as np
+
 from rayscope.insights.finding import Facts
-from rayscope.insights.replay.delays import LARGE_BYTES
-from rayscope.insights.replay.recorded import UNKNOWN, Passed
+from rayscope.insights.replay.recorded import GET, LARGE_BYTES, UNKNOWN
 
 #: A value that is pickled again may be larger or smaller by some bytes, as what describes it is.
 _TOLERANCE_BYTES = 64
@@ -28,31 +29,34 @@ class Handover(NamedTuple):
 
 def handovers(facts: Facts) -> list[Handover]:
     """Each large argument by value with the last value of its size that its caller had got before."""
-    a = facts.attempts
+    passed, parent = facts.recorded.passed, facts.attempts.parent
+    is_large = passed.bytes > LARGE_BYTES
+    is_given = is_large & passed.by_value & (passed.taker >= 0)
+    if not is_given.any():
+        return []
+    is_got = is_large & ~is_given & (passed.kind == GET) & (passed.maker >= 0) & (passed.taker > UNKNOWN)
     #: By task the sizes of its large arguments by value.
     given: dict[int, list[int]] = defaultdict(list)
-    events: list[tuple[int, bool, Passed]] = []
-    for one in facts.recorded.passed:
-        if one.bytes <= LARGE_BYTES:
-            continue
-        if one.kind == "get" and one.maker >= 0 and one.taker > UNKNOWN:
-            events.append((one.end, False, one))
-        elif one.by_value and one.taker >= 0:
-            given[one.taker].append(one.bytes)
-            events.append((facts.submission(one.taker)[0], True, one))
-    if not given:
-        return []
+    events: list[tuple[int, bool, int]] = []
+    for place in np.flatnonzero(is_given).tolist():
+        taker = int(passed.taker[place])
+        given[taker].append(int(passed.bytes[place]))
+        events.append((facts.submission(taker)[0], True, place))
+    events += ((int(passed.end[place]), False, place) for place in np.flatnonzero(is_got).tolist())
     found = []
-    got: dict[tuple[int, int], list[Passed]] = defaultdict(list)
-    for _, is_argument, one in sorted(events, key=lambda event: event[:2]):
-        place = one.bytes // _TOLERANCE_BYTES
+    got: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for _, is_argument, place in sorted(events):
+        size, taker = int(passed.bytes[place]), int(passed.taker[place])
+        like = size // _TOLERANCE_BYTES
         if not is_argument:
-            got[one.taker, place].append(one)
+            got[taker, like].append(place)
             continue
-        caller = a.parent[facts.rows_of_task[one.taker][0]]
-        near = [got[caller, at] for at in (place - 1, place, place + 1) if got.get((caller, at))]
+        caller = int(parent[facts.first_rows[taker]])
+        near = [got[caller, at] for at in (like - 1, like, like + 1) if got.get((caller, at))]
         if near:
-            last = max(near, key=lambda values: values[-1].end).pop()
-            is_certain = all(abs(size - last.bytes) > _TOLERANCE_BYTES for size in given[last.maker])
-            found.append(Handover(last.maker, one.taker, last.bytes, last.begin, last.end, is_certain))
+            last = max(near, key=lambda places: passed.end[places[-1]]).pop()
+            maker, got_bytes = int(passed.maker[last]), int(passed.bytes[last])
+            is_certain = all(abs(one - got_bytes) > _TOLERANCE_BYTES for one in given[maker])
+            begin, end = int(passed.begin[last]), int(passed.end[last])
+            found.append(Handover(maker, taker, got_bytes, begin, end, is_certain))
     return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL
-from rayscope.insights.replay.recorded import Group
+from rayscope.insights.replay.recorded import Bools, Group, Ints
 
 _CUT_OFF = "CUT_OFF"
 
@@ -36,17 +38,20 @@ class Waiter(NamedTuple):
     row: int
 
 
-def is_open(facts: Facts, row: int) -> bool:
-    """Whether an attempt never came to an end of its own."""
-    return facts.attempts.ended[row] < 0 or facts.attempts.state[row] == _CUT_OFF
+def is_open(facts: Facts) -> Bools:
+    """By attempt whether it never came to an end of its own."""
+    return (facts.attempts.ended < 0) | facts.attempts.state.equals(_CUT_OFF)
 
 
-def granted(facts: Facts, row: int) -> int:
-    """When an attempt got its resources: before a worker started for it. -1 if it did not."""
+def granted(facts: Facts) -> Ints:
+    """When each attempt got its resources: before a worker started for it. -1 if it did not."""
     a = facts.attempts
-    if a.starting[row] >= 0:
-        return a.starting[row]
-    return a.given[row] if a.given[row] >= 0 else a.start[row]
+    return np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.start))
+
+
+def asked(facts: Facts) -> Ints:
+    """Since when each attempt waited for its resources: its arguments were there."""
+    return np.maximum(facts.attempts.created, facts.attempts.pending)
 
 
 def demand_of(facts: Facts, row: int) -> Mapping[str, float]:
@@ -55,7 +60,8 @@ def demand_of(facts: Facts, row: int) -> Mapping[str, float]:
     if a.group[row] >= 0 or a.kind[row] == CALL:
         return {}
     if a.kind[row] == CREATION and a.actor[row] >= 0 and recorded.actors[a.actor[row]].class_name:
-        return recorded.actors[a.actor[row]].resources
+        resources: Mapping[str, float] = recorded.actors[a.actor[row]].resources
+        return resources
     return recorded.demands[a.demand[row]] if a.demand[row] >= 0 else {}
 
 
@@ -65,41 +71,39 @@ def holdings(facts: Facts) -> Iterable[Holding]:
     without_cpu = [
         {name: amount for name, amount in demand.items() if name != "CPU"} for demand in recorded.demands
     ]
-    for row, kind in enumerate(a.kind):
-        begin = granted(facts, row)
-        if begin < 0 or a.group[row] >= 0:
-            continue
-        if kind == NORMAL and a.demand[row] >= 0 and without_cpu[a.demand[row]]:
-            end = recorded.last if is_open(facts, row) else max(a.returned[row], a.ended[row])
-            yield Holding("task", facts.name(row), without_cpu[a.demand[row]], begin, end, row)
-        elif kind == CREATION and a.actor[row] >= 0:
-            actor = recorded.actors[a.actor[row]]
-            if actor.resources:
-                _, end = facts.lifetime(actor)
-                yield Holding("actor", actor.class_name, actor.resources, begin, end, row)
+    begin = granted(facts)
+    end = np.where(is_open(facts), recorded.last, np.maximum(a.returned, a.ended))
+    has_place = (begin >= 0) & (a.group < 0)
+    holds = np.array([*map(bool, without_cpu), False])[a.demand]
+    for row in np.flatnonzero(has_place & (a.kind == NORMAL) & holds).tolist():
+        held = without_cpu[a.demand[row]]
+        yield Holding("task", facts.name(row), held, int(begin[row]), int(end[row]), row)
+    for row in np.flatnonzero(has_place & facts.is_creation & (a.actor >= 0)).tolist():
+        actor = recorded.actors[a.actor[row]]
+        if actor.resources:
+            _, until = facts.lifetime(actor)
+            yield Holding("actor", actor.class_name, actor.resources, int(begin[row]), until, row)
     for group in [*recorded.groups, *recorded.empty_groups]:
         if group.ready >= 0:
-            name, end = group_name(group), facts.removal(group)
-            yield Holding("placement_group", name, group_resources(group), group.ready, end, -1)
+            name, until = group_name(group), facts.removal(group)
+            yield Holding("placement_group", name, group_resources(group), group.ready, until, -1)
 
 
 def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
     """What waited for resources at least so long."""
     a, recorded = facts.attempts, facts.recorded
-    for row, kind in enumerate(a.kind):
-        if kind == CALL or a.group[row] >= 0:
-            continue
-        begin, end = max(a.created[row], a.pending[row]), granted(facts, row)
-        if end < 0:
-            end = recorded.last if is_open(facts, row) else a.ended[row]
-        if end - begin >= least_ns:
-            is_actor = kind == CREATION and a.actor[row] >= 0
-            name = recorded.actors[a.actor[row]].class_name if is_actor else facts.name(row)
-            yield Waiter("actor" if is_actor else "task", name, demand_of(facts, row), begin, end, row)
+    begin, end = asked(facts), granted(facts)
+    end = np.where(end >= 0, end, np.where(is_open(facts), recorded.last, a.ended))
+    for row in np.flatnonzero((a.kind != CALL) & (a.group < 0) & (end - begin >= least_ns)).tolist():
+        is_actor = facts.is_creation[row] and a.actor[row] >= 0
+        kind = "actor" if is_actor else "task"
+        name = recorded.actors[a.actor[row]].class_name if is_actor else facts.name(row)
+        yield Waiter(kind, name, demand_of(facts, row), int(begin[row]), int(end[row]), row)
     for group in [*recorded.groups, *recorded.empty_groups]:
-        end = group.ready if group.ready >= 0 else facts.removal(group)
-        if end - group.created >= least_ns:
-            yield Waiter("placement_group", group_name(group), group_resources(group), group.created, end, -1)
+        until = group.ready if group.ready >= 0 else facts.removal(group)
+        if until - group.created >= least_ns:
+            name = group_name(group)
+            yield Waiter("placement_group", name, group_resources(group), group.created, until, -1)
 
 
 def group_name(group: Group) -> str:

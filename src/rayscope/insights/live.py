@@ -115,7 +115,10 @@ class LiveFindings:
         if recorded.has_ended:
             return []
         facts = Facts(recorded, series_reader(self._metrics, session, recorded))
-        check = self._work.check
+
+        def check(_: float) -> None:
+            self._work.check()
+
         found, _ = detect.detect(facts, gains.baseline(recorded, check), detect.load(), check)
         return [
             sample(

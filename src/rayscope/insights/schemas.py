@@ -21,8 +21,14 @@ class Calibration(Answer):
 class Withheld(Answer):
     """Why nothing is predicted."""
 
-    code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "too_large"]
+    code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "takes_long", "too_large"]
     message: str
+
+
+class ProgressAnswer(Answer):
+    """``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long."""
+
+    share: float | None
 
 
 class Verdict(Answer):

@@ -1,8 +1,12 @@
-"""Sums over spans of time. A span is (begin, end)."""
+"""Sums over spans of time. A span is (begin, end); many of them are two columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+import numpy as np
+
+from rayscope.insights.replay.recorded import Ints
 
 Span = tuple[int, int]
 
@@ -16,11 +20,21 @@ def union_ns(spans: Iterable[Span]) -> int:
     return total
 
 
-def most_at_once(spans: Iterable[Span]) -> int:
+def union_of(begins: Ints, ends: Ints) -> int:
+    """The same of spans as columns."""
+    if not len(begins):
+        return 0
+    order = np.argsort(begins)
+    reached = np.maximum.accumulate(ends[order])
+    before = np.concatenate([[0], reached[:-1]])
+    return int(np.maximum(ends[order] - np.maximum(begins[order], before), 0).sum())
+
+
+def most_at_once(begins: Ints, ends: Ints) -> int:
     """How many of the spans lasted at the same time, at most."""
-    changes = sorted(change for begin, end in spans for change in ((begin, 1), (end, -1)))
-    count = most = 0
-    for _, change in changes:
-        count += change
-        most = max(most, count)
-    return most
+    if not len(begins):
+        return 0
+    times = np.concatenate([begins, ends])
+    changes = np.concatenate([np.ones(len(begins), dtype=np.int64), np.full(len(ends), -1)])
+    # What ends makes room for what begins at the same time.
+    return int(np.cumsum(changes[np.lexsort((changes, times))]).max())

@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from rayscope.cluster.nodes.demand import EPSILON
 from rayscope.insights.finding import DRIVER, Facts
 from rayscope.insights.holdings import Holding, demand_of, granted, holdings, is_open, totals
 from rayscope.insights.replay.program import CALL
-from rayscope.insights.replay.recorded import Wait
+from rayscope.insights.replay.recorded import Bools, Wait
 
 #: The driver, where a row is asked for.
 DRIVER_ROW = -1
@@ -48,21 +50,20 @@ def standstill(facts: Facts, least_ns: float) -> Standstill | None:
 
     Raises NotEnoughData.
     """
-    rows = [row for row in range(len(facts.attempts.task)) if is_open(facts, row)]
-    begin, end = _last_event(facts, set(rows)), facts.recorded.last
-    if not rows or end - begin < least_ns:
+    open_rows = is_open(facts)
+    begin, end = _last_event(facts, ~open_rows), facts.recorded.last
+    if not open_rows.any() or end - begin < least_ns:
         return None
     facts.require_tracer("who waits for whom")
+    rows = np.flatnonzero(open_rows).tolist()
     blocked = _blocked(facts, rows, begin, (begin + end) // 2)
     return Standstill(begin, end, rows, blocked, _targets(facts, rows, blocked))
 
 
-def _last_event(facts: Facts, rows: set[int]) -> int:
-    """When something was submitted, began or ended last."""
+def _last_event(facts: Facts, ended: Bools) -> int:
+    """When something was submitted, began or ended last; ``ended``: the attempts that did."""
     a = facts.attempts
-    begun = (start for start, ran in zip(a.start, a.ran, strict=True) if ran)
-    ended = (end for row, end in enumerate(a.ended) if row not in rows)
-    return max([0, *a.created, *begun, *ended])
+    return max(int(times.max(initial=0)) for times in (a.created, a.start[a.ran > 0], a.ended[ended]))
 
 
 def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict[int, Wait]:
@@ -70,9 +71,9 @@ def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict
     recorded, a = facts.recorded, facts.attempts
     found: dict[int, Wait] = {}
     for row in [DRIVER_ROW, *(row for row in rows if a.ran[row])]:
-        key = (DRIVER, 0) if row == DRIVER_ROW else (a.task[row], a.number[row])
+        key = (DRIVER, 0) if row == DRIVER_ROW else (int(a.task[row]), int(a.number[row]))
         last = recorded.open_waits.get(key)
-        ended = [wait for wait in recorded.waits.get(key, ()) if wait.begin <= middle < wait.end]
+        ended = [wait for wait in recorded.waits.of(*key) if wait.begin <= middle < wait.end]
         if last is not None and last.begin <= middle:
             found[row] = last
         elif ended:
@@ -87,18 +88,19 @@ def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dic
     found: dict[int, list[int]] = {}
 
     def rows_of(tasks: Iterable[int]) -> list[int]:
-        return [row for task in dict.fromkeys(tasks) for row in facts.rows_of_task[task] if row in opened]
+        its = (facts.recorded.rows_of_task(task) for task in dict.fromkeys(tasks))
+        return [row for rows in its for row in rows if row in opened]
 
     for row, wait in blocked.items():
-        task = DRIVER if row == DRIVER_ROW else a.task[row]
-        found[row] = rows_of([one for one, _ in wait.named] or facts.children.get(task, ()))
+        task = DRIVER if row == DRIVER_ROW else int(a.task[row])
+        found[row] = rows_of([one for one, _ in wait.named] or facts.children(task).tolist())
     of_actor: dict[int, list[int]] = defaultdict(list)
     for row in rows:
         if a.actor[row] >= 0 and (a.ran[row] or a.kind[row] != CALL):
-            of_actor[a.actor[row]].append(row)
+            of_actor[int(a.actor[row])].append(row)
     for row in rows:
         if not a.ran[row]:
-            needed = rows_of(one for one, _ in facts.recorded.arguments.get(a.task[row], ()))
+            needed = rows_of(one for one, _ in facts.recorded.arguments.of(int(a.task[row])))
             found[row] = needed or (of_actor[a.actor[row]] if a.kind[row] == CALL else [])
     return found
 
@@ -106,7 +108,8 @@ def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dic
 def deadlocked(facts: Facts, still: Standstill) -> list[Stuck]:
     """What can never run: Ray lends the CPUs of blocked tasks to others, but nothing else."""
     has = totals(facts)
-    waiting = [row for row in still.rows if granted(facts, row) < 0 and demand_of(facts, row)]
+    got = granted(facts)
+    waiting = [row for row in still.rows if got[row] < 0 and demand_of(facts, row)]
     held = [one for one in holdings(facts) if one.end >= still.end and one.kind != "placement_group"]
     users = {one.row: _users(facts, still, one) for one in held} if waiting else {}
     holders = [one for one in held if users.get(one.row)]

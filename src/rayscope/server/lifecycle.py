@@ -17,6 +17,7 @@ from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
+from rayscope.insights.progress import LongAnswers
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
@@ -101,6 +102,7 @@ def create_services(settings: Settings) -> Services:
         ),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
+        long_answers=LongAnswers(),
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
         export_slots=threading.BoundedSemaphore(MAX_EXPORTS),

@@ -15,6 +15,7 @@ from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
+from rayscope.insights.progress import LongAnswers
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.server.clusters import Clusters
@@ -60,6 +61,7 @@ class Services:
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps
+    long_answers: LongAnswers
     searches: Searches
     dashboards: Dashboards
     export_slots: threading.BoundedSemaphore

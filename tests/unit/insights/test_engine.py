@@ -263,7 +263,7 @@ def test_who_asks_no_more_is_not_answered() -> None:
     made = Made(1)
     made.submit_and_get(*(made.task("work", 1) for _ in range(20_000)))
 
-    def stop() -> None:
+    def stop(_: float) -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):

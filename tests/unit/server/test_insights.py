@@ -217,9 +217,10 @@ def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> N
     fresh.record(story)
     monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
     found = fresh.get("/api/insights")
-    assert (found["withheld"]["code"], found["calibration"]["recorded_ns"]) == ("too_large", 320 * MS)
+    assert (found["withheld"]["code"], found["calibration"]["recorded_ns"]) == ("takes_long", 320 * MS)
     assert [(one["kind"], one["saving_ns"]) for one in found["findings"]] == [("unschedulable", None)]
     assert found["verdict"]["code"] == "cluster"
+    monkeypatch.setattr("rayscope.insights.gains.MAX_READ", 5)
     assert ask(fresh, {"kind": "no_startup"})["withheld"]["code"] == "too_large"
 
 

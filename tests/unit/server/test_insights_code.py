@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from tests.story import DRIVER, JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
@@ -219,20 +220,25 @@ def test_what_is_put_by_a_task_and_handed_out_by_another(fresh: Running) -> None
     assert find(fresh, puts(15), "return_put") is None
 
 
-def sums(gets: int) -> Story:
-    """Two tasks that each get two nested values, 5 ms after they were made, in so many calls."""
+def sums(gets: int, between: int = 0) -> Story:
+    """Two tasks that each get two nested values, the first 5 ms after they were made, in so many calls, with
+    so much work (ms) between them.
+    """
     story = Story()
     for place in range(2):
         begin = 10 + 300 * place
         parts = [story.task("part", begin, begin + 10, begin + 110, worker=f"{n:056x}") for n in range(2)]
-        task = story.task("add", begin + 1, begin + 12, begin + 130, worker="c" * 56)
+        task = story.task("add", begin + 1, begin + 12, begin + 170, worker="c" * 56)
         for number, part in enumerate(parts):
             edge(story, task, "nested", part, 1, None, begin + 1)
-            until = begin + 115 + (number if gets > 1 else 0)
+            is_later = gets > 1 and number > 0
+            since, until = (
+                (begin + 115 + between, begin + 118 + between) if is_later else (begin + 12, begin + 115)
+            )
             if number < gets:
-                story.batch.spans.append(Span(task, 0, "ray.get", at(begin + 12), at(until)))
-            edge(story, task, "get", part, 1, 16, begin + 12, until)
-        story.get(DRIVER, task, begin + 2, begin + 131)
+                story.batch.spans.append(Span(task, 0, "ray.get", at(since), at(until)))
+            edge(story, task, "get", part, 1, 16, since, until)
+        story.get(DRIVER, task, begin + 2, begin + 171)
     return ended(story)
 
 
@@ -243,8 +249,12 @@ def test_tasks_that_wait_for_what_they_were_given(fresh: Running) -> None:
     assert found["numbers"] == {"calls": 2, "blocked_ns": 2 * 103 * MS, "workers": 0}
 
 
-def test_tasks_that_take_one_value_after_the_other(fresh: Running) -> None:
-    assert find(fresh, sums(gets=2), "nested_get") is None
+@pytest.mark.parametrize(("between", "is_found"), [(0, True), (30, False)])
+def test_tasks_that_take_one_value_after_the_other(fresh: Running, between: int, is_found: bool) -> None:
+    found = find(fresh, sums(2, between), "nested_get")
+    assert (found is not None) is is_found
+    if found is not None:
+        assert found["cost_ns"] == 2 * 8 * MS
 
 
 def large_get(store: float) -> Story:

@@ -132,32 +132,33 @@ def cpu_ns(story: Story, used_ms: float) -> None:
     story.batch.attempts[-1].cpu_ns = round(used_ms * MS)
 
 
-def sleepers(used_ms: float) -> Story:
-    """Ten tasks of a second, two at a time on two CPUs, that use so much CPU time each."""
+def sleepers(used_ms: float, cpus: float = 2) -> Story:
+    """Ten tasks of a second, two at a time, that reserve so many CPUs and use so much CPU time each."""
     story = Story()
-    tasks = []
+    tasks, asked = [], json.dumps({"CPU": cpus})
     for number in range(10):
         since = 10 + S * (number // 2)
-        tasks.append(story.task("work", 10, since, since + S, worker=f"{number % 2:056x}", resources=CPU))
+        tasks.append(story.task("work", 10, since, since + S, worker=f"{number % 2:056x}", resources=asked))
         cpu_ns(story, used_ms)
     story.get(DRIVER, tasks, 10, 10 + 5 * S)
-    ends(story, 20 + 5 * S, cpus=2)
+    ends(story, 20 + 5 * S, cpus=round(2 * cpus))
     return story
 
 
 @pytest.mark.parametrize(
-    ("used_ms", "percent", "is_found"), [(100, 20, True), (100, 95, False), (900, 20, False)]
+    ("used_ms", "cpus", "percent", "is_found"),
+    [(100, 2, 20, True), (100, 2, 95, False), (900, 2, 20, False), (100, 1, 20, False)],
 )
 def test_more_cpus_are_reserved_than_used(
-    fresh: Running, used_ms: float, percent: float, is_found: bool
+    fresh: Running, used_ms: float, cpus: float, percent: float, is_found: bool
 ) -> None:
     measure(fresh, "ray_node_cpu_utilization", {HEAD: [(1 * S, percent), (3 * S, percent)]})
-    found, silent = insights(fresh, sleepers(used_ms), "over_asked_cpus")
+    found, silent = insights(fresh, sleepers(used_ms, cpus), "over_asked_cpus")
     assert (bool(found), silent) == (is_found, "")
     if found:
         assert (found["function"], found["severity"], found["cost_ns"]) == ("work", "critical", 4 * S * MS)
         numbers = found["numbers"]
-        assert (numbers["reserved"], numbers["used"], numbers["busy"]) == (1.0, pytest.approx(0.1), 0.2)
+        assert (numbers["reserved"], numbers["used"], numbers["busy"]) == (2.0, pytest.approx(0.1), 0.2)
         assert numbers["needed"] == pytest.approx(0.2)
         # All ten at once.
         assert found["saving_ns"] == pytest.approx(4 * S * MS, rel=0.01)

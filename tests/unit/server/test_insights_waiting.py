@@ -170,16 +170,16 @@ def stages(tasks: int, last: float = 1000) -> Story:
 
 @pytest.mark.parametrize(
     ("tasks", "last", "is_found"),
-    [(3, 1000, True), (4, 1000, False), (3, 5000, False)],
-    ids=["one-too-many", "even", "straggler"],
+    [(3, 1000, True), (4, 1000, False), (3, 5000, True), (7, 5000, False)],
+    ids=["one-too-many", "even", "uneven", "straggler"],
 )
 def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_found: bool) -> None:
     findings = find(fresh, stages(tasks, last))
     assert ("idle_gap" in findings) is is_found
     if is_found:
         finding = findings["idle_gap"]
-        # Half of the CPUs for the last second of the first two stages; after the third one nothing follows.
-        assert (finding["cost_ns"], finding["numbers"]["barriers"]) == (1000 * MS, 2)
+        # Half of the CPUs for the last task of the first two stages; after the third one nothing follows.
+        assert (finding["cost_ns"], finding["numbers"]["barriers"]) == (last * MS, 2)
         assert finding["numbers"]["idle_share"] == pytest.approx(0.5)
 
 

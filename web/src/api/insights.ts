@@ -1,6 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get, post } from './client';
-import type { FindingItem, InsightsAnswer, PathCause, WhatIfAnswer, WhatIfBody } from './schema';
+import type {
+  FindingItem,
+  InsightsAnswer,
+  PathCause,
+  ProgressAnswer,
+  WhatIfAnswer,
+  WhatIfBody,
+} from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
 /** What slowed a job down. */
@@ -13,6 +20,8 @@ export type Change = WhatIfBody['changes'][number];
 
 /** What stands beside other things is asked for so often at most. ms. */
 const ASIDE = 30_000;
+/** How far an answer is that takes long is asked so often. ms. */
+const PROGRESS = 1_000;
 
 /** Of one job, or (undefined) of the longest one; nobody waits for what is an aside. */
 export function useInsights(
@@ -31,6 +40,27 @@ export function useInsights(
     refetchInterval: () => (isAside ? Math.max(ASIDE, calm.interval()) : calm.interval()),
     ...(isAside && { staleTime: ASIDE, meta: { isAside } }),
   });
+}
+
+/** The same with the replays that take a minute or more, or undefined as long as there is no such answer. */
+export function useLongInsights(session: string, job: string, enabled: boolean): Insights | undefined {
+  return useQuery({
+    queryKey: ['insights', session, job, 'long'],
+    queryFn: ({ signal }) => get<Insights>('/insights', { session, job_id: job, long: 'true' }, signal),
+    enabled,
+    refetchInterval: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  }).data;
+}
+
+/** How much of such an answer is done, 0 to 1. */
+export function useLongProgress(session: string, job: string): number {
+  const { data } = useQuery({
+    queryKey: ['insights', session, job, 'progress'],
+    queryFn: ({ signal }) => get<ProgressAnswer>('/insights/progress', { session, job_id: job }, signal),
+    refetchInterval: PROGRESS,
+  });
+  return data?.share ?? 0;
 }
 
 /** How long a job would have taken with these changes; nothing is asked for none. */

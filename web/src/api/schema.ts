@@ -1409,7 +1409,7 @@ export interface InsightsAnswer {
  * Why nothing is predicted.
  */
 export interface Withheld {
-  code: 'inaccurate' | 'no_driver' | 'not_traced' | 'stuck' | 'too_large';
+  code: 'inaccurate' | 'no_driver' | 'not_traced' | 'stuck' | 'takes_long' | 'too_large';
   message: string;
 }
 /**
@@ -2607,6 +2607,12 @@ export interface RestProgress {
   states: {
     [k: string]: number;
   };
+}
+/**
+ * ``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long.
+ */
+export interface ProgressAnswer {
+  share: number | null;
 }
 /**
  * One series of an expression: a value for each of the answer's times.

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
-from rayscope.insights.spans import union_ns
+from rayscope.insights.spans import union_of
 
+#: Fewer calls do not tell.
+_LEAST = 8
 #: Of the time between its first and last call, an actor that is a bottleneck is busy so long...
 _BUSY = 0.7
 #: ... and so many calls wait for it on average.
-_QUEUE = 2.0
+_QUEUE = 0.8
 #: Fewer actors are no pool.
 _POOL = 2
 #: The job gets so many more of the class, as an example.
@@ -23,7 +27,7 @@ class ActorBottleneck:
     """An actor is busy nearly all the time while calls queue for it.
 
     Limits: at least 8 calls that run one at a time; between the first and the last of them, which is at
-    least 5 % of the job's time, the actor is busy for 70 %, and 2 calls wait for it on average. Pools of at
+    least 5 % of the job's time, the actor is busy for 70 %, and 0.8 calls wait for it on average. Pools of at
     least as many such actors as the cluster has CPUs are left out.
 
     Needs: when calls were submitted, began and ended.
@@ -47,21 +51,22 @@ class ActorBottleneck:
         a = facts.attempts
         by_class: dict[str, list[Finding]] = defaultdict(list)
         for actor, rows in facts.calls_of_actor.items():
-            known = [row for row in rows if a.start[row] >= 0 and a.returned[row] >= 0]
-            if len(known) < 8:
+            known = rows[(a.start[rows] >= 0) & (a.returned[rows] >= 0)]
+            if len(known) < _LEAST:
                 continue
+            start, returned = a.start[known], a.returned[known]
             # Until its first call it was starting.
-            begin = min(a.start[row] for row in known)
-            end = max(a.returned[row] for row in known)
-            spans = [(a.start[row], a.returned[row]) for row in known]
+            begin, end = int(start.min()), int(returned.max())
             # A call that waits for its arguments does not wait for the actor.
-            ready = ((row, a.given[row] if a.given[row] >= 0 else a.created[row]) for row in known)
-            waited = sum(max(0, a.start[row] - max(begin, since)) for row, since in ready)
-            executing = union_ns(spans)
-            busy = executing / max(1, end - begin)
+            ready = np.where(a.given[known] >= 0, a.given[known], a.created[known])
+            waited = int(np.maximum(start - np.maximum(ready, begin), 0).sum())
             queue = waited / max(1, end - begin)
-            overlap = sum(until - since for since, until in spans) / max(1, executing)
-            if busy < _BUSY or queue < _QUEUE or overlap > 1.5 or end - begin < facts.duration_ns / 20:
+            if queue < _QUEUE or end - begin < facts.duration_ns / 20:
+                continue
+            executing = union_of(start, returned)
+            busy = executing / max(1, end - begin)
+            overlap = int((returned - start).sum()) / max(1, executing)
+            if busy < _BUSY or overlap > 1.5:
                 continue
             name = facts.recorded.actors[actor].class_name
             by_class[name].append(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+
+import numpy as np
 
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.recorded import Ints
 
 #: Few calls have at least so many times the median of the data, and take so many times the median of the
 #: time.
@@ -39,42 +41,44 @@ class DataSkew:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with a few calls that have more to do."""
-        if not any(facts.attempts.fetched_bytes):
+        a = facts.attempts
+        if not a.fetched_bytes.any():
             return
         for function, rows in facts.rows_of_function.items():
-            calls = [row for row in rows if not facts.is_creation(row) and facts.own_ns(row) >= 0]
+            calls = rows[~facts.is_creation[rows] & (facts.own_ns[rows] >= 0)]
             skewed = skewed_calls(facts, calls)
-            if not skewed:
+            if not len(skewed):
                 continue
-            own = [facts.own_ns(row) for row in calls]
-            sizes = [facts.attempts.fetched_bytes[row] for row in calls]
-            longest = max(facts.own_ns(row) for row in skewed)
+            own, sizes = facts.own_ns[calls], a.fetched_bytes[calls]
+            longest = int(facts.own_ns[skewed].max())
             yield Finding(
                 # Shared evenly, each call would take what they take on average.
-                max(0, longest - round(statistics.mean(own))),
+                max(0, longest - round(float(own.mean()))),
                 function=function,
                 numbers={
                     "skewed": len(skewed),
                     "calls": len(calls),
-                    "largest_bytes": max(sizes),
-                    "median_bytes": round(statistics.median(sizes)),
+                    "largest_bytes": int(sizes.max()),
+                    "median_bytes": round(float(np.median(sizes))),
                     "longest_ns": longest,
-                    "median_ns": round(statistics.median(own)),
-                    "correlation": statistics.correlation(sizes, own),
+                    "median_ns": round(float(np.median(own))),
+                    "correlation": _correlation(sizes, own),
                 },
                 filters={"func_name": function},
             )
 
 
-def skewed_calls(facts: Facts, calls: Sequence[int]) -> list[int]:
+def skewed_calls(facts: Facts, calls: Ints) -> Ints:
     """Of the calls of a function the few that get more data and take longer; none without that reason."""
-    sizes = [facts.attempts.fetched_bytes[row] for row in calls]
-    if len(calls) < _LEAST or not any(sizes):
-        return []
-    own = [facts.own_ns(row) for row in calls]
-    usual, usually = statistics.median(own), statistics.median(sizes)
-    long = [at for at, ns in enumerate(own) if ns > _TIMES * usual]
-    large = [at for at in long if sizes[at] > _TIMES * usually]
-    if not large or len(large) < 0.8 * len(long) or len(large) > _FEW * len(calls):
-        return []
-    return [calls[at] for at in large] if statistics.correlation(sizes, own) >= _CORRELATION else []
+    own, sizes = facts.own_ns[calls], facts.attempts.fetched_bytes[calls]
+    if len(calls) < _LEAST or not sizes.any():
+        return calls[:0]
+    is_long = own > _TIMES * np.median(own)
+    large = calls[is_long & (sizes > _TIMES * np.median(sizes))]
+    if not len(large) or len(large) < 0.8 * is_long.sum() or len(large) > _FEW * len(calls):
+        return calls[:0]
+    return large if _correlation(sizes, own) >= _CORRELATION else calls[:0]
+
+
+def _correlation(some: Ints, others: Ints) -> float:
+    return float(np.corrcoef(some, others)[0, 1])

@@ -37,7 +37,7 @@ class DriverBound:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """The driver's own time from its first submission to its last, if little ran meanwhile."""
-        mine = facts.children.get(DRIVER, [])
+        mine = facts.children(DRIVER)
         waits = next((of for task, of in facts.waits() if task == DRIVER), [])
         if len(mine) < 2:
             return
@@ -60,8 +60,7 @@ class DriverBound:
 
 def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
     """How long attempts executed within some spans of time, all in all."""
-    starts = np.array(facts.attempts.start, dtype=np.int64)
-    ends = np.array(facts.attempts.returned, dtype=np.int64)
+    starts, ends = facts.attempts.start, facts.attempts.returned
     known = (starts >= 0) & (ends > starts)
     bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
 

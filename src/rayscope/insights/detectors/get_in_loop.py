@@ -1,12 +1,15 @@
-"""``ray.get`` right after each submission: one task runs at a time."""
+"""``ray.get`` or ``ray.wait`` right after each submission: one task runs at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.handovers import handovers
 from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.program import CREATION
 from rayscope.insights.replay.recorded import Wait
 
 #: Fewer calls are no loop.
@@ -38,16 +41,18 @@ class GetInLoop:
         handed_on = {(one.maker, one.taker) for one in handovers(facts) if one.is_certain}
         for task, waits in facts.waits():
             for function, gets in _loops(facts, task, waits, handed_on):
-                longest = max(facts.own_ns(facts.rows_of_task[one][-1]) for one, _ in gets)
-                blocked = sum(wait.end - wait.begin for _, wait in gets)
-                works = sum(max(0, facts.own_ns(facts.rows_of_task[one][-1])) for one, _ in gets)
+                own = np.maximum(facts.own_ns[facts.last_rows[[one for one, _ in gets]]], 0)
+                blocked = np.array([wait.end - wait.begin for _, wait in gets])
+                # Some took longer since workers had to start, which they have to in any case.
+                usual = round(len(gets) * float(np.median(blocked)))
+                at_once = max(int(own.max()), round(int(own.sum()) / max(1.0, facts.cpus)))
                 yield Finding(
-                    max(0, blocked - max(longest, round(works / max(1.0, facts.cpus)))),
+                    max(0, usual - at_once),
                     function=function,
                     caller=facts.caller(task),
                     changes=(Change("one_get", function),),
                     confidence="medium",  # small values that go from one call to the next leave no trace
-                    numbers={"calls": len(gets), "blocked_ns": blocked},
+                    numbers={"calls": len(gets), "blocked_ns": int(blocked.sum())},
                     filters={"func_name": function},
                 )
 
@@ -55,34 +60,37 @@ class GetInLoop:
 def _loops(
     facts: Facts, task: int, waits: list[Wait], handed_on: set[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, Wait]]]]:
-    """By function the gets of a caller that each waited for what was submitted last, and nothing else.
+    """By function the gets and waits of a caller that each named what was submitted last, and nothing else.
 
     ``handed_on``: pairs of tasks, the first of which made a value that the second got by value.
     """
-    submitted = facts.children.get(task, [])
+    a = facts.attempts
+    submitted = facts.children(task).tolist()
+    first_rows = facts.first_rows
+    created = a.created[first_rows[submitted]].tolist()
     found: dict[str, list[tuple[int, Wait]]] = {}
     at, before, depends = 0, -1, 0
     for wait in waits:
         since = at
-        while at < len(submitted) and facts.created(submitted[at]) <= wait.begin:
+        while at < len(submitted) and created[at] <= wait.begin:
             at += 1
         names = {one for one, _ in wait.named}
-        if wait.is_wait or wait.summed_ns >= 0 or len(names) != 1 or at - since != 1:
+        if wait.summed_ns >= 0 or len(names) != 1 or at - since != 1 or wait.objects > 1:
             continue
         (awaited,) = names
         if awaited != submitted[at - 1]:
             continue
-        row = facts.rows_of_task[awaited][0]
-        arguments = facts.recorded.arguments.get(awaited, ())
+        row = first_rows[awaited]
+        arguments = facts.recorded.arguments.of(awaited)
         if (before, awaited) in handed_on or (
             before >= 0 and any(made_by == before for made_by, _ in arguments)
         ):
             depends += 1
         before = awaited
-        if not facts.is_creation(row):
+        if a.kind[row] != CREATION:
             found.setdefault(facts.name(row), []).append((awaited, wait))
     for function, gets in found.items():
         # Calls of one actor run one at a time however they are submitted.
-        actors = {facts.attempts.actor[facts.rows_of_task[one][0]] for one, _ in gets}
+        actors = set(a.actor[first_rows[[one for one, _ in gets]]].tolist())
         if len(gets) >= _LEAST and depends < len(gets) / 2 and (actors == {-1} or len(actors) > 1):
             yield function, gets

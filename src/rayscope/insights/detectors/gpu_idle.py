@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from rayscope.insights.finding import Facts, Finding, Points
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, Points, groups
 from rayscope.insights.replay.program import NORMAL
-from rayscope.insights.spans import Span, union_ns
+from rayscope.insights.replay.recorded import Ints, Texts
+from rayscope.insights.spans import union_of
 
 #: GPUs that are busier on average, %, do something.
 _IDLE_PERCENT = 20.0
 #: Samples while a GPU was reserved that make an average.
 _LEAST = 3
+
+
+class _Reservations(NamedTuple):
+    """On which node, from when until when, how many GPUs, and of whom: columns."""
+
+    node: Ints
+    begin: Ints
+    end: Ints
+    gpus: Any
+    name: Texts
 
 
 class GpuIdle:
@@ -35,67 +49,73 @@ class GpuIdle:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """By node, how busy its GPUs were while tasks or actors had them."""
-        held: dict[int, list[tuple[Span, float, str]]] = defaultdict(list)
-        for node, span, gpus, name in _reservations(facts):
-            held[node].append((span, gpus, name))
-        if not held:
+        held = _reservations(facts)
+        if not len(held.node):
             return
         series = facts.series("ray_node_gpus_utilization")
         busy: list[float] = []
-        spans: list[Span] = []
-        spent: dict[str, float] = defaultdict(float)
-        nodes = 0
-        for node, its in held.items():
-            percents = _percents(series.get(node, []), [(span, gpus) for span, gpus, _ in its])
+        idle: list[Ints] = []
+        for node, places in groups(held.node):
+            percents = _percents(
+                series.get(node, []), held.begin[places], held.end[places], held.gpus[places]
+            )
             if len(percents) >= _LEAST and sum(percents) < _IDLE_PERCENT * len(percents):
-                nodes += 1
                 busy += percents
-                spans += [span for span, _, _ in its]
-                for (begin, end), gpus, name in its:
-                    spent[name] += gpus * (end - begin)
+                idle.append(places)
         if not busy:
             return
+        those = np.concatenate(idle)
+        begin, end = held.begin[those], held.end[those]
+        spent: dict[str, float] = defaultdict(float)
+        for _, places in groups(held.name.codes[those]):
+            spent[held.name[those[places[0]]]] += (held.gpus[those] * (end - begin))[places].sum()
+        held_ns = union_of(begin, end)
         name = max(spent, key=lambda one: spent[one])
         is_function = name in facts.rows_of_function
         yield Finding(
-            union_ns(spans),
+            held_ns,
             function=name if is_function else None,
             actor_class=None if is_function else name,
             confidence="medium",
             numbers={
                 "name": name,
-                "held_ns": union_ns(spans),
-                "nodes": nodes,
+                "held_ns": held_ns,
+                "nodes": len(idle),
                 "busy": sum(busy) / len(busy) / 100,
             },
         )
 
 
-def _reservations(facts: Facts) -> Iterable[tuple[int, Span, float, str]]:
-    """(node, when, how many GPUs, of whom) of all tasks and actors that had GPUs."""
-    a, recorded = facts.attempts, facts.recorded
-    for row, kind in enumerate(a.kind):
-        if a.node[row] < 0 or a.start[row] < 0:
-            continue
-        if kind == NORMAL and a.demand[row] >= 0:
-            gpus = recorded.demands[a.demand[row]].get("GPU", 0.0)
-            if gpus:
-                yield a.node[row], facts.held(row), gpus, facts.name(row)
-        elif facts.is_creation(row) and a.actor[row] >= 0:
-            actor = recorded.actors[a.actor[row]]
-            gpus = actor.resources.get("GPU", 0.0)
-            if gpus:
-                yield a.node[row], (a.start[row], facts.lifetime(actor)[1]), gpus, actor.class_name
+def _reservations(facts: Facts) -> _Reservations:
+    """All tasks and actors that had GPUs."""
+    a, actors, functions = facts.attempts, facts.recorded.actors, facts.recorded.functions
+    # What is in no actor has number -1, the last one.
+    of_actor = np.array([*(actor.resources.get("GPU", 0.0) for actor in actors), 0.0])[a.actor]
+    gone = np.array([*(facts.lifetime(actor)[1] for actor in actors), -1])[a.actor]
+    makes, (begin, end) = facts.is_creation, facts.held
+    gpus = np.where(makes, of_actor, np.where(a.kind == NORMAL, facts.asked_of("GPU"), 0.0))
+    rows = np.flatnonzero((a.node >= 0) & (a.start >= 0) & (gpus > 0))
+    names = Texts(
+        np.where(makes, len(functions) + a.actor, a.function)[rows],
+        [*functions, *(actor.class_name for actor in actors)],
+    )
+    return _Reservations(
+        a.node[rows],
+        np.where(makes, a.start, begin)[rows],
+        np.where(makes, gone, end)[rows],
+        gpus[rows],
+        names,
+    )
 
 
-def _percents(points: Points, held: list[tuple[Span, float]]) -> list[float]:
+def _percents(points: Points, begins: Ints, ends: Ints, gpus: Any) -> list[float]:
     """How busy the reserved GPUs of a node were at each sample, %; 100 is all of them."""
-    changes = sorted(change for (begin, end), gpus in held for change in ((begin, gpus), (end, -gpus)))
-    found, place, reserved = [], 0, 0.0
-    for time, percent in points:
-        while place < len(changes) and changes[place][0] <= time:
-            reserved += changes[place][1]
-            place += 1
-        if reserved > 1e-6:
-            found.append(min(100.0, percent / max(1.0, reserved)))
-    return found
+    times, changes = np.concatenate([begins, ends]), np.concatenate([gpus, -gpus])
+    order = np.lexsort((changes, times))
+    reserved = np.append(0.0, np.cumsum(changes[order]))
+    at = reserved[np.searchsorted(times[order], [time for time, _ in points], side="right")].tolist()
+    return [
+        min(100.0, percent / max(1.0, amount))
+        for (_, percent), amount in zip(points, at, strict=True)
+        if amount > 1e-6
+    ]

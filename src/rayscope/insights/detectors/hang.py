@@ -104,8 +104,9 @@ def _hangs(facts: Facts, still: Standstill, chain: _Chain) -> bool:
     if last == DRIVER_ROW or last in still.blocked or not a.ran[last]:
         return still.quiet_ns >= _START_NS
     open_rows = set(still.rows)
-    others = [facts.own_ns(row) for row in facts.rows_of_function[facts.name(last)] if row not in open_rows]
-    return len(others) >= _OTHERS and still.end - a.start[last] > _TIMES * max(others)
+    others = [row for row in facts.rows_of_function[facts.name(last)].tolist() if row not in open_rows]
+    longest = int(facts.own_ns[others].max(initial=0))
+    return len(others) >= _OTHERS and still.end - int(a.start[last]) > _TIMES * longest
 
 
 def _text(facts: Facts, still: Standstill, chain: _Chain) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from rayscope.cluster.nodes.demand import amount_of
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.holdings import Holding, demand_of, granted, holdings, totals
+from rayscope.insights.holdings import Holding, asked, demand_of, granted, holdings, totals
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
-from rayscope.insights.spans import union_ns
+from rayscope.insights.spans import union_ns, union_of
 
 #: An actor that holds something for less of the job's time is no fixture of it.
 _SHARE = 0.5
@@ -92,21 +94,18 @@ def _findings(
 def _executed_ns(facts: Facts, holding: Holding) -> int:
     """How long at least one call of an actor executed."""
     a = facts.attempts
-    spans = [
-        (a.start[row], a.returned[row] if a.returned[row] >= 0 else facts.recorded.last)
-        for row in facts.calls_of_actor.get(a.actor[holding.row], ())
-        if a.ran[row]
-    ]
-    return union_ns(spans)
+    rows = facts.calls_of_actor.get(int(a.actor[holding.row]))
+    if rows is None:
+        return 0
+    rows = rows[a.ran[rows] > 0]
+    return union_of(a.start[rows], np.where(a.returned[rows] >= 0, a.returned[rows], facts.recorded.last))
 
 
 def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     """By resource when tasks and actors waited for it."""
-    a = facts.attempts
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for row, kind in enumerate(a.kind):
-        begin, end = max(a.created[row], a.pending[row]), granted(facts, row)
-        if kind != CALL and end > begin:
-            for resource in demand_of(facts, row):
-                found[resource].append((begin, end))
+    begin, end = asked(facts), granted(facts)
+    for row in np.flatnonzero((facts.attempts.kind != CALL) & (end > begin)).tolist():
+        for resource in demand_of(facts, row):
+            found[resource].append((int(begin[row]), int(end[row])))
     return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,14 +10,14 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import granted
 from rayscope.insights.replay.program import NORMAL
-from rayscope.insights.replay.recorded import Wait
+from rayscope.insights.replay.recorded import Bools, Wait
 
 #: Fewer tasks are no stage.
 _LEAST_TASKS = 3
 #: The tail of a stage begins when no more than this share of the CPUs has work.
 _BUSY = 0.5
-#: A single task that takes so many times the median is a straggler, which is told as such.
-_STRAGGLES = 3.0
+#: Few tasks of a function that take so many times the median are stragglers, which are told as such.
+_STRAGGLES, _FEW = 3.0, 0.2
 #: One barrier between two stages is what most programs have; and tails that cost less of the job's time
 #: come of tasks that are not equally long.
 _BARRIERS, _SHARE = 2, 0.1
@@ -30,8 +28,8 @@ class IdleGap:
 
     Limits: at least 2 times a caller waits for all of at least 3 tasks with one ray.get, at the end of which
     at least half of the CPUs that the stage used have nothing to do, and then submits more; what is idle then
-    comes to at least 10 % of the CPUs' time. A stage whose last task takes three times the median is left
-    out: that is a straggler. Tasks without CPUs and calls of actors are left out.
+    comes to at least 10 % of the CPUs' time. Stages with stragglers, which few calls of a function are, tasks
+    without CPUs, and calls of actors are left out.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
     """
@@ -51,9 +49,9 @@ class IdleGap:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """By caller the tails of its stages."""
-        busy = None
+        busy, straggles = None, _straggles(facts)
         for task, waits in facts.waits():
-            barriers = list(_barriers(facts, task, waits))
+            barriers = list(_barriers(facts, task, waits, straggles))
             if len(barriers) < _BARRIERS or not facts.cpus:
                 continue
             busy = busy or _Busy(facts)
@@ -67,7 +65,7 @@ class IdleGap:
             if len(tails) >= _BARRIERS and cost >= _SHARE * facts.duration_ns:
                 longest = max(tails, key=lambda one: one[0][0])[2]
                 used = sum(executed for (_, executed), _, _ in tails)
-                function = facts.name(facts.rows_of_task[longest.named[0][0]][-1])
+                function = facts.caller(longest.named[0][0])
                 yield Finding(
                     cost,
                     function=function,
@@ -83,55 +81,64 @@ class IdleGap:
                 )
 
 
-def _barriers(facts: Facts, task: int, waits: list[Wait]) -> Iterable[tuple[Wait, int]]:
+def _barriers(facts: Facts, task: int, waits: list[Wait], straggles: Bools) -> Iterable[tuple[Wait, int]]:
     """The gets of all that was submitted, each with how long the stage after it lasted."""
     a = facts.attempts
-    submitted = facts.children.get(task, [])
-    created = np.array([facts.created(one) for one in submitted], dtype=np.int64)
-    stages = [wait for wait in waits if not wait.is_wait and wait.summed_ns < 0 and _is_stage(facts, wait)]
+    submitted = facts.children(task)
+    created = a.created[facts.first_rows[submitted]]
+    stages = [
+        wait
+        for wait in waits
+        if not wait.is_wait and wait.summed_ns < 0 and _is_stage(facts, wait, straggles)
+    ]
     for place, wait in enumerate(stages):
         until = stages[place + 1].begin if place + 1 < len(stages) else facts.recorded.driver[1]
         first = np.searchsorted(created, wait.end)
         last = np.searchsorted(created, max(until, wait.end), "right")
-        following = submitted[first:last]
-        done = max((a.returned[facts.rows_of_task[one][-1]] for one in following), default=-1)
+        done = int(a.returned[facts.last_rows[submitted[first:last]]].max(initial=-1))
         if done > wait.end:
             yield wait, done - wait.end
 
 
-def _is_stage(facts: Facts, wait: Wait) -> bool:
+def _is_stage(facts: Facts, wait: Wait, straggles: Bools) -> bool:
     """Whether a get waits for several tasks with CPUs, without a straggler among them."""
-    a, recorded = facts.attempts, facts.recorded
-    rows = [facts.rows_of_task[one][-1] for one in {one for one, _ in wait.named}]
-    if len(rows) < _LEAST_TASKS:
+    a = facts.attempts
+    named = {one for one, _ in wait.named}
+    if len(named) < _LEAST_TASKS:
         return False
-    if any(a.kind[row] != NORMAL or a.demand[row] < 0 for row in rows):
+    rows = facts.last_rows[list(named)]
+    if (a.kind[rows] != NORMAL).any() or not facts.cpus_asked[rows].all():
         return False
-    if not all(recorded.demands[a.demand[row]].get("CPU") for row in rows):
-        return False
-    own = [facts.own_ns(row) for row in rows]
-    return min(own) >= 0 and max(own) < _STRAGGLES * statistics.median(own)
+    own = facts.own_ns[rows]
+    return bool(own.min() >= 0) and not straggles[rows].any()
+
+
+def _straggles(facts: Facts) -> Bools:
+    """By attempt whether it is one of the few of its function that take many times as long as the others."""
+    found = np.zeros(len(facts.attempts), dtype=np.bool_)
+    for rows in facts.rows_of_function.values():
+        is_long = facts.own_ns[rows] >= _STRAGGLES * np.median(facts.own_ns[rows])
+        if is_long.sum() <= _FEW * len(rows):
+            found[rows] = is_long
+    return found
 
 
 class _Busy:
     """How many CPUs had work, over time. What waits for its worker to start has its CPUs already."""
 
     def __init__(self, facts: Facts) -> None:
-        a, demands = facts.attempts, facts.recorded.demands
-        changes: dict[int, float] = defaultdict(float)
-        for row, kind in enumerate(a.kind):
-            begin = granted(facts, row)
-            if kind != NORMAL or begin < 0 or a.returned[row] <= begin or a.demand[row] < 0:
-                continue
-            cpus = demands[a.demand[row]].get("CPU", 0.0)
-            changes[begin] += cpus
-            changes[a.returned[row]] -= cpus
-            for wait in facts.recorded.waits.get((a.task[row], a.number[row]), ()):
-                if wait.summed_ns < 0:
-                    changes[wait.begin] -= cpus
-                    changes[wait.end] += cpus
-        self._times = np.array(sorted(changes), dtype=np.int64)
-        self._used: Any = np.cumsum([changes[at] for at in sorted(changes)])
+        a, waits, waiting = facts.attempts, facts.recorded.waits, facts.recorded.waiting_rows
+        begin, cpus = granted(facts), facts.cpus_asked
+        had = (a.kind == NORMAL) & (begin >= 0) & (a.returned > begin)
+        rows = np.flatnonzero(had)
+        # A task that is blocked gives its CPUs back meanwhile.
+        blocked = np.flatnonzero((waiting >= 0) & (waits.summed_ns < 0))
+        blocked = blocked[had[waiting[blocked]]]
+        times = [begin[rows], a.returned[rows], waits.end[blocked], waits.begin[blocked]]
+        of_rows, of_waits = cpus[rows], cpus[waiting[blocked]]
+        self._times, places = np.unique(np.concatenate(times), return_inverse=True)
+        changes = np.concatenate([of_rows, -of_rows, of_waits, -of_waits])
+        self._used: Any = np.cumsum(np.bincount(places, weights=changes, minlength=len(self._times)))
         self._most = _BUSY * facts.cpus
 
     def tail(self, begin: int, end: int) -> tuple[int, float]:

@@ -41,11 +41,12 @@ class LargeArgument:
         # Values that their caller got from other tasks are not one value, even if they are equal.
         handed_on = {one.taker for one in handovers(facts) if one.is_certain}
         same: dict[tuple[int, str, int, str], set[int]] = defaultdict(set)
-        for one in facts.recorded.passed:
-            if one.by_value and (one.taker, one.bytes) in contents and one.taker not in handed_on:
-                row = facts.rows_of_task[one.taker][-1]
-                key = (a.parent[row], facts.name(row), one.bytes, contents[one.taker, one.bytes])
-                same[key].add(one.taker)
+        passed = facts.recorded.passed
+        by_value = passed.by_value & (passed.taker >= 0)
+        for taker, size in zip(passed.taker[by_value].tolist(), passed.bytes[by_value].tolist(), strict=True):
+            if (taker, size) in contents and taker not in handed_on:
+                row = facts.last_rows[taker]
+                same[int(a.parent[row]), facts.name(row), size, contents[taker, size]].add(taker)
         for (caller, function, size, _), tasks in same.items():
             if len(tasks) < _LEAST:
                 continue

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding, function_or_class
 from rayscope.insights.replay.recorded import Sending
 from rayscope.insights.spans import union_ns
@@ -39,21 +41,20 @@ class LargeClosure:
         for one in facts.recorded.sendings:
             if one.kind == "export" and one.bytes > _LARGE_BYTES:
                 large[one.code].append(one)
-        rows_of: dict[str, list[int]] = defaultdict(list)
-        for row, code in enumerate(a.code):
-            if code in large:
-                rows_of[code].append(row)
-        for code, rows in rows_of.items():
-            loads = [facts.loading(row) for row in rows if a.start[row] >= 0]
+        for code, sent in large.items():
+            rows = np.flatnonzero(a.code.equals(code))
+            if not len(rows):
+                continue
+            loads = [facts.loading(row) for row in rows[a.loading[rows] > 0].tolist()]
             name = facts.name(rows[0])
             function, actor_class = function_or_class(name)
             yield Finding(
-                union_ns([*loads, *((one.begin, one.end) for one in large[code])]),
+                union_ns([*loads, *((one.begin, one.end) for one in sent)]),
                 function=function,
                 actor_class=actor_class,
                 numbers={
-                    "code_bytes": max(one.bytes for one in large[code]),
-                    "workers": len({a.worker[row] for row in rows if a.worker[row] >= 0}),
+                    "code_bytes": max(one.bytes for one in sent),
+                    "workers": len(set(a.worker[rows].tolist()) - {-1}),
                     "loading_ns": sum(end - begin for begin, end in loads),
                 },
                 filters={"func_name": name},

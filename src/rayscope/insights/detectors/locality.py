@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.holdings import asked
 from rayscope.insights.replay.delays import Reserved
 from rayscope.insights.replay.program import NORMAL
-from rayscope.insights.replay.recorded import Recorded
-from rayscope.insights.spans import union_ns
+from rayscope.insights.replay.recorded import ARGUMENT, Ints, Recorded
+from rayscope.insights.spans import union_of
 
 #: Smaller arguments travel in no time.
 _BYTES = 10 << 20
@@ -43,26 +45,27 @@ class Locality:
         a, recorded = facts.attempts, facts.recorded
         if len(recorded.nodes) < 2:
             return
-        candidates = _candidates(facts)
+        candidates = list(_candidates(facts))
         if not candidates:
             return
         away: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        reserved = Reserved(recorded)
-        for home, found in candidates.items():
-            times = [max(a.pending[row], a.created[row]) for row, _ in found]
-            for (row, size), free in zip(found, reserved.free_at(home, times), strict=True):
-                if _fits(recorded, recorded.nodes[home].resources, a.demand[row], free):
+        came, reserved = asked(facts), Reserved(recorded)
+        for home, rows, sizes in candidates:
+            free = reserved.free_at(home, came[rows].tolist())
+            for row, size, cpus in zip(rows.tolist(), sizes.tolist(), free, strict=True):
+                if _fits(recorded, recorded.nodes[home].resources, int(a.demand[row]), cpus):
                     away[facts.name(row)].append((row, size))
+        lead = np.maximum(a.start - came, 0)
         for function, found in away.items():
             calls = facts.rows_of_function[function]
             if len(found) < max(_LEAST, _SHARE * len(calls)):
                 continue
-            gone = {row for row, _ in found}
-            usual = [_lead_ns(facts, row) for row in calls if row not in gone and a.start[row] >= 0]
-            spans = [(a.start[row] - _lead_ns(facts, row), a.start[row]) for row in gone]
-            usually = round(statistics.median(usual)) if usual else 0
+            gone = np.array([row for row, _ in found])
+            usual = calls[(a.start[calls] >= 0) & ~np.isin(calls, gone)]
+            usually = round(float(np.median(lead[usual]))) if len(usual) else 0
+            begin = a.start[gone] - np.maximum(lead[gone] - usually, 0)
             yield Finding(
-                max(0, union_ns((begin + min(end - begin, usually), end) for begin, end in spans)),
+                union_of(begin, a.start[gone]),
                 function=function,
                 confidence="medium",
                 numbers={
@@ -74,23 +77,24 @@ class Locality:
             )
 
 
-def _candidates(facts: Facts) -> dict[int, list[tuple[int, int]]]:
-    """By node the tasks of which it had most arguments and that ran elsewhere: (attempt, bytes)."""
-    a = facts.attempts
-    from_node: dict[tuple[int, int], int] = defaultdict(int)
-    for passed in facts.recorded.passed:
-        if passed.kind == "argument" and not passed.nested and passed.maker >= 0 and passed.taker >= 0:
-            from_node[passed.taker, a.node[facts.rows_of_task[passed.maker][-1]]] += max(0, passed.bytes)
-    most: dict[int, tuple[int, int]] = {}
-    for (task, node), size in from_node.items():
-        most[task] = max(most.get(task, (0, -1)), (size, node))
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for task, (size, home) in most.items():
-        row = facts.rows_of_task[task][-1]
-        is_away = home >= 0 and a.node[row] >= 0 and home != a.node[row] and size >= _BYTES
-        if is_away and a.kind[row] == NORMAL and a.group[row] < 0 and a.start[row] >= 0:
-            found[home].append((row, size))
-    return found
+def _candidates(facts: Facts) -> Iterable[tuple[int, Ints, Ints]]:
+    """Each node with the attempts that ran elsewhere although it had most of their arguments, and bytes."""
+    a, passed, last_rows = facts.attempts, facts.recorded.passed, facts.last_rows
+    is_known = (passed.kind == ARGUMENT) & ~passed.nested & (passed.maker >= 0) & (passed.taker >= 0)
+    # A number for each task and node; -1 is a node, too.
+    nodes = len(facts.recorded.nodes) + 1
+    numbers = passed.taker[is_known] * nodes + a.node[last_rows[passed.maker[is_known]]] + 1
+    numbers, places = np.unique(numbers, return_inverse=True)
+    sizes = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(sizes, places, np.maximum(passed.bytes[is_known], 0))
+    tasks, homes = numbers // nodes, numbers % nodes - 1
+    order = np.lexsort((homes, sizes, tasks))
+    most = order[np.diff(tasks[order], append=-1) != 0]
+    rows, homes, sizes = last_rows[tasks[most]], homes[most], sizes[most]
+    is_away = (homes >= 0) & (a.node[rows] >= 0) & (homes != a.node[rows]) & (sizes >= _BYTES)
+    is_away &= (a.kind[rows] == NORMAL) & (a.group[rows] < 0) & (a.start[rows] >= 0)
+    for home, places in groups(homes[is_away]):
+        yield home, rows[is_away][places], sizes[is_away][places]
 
 
 def _fits(recorded: Recorded, resources: dict[str, float], demand: int, free: float) -> bool:
@@ -99,9 +103,3 @@ def _fits(recorded: Recorded, resources: dict[str, float], demand: int, free: fl
     return free >= asked.get("CPU", 0.0) and all(
         resources.get(name, 0.0) >= needed for name, needed in asked.items()
     )
-
-
-def _lead_ns(facts: Facts, row: int) -> int:
-    """From when its arguments were made until an attempt began."""
-    a = facts.attempts
-    return max(0, a.start[row] - max(a.pending[row], a.created[row]))

@@ -40,13 +40,13 @@ class ManyObjectsGet:
         a = facts.attempts
         stores = [node.resources.get("object_store_memory", 0.0) for node in facts.recorded.nodes]
         for task, waits in facts.waits():
-            node = -1 if task == DRIVER else a.node[facts.rows_of_task[task][-1]]
+            node = -1 if task == DRIVER else int(a.node[facts.last_rows[task]])
             store = stores[node] if node >= 0 else max(stores, default=0.0)
             found: dict[str, list[tuple[Wait, int]]] = defaultdict(list)
             for wait in waits:
                 size = _bytes(wait)
                 if store and size > _SHARE * store and not wait.is_wait and wait.summed_ns < 0:
-                    found[facts.name(facts.rows_of_task[wait.named[0][0]][-1])].append((wait, size))
+                    found[facts.caller(wait.named[0][0])].append((wait, size))
             for function, gets in found.items():
                 wait, most = max(gets, key=lambda one: one[1])
                 yield Finding(
@@ -70,5 +70,5 @@ def _bytes(wait: Wait) -> int:
 
 def _fetching(facts: Facts, wait: Wait) -> Span:
     """A get from when the last of its values was made."""
-    made = max(facts.attempts.ended[facts.rows_of_task[one][-1]] for one, _ in wait.named)
+    made = int(facts.attempts.ended[facts.last_rows[[one for one, _ in wait.named]]].max())
     return min(wait.end, max(wait.begin, made)), wait.end

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import bisect
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.recorded import ARGUMENT, GET
 from rayscope.insights.spans import Span, union_ns
 
 #: Fewer tasks do not make a pattern.
 _LEAST = 2
 #: On a busy machine any ray.get may take so long although all is there.
 _BLOCKED_NS = 10_000_000
+#: What works for more of the time between its gets takes the values one by one on purpose.
+_BETWEEN = 0.1
 _LATEST = 1 << 62
 
 
 class NestedGet:
     """Tasks get references inside their arguments, and hold their workers until the values are there.
 
-    Limits: at least 2 tasks of one function that get all references of their lists or dicts in one ray.get,
-    and are blocked there for more than 10 ms. What it costs is the part of that after the values were made,
-    and the time that Ray needed to start other workers meanwhile.
+    Limits: at least 2 tasks of one function that get all references of their lists or dicts, one after the
+    other without work in between, and are blocked there for more than 10 ms. What it costs is the part of
+    that after the values were made, and the time that Ray needed to start other workers meanwhile.
 
     Needs: the tracer in the caller and in the workers.
     """
@@ -42,10 +47,11 @@ class NestedGet:
         a = facts.attempts
         blocked: dict[str, list[tuple[int, Span]]] = defaultdict(list)
         late: dict[str, list[Span]] = defaultdict(list)
+        last_rows = facts.last_rows
         for task, (begin, end, made) in _gets(facts).items():
-            row = facts.rows_of_task[task][-1]
+            row = last_rows[task]
             function = facts.name(row)
-            blocked[function].append((a.node[row], (begin, end)))
+            blocked[function].append((int(a.node[row]), (begin, end)))
             late[function].append((min(end, max(begin, made)), end))
         for function, spans in blocked.items():
             if len(spans) >= _LEAST:
@@ -64,26 +70,35 @@ class NestedGet:
 
 
 def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
-    """By task the begin and end of the one long get of all references that were nested in its arguments, and
-    when the last of them was made; no task with several gets.
+    """By task that does nothing but get the references that were nested in its arguments, with one ray.get or
+    one after the other: from when until when, and when the last of them was made.
     """
-    wanted = {
-        (one.taker, one.key)
-        for one in facts.recorded.passed
-        if one.nested and one.kind == "argument" and one.taker >= 0
-    }
-    missing = Counter(task for task, _ in wanted)
-    found: dict[int, tuple[int, int, int]] = {}
-    for one in facts.recorded.passed:
-        is_long = one.kind == "get" and one.end - one.begin > _BLOCKED_NS
-        if not is_long or (one.taker, one.key) not in wanted:
-            continue
-        made = facts.attempts.ended[facts.rows_of_task[one.maker][-1]] if one.maker >= 0 else 0
-        begin, end, last = found.get(one.taker, (one.begin, one.end, made))
-        if (begin, end) == (one.begin, one.end):
-            found[one.taker] = begin, end, max(last, made)
-            missing[one.taker] -= 1
-    return {task: one for task, one in found.items() if not missing[task]}
+    passed = facts.recorded.passed
+    is_get = (passed.kind == GET) & (passed.taker >= 0)
+    # Of tasks without gets nothing is asked for.
+    is_nested = passed.nested & (passed.kind == ARGUMENT) & np.isin(passed.taker, passed.taker[is_get])
+    wanted: dict[int, set[int]] = defaultdict(set)
+    for task, key in zip(passed.taker[is_nested].tolist(), passed.key[is_nested].tolist(), strict=True):
+        wanted[task].add(key)
+    is_get &= np.isin(passed.taker, np.fromiter(wanted, np.int64, len(wanted)))
+    spans: dict[int, list[Span]] = defaultdict(list)
+    made: dict[int, int] = defaultdict(int)
+    got: dict[int, set[int]] = defaultdict(set)
+    ended = facts.attempts.ended[facts.last_rows]
+    columns = (passed.maker, passed.taker, passed.key, passed.begin, passed.end)
+    for maker, task, key, begin, end in zip(*(column[is_get].tolist() for column in columns), strict=True):
+        if key in wanted[task]:
+            spans[task].append((begin, end))
+            got[task].add(key)
+            made[task] = max(made[task], int(ended[maker]) if maker >= 0 else 0)
+    found = {}
+    for task, of_task in spans.items():
+        begin, end, blocked = of_task[0][0], max(end for _, end in of_task), union_ns(of_task)
+        # What is there already is got in no time, which is not on record.
+        is_most = len(got[task]) > len(wanted[task]) / 2
+        if is_most and blocked > _BLOCKED_NS and end - begin - blocked <= _BETWEEN * (end - begin):
+            found[task] = begin, end, made[task]
+    return found
 
 
 def _starts(facts: Facts, blocked: list[tuple[int, Span]]) -> list[Span]:
@@ -91,10 +106,11 @@ def _starts(facts: Facts, blocked: list[tuple[int, Span]]) -> list[Span]:
     was.
     """
     a = facts.attempts
-    node_of = dict(zip(a.worker, a.node, strict=True))
+    node_of = np.full(len(facts.recorded.workers) + 1, -1)
+    node_of[a.worker] = a.node
     starts = [
-        (node_of.get(worker, -1), launch, started)
-        for worker, (launch, started) in enumerate(facts.recorded.workers)
+        (node, launch, started)
+        for node, (launch, started) in zip(node_of.tolist(), facts.recorded.workers, strict=False)
         if launch is not None and started is not None
     ]
     merged: dict[int, list[Span]] = defaultdict(list)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.spans import union_ns
 
@@ -35,37 +37,34 @@ class NodeDeath:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Nodes that died, by what failed then. No replay knows how long Ray takes to notice a death."""
-        a, (begin, end) = facts.attempts, facts.recorded.driver
+        a, (since, until) = facts.attempts, facts.recorded.driver
         dead = {
             place: node
             for place, node in enumerate(facts.recorded.nodes)
-            if node.death not in ("", _EXPECTED) and begin <= node.end <= end
+            if node.death not in ("", _EXPECTED) and since <= node.end <= until
         }
         if not dead:
             return
-        lost: dict[int, list[int]] = {node: [] for node in dead}
-        for row, node in enumerate(a.node):
-            if node not in dead or a.state[row] != "FAILED" or a.error[row] == "TASK_EXECUTION_EXCEPTION":
+        has_failed = a.state.equals("FAILED") & ~a.error.equals("TASK_EXECUTION_EXCEPTION")
+        for place, node in dead.items():
+            was_there = (a.start <= node.end) & (a.ended >= node.end - _NOTICED_NS)
+            rows = np.flatnonzero((a.node == place) & has_failed & was_there)
+            if not len(rows):
                 continue
-            if a.start[row] <= dead[node].end and a.ended[row] >= dead[node].end - _NOTICED_NS:
-                lost[node].append(row)
-        for node, rows in lost.items():
-            if not rows:
-                continue
-            spans = [facts.held(row) for row in rows]
-            again = [row for row in rows if row != facts.rows_of_task[a.task[row]][-1]]
-            [(name, _)] = Counter(facts.name(row) for row in rows).most_common(1)
+            begin, end = (column[rows] for column in facts.held)
+            again = rows[rows != facts.last_rows[a.task[rows]]]
+            [(name, _)] = Counter(facts.name(row) for row in rows.tolist()).most_common(1)
             yield Finding(
-                union_ns(map(facts.held_until_next, rows)),
+                union_ns(map(facts.held_until_next, rows.tolist())),
                 function=name,
                 numbers={
-                    "node": dead[node].name or dead[node].node_id[:8],
-                    "node_id": dead[node].node_id,
-                    "death": dead[node].death[:200],
+                    "node": node.name or node.node_id[:8],
+                    "node_id": node.node_id,
+                    "death": node.death[:200],
                     "name": name,
                     "lost": len(rows),
                     "again": len(again),
-                    "lost_ns": sum(until - since for since, until in spans),
+                    "lost_ns": int((end - begin).sum()),
                 },
-                filters={"node_id": dead[node].node_id, "state": "FAILED"},
+                filters={"node_id": node.node_id, "state": "FAILED"},
             )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import DRIVER, Facts, Finding
+import numpy as np
+
+from rayscope.insights.finding import DRIVER, Facts, Finding, groups
+from rayscope.insights.replay.recorded import PUT, RETURN
 
 #: Less is not worth a look.
 _BYTES = 10 << 20
@@ -38,13 +40,7 @@ class ObjectStoreFull:
         if spilled < _BYTES:
             return
         since = min(next(time for time, value in series[node] if value > series[node][0][1]) for node in full)
-        made: dict[str, int] = defaultdict(int)
-        seen = set()
-        for passed in facts.recorded.passed:
-            if passed.kind in ("put", "return") and passed.maker >= DRIVER and passed.key not in seen:
-                seen.add(passed.key)
-                made[facts.caller(passed.maker) or "the driver"] += max(0, passed.bytes)
-        name, size = max(made.items(), key=lambda one: one[1], default=("", 0))
+        name, size = max(_made(facts).items(), key=lambda one: one[1], default=("", 0))
         capacity = [facts.recorded.nodes[node].resources.get("object_store_memory", 0.0) for node in full]
         yield Finding(
             max(0, facts.recorded.driver[1] - since),
@@ -59,3 +55,15 @@ class ObjectStoreFull:
             },
             filters={"func_name": name} if name in facts.rows_of_function else {},
         )
+
+
+def _made(facts: Facts) -> dict[str, int]:
+    """By function the bytes of the objects that it made; each object counts once."""
+    a, passed = facts.attempts, facts.recorded.passed
+    rows = np.flatnonzero(((passed.kind == PUT) | (passed.kind == RETURN)) & (passed.maker >= DRIVER))
+    rows = rows[np.unique(passed.key[rows], return_index=True)[1]]
+    # The driver has no function, and is the last of the makers: number -1.
+    functions = np.append(a.function[facts.last_rows], -1)[passed.maker[rows]]
+    names = [*facts.recorded.functions, "the driver"]
+    sizes = np.maximum(passed.bytes[rows], 0)
+    return {names[function]: int(sizes[places].sum()) for function, places in groups(functions)}

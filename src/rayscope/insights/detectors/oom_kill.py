@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import bisect
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_ns
 
 #: Ray's type of the error of an attempt that its memory monitor killed.
@@ -35,31 +36,24 @@ class OomKill:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with attempts that were killed. No replay knows how long Ray waits before it retries."""
         a = facts.attempts
-        killed: dict[str, list[int]] = defaultdict(list)
-        for row, error in enumerate(a.error):
-            if error == OUT_OF_MEMORY:
-                killed[facts.name(row)].append(row)
-        if not killed:
-            return
-        running_at = _running(facts)
-        for function, rows in killed.items():
-            spans = [facts.held(row) for row in rows]
-            running = max(running_at(a.node[row], end) for row, (_, end) in zip(rows, spans, strict=True))
-            memory = [
-                facts.recorded.nodes[a.node[row]].resources.get("memory", 0.0)
-                for row in rows
-                if a.node[row] >= 0
-            ]
+        killed = np.flatnonzero(a.error.equals(OUT_OF_MEMORY))
+        for _, places in groups(a.function[killed]):
+            rows = killed[places]
+            function = facts.name(rows[0])
+            begin, end = (column[rows] for column in facts.held)
+            running = _running(facts, rows)
+            nodes = set(a.node[rows].tolist()) - {-1}
+            memory = [facts.recorded.nodes[node].resources.get("memory", 0.0) for node in nodes]
             # So many did not fit at once.
             fit = max(1, running - 1)
             yield Finding(
-                union_ns(map(facts.held_until_next, rows)),
+                union_ns(map(facts.held_until_next, rows.tolist())),
                 function=function,
                 numbers={
                     "killed": len(rows),
-                    "calls": len({a.task[row] for row in facts.rows_of_function[function]}),
+                    "calls": len(np.unique(a.task[facts.rows_of_function[function]])),
                     "running": running,
-                    "lost_ns": sum(end - begin for begin, end in spans),
+                    "lost_ns": int((end - begin).sum()),
                     "node_memory_bytes": int(min(memory, default=0)),
                     "memory_bytes": int(min(memory, default=0) / fit),
                 },
@@ -67,19 +61,15 @@ class OomKill:
             )
 
 
-def _running(facts: Facts) -> Callable[[int, int], int]:
-    """How many attempts ran on a node at a time."""
-    begins: dict[int, list[int]] = defaultdict(list)
-    ends: dict[int, list[int]] = defaultdict(list)
-    for row, node in enumerate(facts.attempts.node):
-        if facts.attempts.start[row] >= 0 or facts.attempts.error[row] == OUT_OF_MEMORY:
-            begin, end = facts.held(row)
-            begins[node].append(begin)
-            ends[node].append(end)
-    for times in (*begins.values(), *ends.values()):
-        times.sort()
-
-    def at(node: int, time: int) -> int:
-        return bisect.bisect_right(begins[node], time) - bisect.bisect_left(ends[node], time)
-
-    return at
+def _running(facts: Facts, killed: Ints) -> int:
+    """How many attempts ran on a node when one of some was killed there, at most."""
+    a, (begin, end) = facts.attempts, facts.held
+    has_run = (a.start >= 0) | a.error.equals(OUT_OF_MEMORY)
+    most = 0
+    for node, places in groups(a.node[killed]):
+        there = has_run & (a.node == node)
+        times = end[killed[places]]
+        begun = np.searchsorted(np.sort(begin[there]), times, side="right")
+        gone = np.searchsorted(np.sort(end[there]), times, side="left")
+        most = max(most, int((begun - gone).max()))
+    return most

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.cpu_use import Use, busiest_percent, cpu_percent, cpu_use
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CREATION
-from rayscope.insights.spans import union_ns
+from rayscope.insights.replay.recorded import Ints
+from rayscope.insights.spans import union_of
 
 #: Who uses more than this share of what it reserves has asked for about enough.
 _USED = 0.5
@@ -18,6 +21,7 @@ _BUSY_PERCENT = 75.0
 #: A task that waits for less waits for its worker, not for room.
 _WAIT_NS = 20_000_000
 _LEAST = 4
+_NEVER = 1 << 62
 #: What is to be asked for, as a multiple of what is used.
 _SPARE = 1.25
 
@@ -25,7 +29,8 @@ _SPARE = 1.25
 class OverAskedCpus:
     """Tasks or actors reserve more CPUs than they use, while others wait for CPUs.
 
-    Limits: less than half of the reserved CPU time is used, by 4 calls or more, tasks wait for CPUs for 5 %
+    Limits: they reserve more than one CPU each (one is what Ray reserves for a task that asks for nothing),
+    and use less than half of the reserved CPU time, by 4 calls or more; tasks wait for CPUs for 5 %
     of the job, and the CPUs of the nodes are at most 75 % busy.
 
     Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's
@@ -44,7 +49,7 @@ class OverAskedCpus:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions and classes of actors whose reservations keep others waiting."""
-        waited = union_ns(_waits(facts))
+        waited = union_of(*_waits(facts))
         uses = [use for use in cpu_use(facts) if _is_idle(use)]
         if not uses or waited < facts.duration_ns / 20:
             return
@@ -73,17 +78,17 @@ class OverAskedCpus:
 
 
 def _is_idle(use: Use) -> bool:
-    if use.cpus >= 2 and 0.7 <= use.cores <= 1.2:
-        return False  # it computes, on one core: another detector tells of that
+    if use.cpus <= 1 or (use.cpus >= 2 and 0.7 <= use.cores <= 1.2):
+        return False  # nobody asked, or it computes, on one core: another detector tells of that
     return len(use.rows) >= _LEAST and 0 < use.used_ns + 1 < _USED * use.cpus * use.held_ns
 
 
-def _waits(facts: Facts) -> Iterable[tuple[int, int]]:
-    """When attempts waited for room on a node."""
+def _waits(facts: Facts) -> tuple[Ints, Ints]:
+    """From when until when attempts waited for room on a node."""
     a = facts.attempts
-    for row, kind in enumerate(a.kind):
-        if kind <= CREATION and a.pending[row] >= 0:
-            known = [time for time in (a.starting[row], a.given[row], a.start[row]) if time >= 0]
-            until = min(known, default=facts.recorded.driver[1])
-            if until - a.pending[row] > _WAIT_NS:
-                yield a.pending[row], until
+    until = np.full(len(a), _NEVER)
+    for times in (a.starting, a.given, a.start):
+        until = np.where(times >= 0, np.minimum(until, times), until)
+    until[until == _NEVER] = facts.recorded.driver[1]
+    waited = (a.kind <= CREATION) & (a.pending >= 0) & (until - a.pending > _WAIT_NS)
+    return a.pending[waited], until[waited]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
-from rayscope.insights.spans import union_ns
+from rayscope.insights.replay.recorded import Bools
+from rayscope.insights.spans import union_of
 
 
 class Reconstruction:
@@ -30,26 +33,26 @@ class Reconstruction:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with attempts after one that had finished."""
         a = facts.attempts
+        is_made_again = _is_made_again(facts)
         for function, rows in facts.rows_of_function.items():
-            again = [row for row in rows if is_made_again(facts, row)]
-            if again:
-                spans = [facts.held(row) for row in again]
+            again = rows[is_made_again[rows]]
+            if len(again):
+                begin, end = (column[again] for column in facts.held)
                 yield Finding(
-                    union_ns(spans),
+                    union_of(begin, end),
                     function=function,
                     changes=(Change("no_retries", function),),
                     numbers={
-                        "again": len({a.task[row] for row in again}),
-                        "again_ns": sum(end - begin for begin, end in spans),
+                        "again": len(np.unique(a.task[again])),
+                        "again_ns": int((end - begin).sum()),
                     },
                     filters={"func_name": function},
                 )
 
 
-def is_made_again(facts: Facts, row: int) -> bool:
-    """Whether an attempt follows one that had finished."""
+def _is_made_again(facts: Facts) -> Bools:
+    """By attempt whether it follows one that had finished."""
     a = facts.attempts
-    if not a.number[row]:
-        return False
-    before = [one for one in facts.rows_of_task[a.task[row]] if a.number[one] < a.number[row]]
-    return bool(before) and a.state[before[-1]] == "FINISHED" and a.start[row] >= 0
+    found = np.zeros(len(a), dtype=np.bool_)
+    found[1:] = (a.task[1:] == a.task[:-1]) & a.state.equals("FINISHED")[:-1]
+    return found & (a.start >= 0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding, function_or_class
 from rayscope.insights.spans import Span, union_ns
 
@@ -40,18 +42,18 @@ class RedefinedFunction:
         for one in facts.recorded.sendings:
             if one.kind == "export":
                 exports[one.code].append((one.begin, one.end))
+        is_known = ~a.code.equals("")
         for name, rows in facts.rows_of_function.items():
-            known = [row for row in rows if a.code[row]]
-            codes = list(dict.fromkeys(a.code[row] for row in known))
-            if len(codes) < _LEAST or len(known) > _CALLS_EACH * len(codes):
+            known = rows[is_known[rows]]
+            numbers = list(dict.fromkeys(a.code.codes[known].tolist()))
+            if len(numbers) < _LEAST or len(known) > _CALLS_EACH * len(numbers):
                 continue
-            has_loaded: set[int] = set()
+            codes = [a.code.values[number] for number in numbers]
+            began = known[a.start[known] >= 0]
+            began = began[np.argsort(a.start[began], kind="stable")]
+            _, firsts = np.unique(a.worker[began], return_index=True)
             spans = [span for code in codes[1:] for span in exports[code]]
-            for row in sorted(known, key=a.start.__getitem__):
-                if a.start[row] >= 0:
-                    if a.worker[row] in has_loaded:
-                        spans.append(facts.loading(row))
-                    has_loaded.add(a.worker[row])
+            spans += map(facts.loading, np.delete(began, firsts).tolist())
             function, actor_class = function_or_class(name)
             yield Finding(
                 union_ns(spans),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
@@ -31,18 +33,14 @@ class Retries:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with attempts that another one followed."""
         a = facts.attempts
+        is_last = np.isin(np.arange(len(a)), facts.last_rows)
+        told_elsewhere = a.state.equals("FINISHED") | a.error.equals(*_TOLD_ELSEWHERE)
+        is_lost = (a.start >= 0) & ~is_last & ~facts.is_creation & ~told_elsewhere
+        spans = np.maximum(np.maximum(a.returned, a.ended) - a.start, 0)
         for function, rows in facts.rows_of_function.items():
-            lost = [
-                row
-                for row in rows
-                if not facts.is_creation(row)
-                and row != facts.rows_of_task[a.task[row]][-1]
-                and a.start[row] >= 0
-                and a.state[row] != "FINISHED"
-                and a.error[row] not in _TOLD_ELSEWHERE
-            ]
-            if lost:
-                spent = sum(max(0, max(a.returned[row], a.ended[row]) - a.start[row]) for row in lost)
+            lost = rows[is_lost[rows]]
+            if len(lost):
+                spent = int(spans[lost].sum())
                 yield Finding(
                     spent,
                     function=function,

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding
+import numpy as np
+
+from rayscope.insights.finding import DRIVER, Facts, Finding
+from rayscope.insights.replay.recorded import ARGUMENT, GET, PUT
 from rayscope.insights.spans import Span, union_ns
 
 #: A pickled reference has some 250 bytes; a value that is smaller holds none.
@@ -38,33 +41,28 @@ class ReturnPut:
         """Functions whose callers take what their tasks put; how long they were in ray.get for that."""
         facts.require_tracer("what they put")
         a = facts.attempts
-        maker_of: dict[int, int] = {}
-        for one in facts.recorded.passed:
-            if one.kind != "put" or one.maker < 0:
-                continue
-            if a.returned_bytes[facts.rows_of_task[one.maker][-1]] >= _REFERENCE_BYTES:
-                maker_of[one.key] = one.maker
+        passed, last_rows = facts.recorded.passed, facts.last_rows
+        is_put = (passed.kind == PUT) & (passed.maker >= 0)
+        is_put[is_put] = a.returned_bytes[last_rows[passed.maker[is_put]]] >= _REFERENCE_BYTES
+        maker_of = dict(zip(passed.key[is_put].tolist(), passed.maker[is_put].tolist(), strict=True))
+        is_taken = (passed.kind != PUT) & (passed.taker >= DRIVER) & np.isin(passed.key, passed.key[is_put])
         tasks: dict[str, set[int]] = defaultdict(set)
         gets: dict[str, list[Span]] = defaultdict(list)
-        for one in facts.recorded.passed:
-            maker = maker_of.get(one.key, -1)
-            if maker < 0 or one.kind == "put" or one.taker < -1:
-                continue
-            row = facts.rows_of_task[maker][-1]
-            by = one.taker
-            if one.kind == "argument":
-                by = a.parent[facts.rows_of_task[one.taker][0]]
-            if by == a.parent[row] and one.end >= a.returned[row] >= 0:
-                tasks[facts.name(row)].add(maker)
-                if one.kind == "get":
-                    gets[facts.name(row)].append((max(one.begin, a.returned[row]), one.end))
+        columns = (passed.kind, passed.key, passed.taker, passed.begin, passed.end)
+        for kind, key, taker, begin, end in zip(*(one[is_taken].tolist() for one in columns), strict=True):
+            row = int(last_rows[maker_of[key]])
+            by = a.parent[facts.first_rows[taker]] if kind == ARGUMENT and taker >= 0 else taker
+            if by == a.parent[row] and end >= a.returned[row] >= 0:
+                tasks[facts.name(row)].add(maker_of[key])
+                if kind == GET:
+                    gets[facts.name(row)].append((max(begin, int(a.returned[row])), end))
         for function, makers in tasks.items():
             if len(makers) >= max(_LEAST, len(facts.rows_of_function[function]) / 2):
                 blocked_ns = union_ns(gets[function])
                 yield Finding(
                     blocked_ns,
                     function=function,
-                    caller=facts.caller(a.parent[facts.rows_of_task[min(makers)][0]]),
+                    caller=facts.caller(int(a.parent[facts.first_rows[min(makers)]])),
                     numbers={"calls": len(makers), "blocked_ns": blocked_ns},
                     filters={"func_name": function},
                 )

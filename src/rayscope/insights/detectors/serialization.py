@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.spans import Span, union_ns
+from rayscope.insights.replay.recorded import RETURN
+from rayscope.insights.spans import union_of
 
 #: Of the time that calls hold their workers, packing and unpacking take so much.
 _SHARE = 0.3
+#: What takes less of the job's time is not worth another format.
+_JOB_SHARE = 0.1
 #: Smaller values are cheap to pack; what takes long with them has another reason.
 _BYTES = 1 << 20
 _LEAST = 3
@@ -23,9 +27,9 @@ _CALL_NS = 20_000_000
 class Serialization:
     """Unpacking arguments and storing results takes a large share of a function's time.
 
-    Limits: 30 % of the time from the first byte of its arguments to the stored result, over 3 calls or
-    more, with 1 MiB of data and 20 ms of packing a call on average, at 2 to 200 MiB/s: arrays are faster. The
-    first call on each worker does not count: it imports modules.
+    Limits: 10 % of the job's time, and 30 % of the time from the first byte of its arguments to the stored
+    result, over 3 calls or more, with 1 MiB of data and 20 ms of packing a call on average, at 2 to 200
+    MiB/s: arrays are faster. The first call on each worker does not count: it imports modules.
 
     Needs: the tracer in the workers, for the bytes.
     """
@@ -46,28 +50,31 @@ class Serialization:
         a = facts.attempts
         if not facts.recorded.is_traced:
             return
-        returned: dict[int, int] = defaultdict(int)
-        for passed in facts.recorded.passed:
-            if passed.kind == "return" and passed.maker >= 0:
-                returned[passed.maker] += max(0, passed.bytes)
+        passed = facts.recorded.passed
+        is_value = (passed.kind == RETURN) & (passed.maker >= 0)
+        values = np.zeros(facts.recorded.tasks, dtype=np.int64)
+        np.add.at(values, passed.maker[is_value], np.maximum(passed.bytes[is_value], 0))
+        is_done = facts.is_warm & (a.returned >= 0) & a.state.equals("FINISHED")
         for function, rows in facts.rows_of_function.items():
-            calls = [
-                row
-                for row in rows
-                if facts.is_warm(row) and a.returned[row] >= 0 and a.state[row] == "FINISHED"
-            ]
+            calls = rows[is_done[rows]]
             if len(calls) < _LEAST:
                 continue
-            data = sum(a.fetched_bytes[row] + returned[a.task[row]] for row in calls)
-            spans = [span for row in calls for span in _packing(facts, row)]
-            packing = sum(end - begin for begin, end in spans)
-            whole = packing + sum(max(0, facts.own_ns(row)) for row in calls)
+            data = int(a.fetched_bytes[calls].sum() + values[a.task[calls]].sum())
+            # They unpack their arguments, and store their results.
+            start, returned = a.start[calls], a.returned[calls]
+            begin = np.concatenate([start - a.fetching[calls], returned])
+            end = np.concatenate([start, np.maximum(returned, a.ended[calls])])
+            packing = int((end - begin).sum())
+            whole = packing + int(np.maximum(facts.own_ns[calls], 0).sum())
             slowest, fastest = (packing / 1e9 * rate for rate in _BYTES_PER_S)
             is_much = data >= _BYTES * len(calls) and packing >= max(_SHARE * whole, _CALL_NS * len(calls))
             if not is_much or not slowest <= data <= fastest:
                 continue
+            cost_ns = union_of(begin, end)
+            if cost_ns < _JOB_SHARE * facts.duration_ns:
+                continue
             yield Finding(
-                union_ns(spans),
+                cost_ns,
                 function=function,
                 numbers={
                     "calls": len(calls),
@@ -77,12 +84,3 @@ class Serialization:
                 },
                 filters={"func_name": function},
             )
-
-
-def _packing(facts: Facts, row: int) -> tuple[Span, Span]:
-    """When an attempt unpacked its arguments, and stored its result."""
-    a = facts.attempts
-    return (a.start[row] - a.fetching[row], a.start[row]), (
-        a.returned[row],
-        max(a.returned[row], a.ended[row]),
-    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.replay.program import CREATION
-from rayscope.insights.spans import union_ns
+from rayscope.insights.replay.program import CALL
+from rayscope.insights.spans import union_of
 
 #: Fewer actors of a class are no habit; and one that is called more often is used.
 _LEAST, _CALLS = 20, 3
@@ -41,32 +43,29 @@ class ShortLivedActors:
         """Classes by the mean of their actors."""
         a, recorded = facts.attempts, facts.recorded
         made: dict[str, list[int]] = defaultdict(list)
-        for row, kind in enumerate(a.kind):
-            if kind == CREATION and a.number[row] == 0 and a.actor[row] >= 0 and a.returned[row] >= 0:
-                made[recorded.actors[a.actor[row]].class_name].append(row)
+        is_made = facts.is_creation & (a.number == 0) & (a.actor >= 0) & (a.returned >= 0)
+        for row in np.flatnonzero(is_made).tolist():
+            made[recorded.actors[a.actor[row]].class_name].append(row)
+        called = np.flatnonzero((a.kind == CALL) & (a.actor >= 0))
+        calls_of = np.bincount(a.actor[called], minlength=len(recorded.actors))
+        work_of = np.zeros(len(recorded.actors), dtype=np.int64)
+        np.add.at(work_of, a.actor[called], np.maximum(facts.own_ns[called], 0))
+        # When Ray began to start an actor, it had its resources.
+        begun = np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.created))
         for name, rows in made.items():
             if not name or len(rows) < _LEAST:
                 continue
-            calls = [facts.calls_of_actor.get(a.actor[row], []) for row in rows]
-            work = [sum(max(0, facts.own_ns(call)) for call in of_actor) for of_actor in calls]
-            starts = [(_begin(facts, row), a.returned[row]) for row in rows]
-            start = sum(end - begin for begin, end in starts) / len(rows)
-            mean = sum(work) / len(rows)
-            if max(map(len, calls)) <= _CALLS and mean < min(_WORK_NS, start):
+            calls, begin, end = calls_of[a.actor[rows]], begun[rows], a.returned[rows]
+            start, work = float((end - begin).mean()), float(work_of[a.actor[rows]].mean())
+            if calls.max() <= _CALLS and work < min(_WORK_NS, start):
                 yield Finding(
-                    union_ns(starts),
+                    union_of(begin, end),
                     actor_class=name,
                     confidence="medium",  # each may need a process of its own
                     numbers={
                         "actors": len(rows),
-                        "calls": sum(map(len, calls)) / len(rows),
-                        "work_ns": round(mean),
+                        "calls": float(calls.mean()),
+                        "work_ns": round(work),
                         "start_ns": round(start),
                     },
                 )
-
-
-def _begin(facts: Facts, row: int) -> int:
-    """When Ray began to start an actor, which had its resources then."""
-    a = facts.attempts
-    return next(at for at in (a.starting[row], a.given[row], a.created[row]) if at >= 0)

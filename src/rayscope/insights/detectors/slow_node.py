@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bisect
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.spans import union_ns
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.replay.recorded import Ints
+from rayscope.insights.spans import union_of
 
 #: Spark's speculation looks at what takes 1.5 times the median.
 _TIMES = 1.5
@@ -44,27 +46,27 @@ class SlowNode:
         if len(facts.recorded.nodes) < 2:
             return
         times: dict[int, dict[str, tuple[float, int, int]]] = defaultdict(dict)
-        rows_of: dict[int, list[int]] = defaultdict(list)
+        rows_of: dict[int, list[Ints]] = defaultdict(list)
         spent: dict[int, int] = defaultdict(int)
-        for function, rows in facts.rows_of_function.items():
-            of_node: dict[int, list[int]] = defaultdict(list)
-            for row in rows:
-                if not facts.is_creation(row) and facts.own_ns(row) >= 0 and facts.attempts.node[row] >= 0:
-                    of_node[facts.attempts.node[row]].append(row)
+        a, own = facts.attempts, facts.own_ns
+        begin, end = facts.held
+        for function, all_rows in facts.rows_of_function.items():
+            ran = all_rows[~facts.is_creation[all_rows] & (own[all_rows] >= 0) & (a.node[all_rows] >= 0)]
+            of_node = {node: ran[places] for node, places in groups(a.node[ran])}
             for node, compared in _compare(facts, of_node).items():
-                spent[node] += sum(map(facts.own_ns, of_node[node]))
+                spent[node] += int(own[of_node[node]].sum())
                 if compared[0] >= _TIMES:
                     times[node][function] = compared
-                    rows_of[node] += of_node[node]
+                    rows_of[node].append(of_node[node])
         for node, found in times.items():
-            rows = rows_of[node]
-            if sum(map(facts.own_ns, rows)) < _MOST * spent[node]:
+            rows = np.concatenate(rows_of[node])
+            if own[rows].sum() < _MOST * spent[node]:
                 continue
             function = max(found, key=lambda one: found[one][0])
             ratio, here_ns, there_ns = found[function]
             its = facts.recorded.nodes[node]
             yield Finding(
-                round(union_ns(facts.held(row) for row in rows) * (1 - 1 / ratio)),
+                round(union_of(begin[rows], end[rows]) * (1 - 1 / ratio)),
                 function=function,
                 numbers={
                     "node": its.name or its.node_id[:8],
@@ -79,14 +81,14 @@ class SlowNode:
             )
 
 
-def _compare(facts: Facts, of_node: dict[int, list[int]]) -> dict[int, tuple[float, int, int]]:
+def _compare(facts: Facts, of_node: dict[int, Ints]) -> dict[int, tuple[float, int, int]]:
     """By node how many times longer calls take than on the other nodes, and the medians of both."""
     known = [node for node, rows in of_node.items() if len(rows) >= _LEAST]
     if len(known) < 2:
         return {}
-    sizes = facts.attempts.fetched_bytes
-    ns = {node: round(statistics.median(map(facts.own_ns, of_node[node]))) for node in known}
-    data = {node: round(statistics.median(sizes[row] for row in of_node[node])) for node in known}
+    own, sizes = facts.own_ns, facts.attempts.fetched_bytes
+    ns = {node: round(float(np.median(own[of_node[node]]))) for node in known}
+    data = {node: round(float(np.median(sizes[of_node[node]]))) for node in known}
     ns_of_all, data_of_all = sorted(ns.values()), sorted(data.values())
     found = {}
     for node in known:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
+
+import numpy as np
 
 from rayscope.insights.detectors.data_skew import skewed_calls
 from rayscope.insights.finding import Facts, Finding
@@ -43,36 +44,29 @@ class Stragglers:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with a few long calls."""
         for function, rows in facts.rows_of_function.items():
-            calls = [
-                row
-                for row in rows
-                if not facts.is_creation(row) and facts.own_ns(row) >= 0 and facts.is_executing_known(row)
-            ]
-            own = [facts.own_ns(row) for row in calls]
-            if len(own) < _LEAST:
+            is_known = ~facts.is_creation[rows] & (facts.own_ns[rows] >= 0) & facts.is_executing_known[rows]
+            calls = rows[is_known]
+            if len(calls) < _LEAST:
                 continue
-            median = statistics.median(own)
+            own, is_warm = facts.own_ns[calls], facts.is_warm[calls]
+            median = float(np.median(own))
             # On each worker the first call may import modules.
-            cold = [ns for row, ns in zip(calls, own, strict=True) if not facts.is_warm(row)]
-            usual_cold = max(median, statistics.median(cold)) if cold else median
-            usual = (median if facts.is_warm(row) else usual_cold for row in calls)
-            long = [
-                ns
-                for ns, than in zip(own, usual, strict=True)
-                if ns > _TIMES * than and ns - median > facts.duration_ns / 100
-            ]
-            lost = sum(long) - len(long) * median
+            usual_cold = median if is_warm.all() else max(median, float(np.median(own[~is_warm])))
+            usual = np.where(is_warm, median, usual_cold)
+            long = own[(own > _TIMES * usual) & (own - median > facts.duration_ns / 100)]
+            lost = int(long.sum()) - len(long) * median
             few = len(long) <= _FEW * len(own)
-            if lost < _SHARE * facts.duration_ns or not few or skewed_calls(facts, calls):
+            if lost < _SHARE * facts.duration_ns or not few or len(skewed_calls(facts, calls)):
                 continue
+            longest = int(long.max())
             yield Finding(
-                max(long) - round(median),
+                longest - round(median),
                 function=function,
                 changes=(Change("no_stragglers", function, _TIMES),),
                 numbers={
                     "stragglers": len(long),
                     "calls": len(own),
-                    "longest_ns": max(long),
+                    "longest_ns": longest,
                     "median_ns": round(median),
                 },
                 filters={"func_name": function},

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rayscope.insights.finding import Facts, Finding
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.replay.recorded import Ints
 
 _LEAST = 5
+_NEVER = 1 << 62
 
 
 class SubmissionOrder:
@@ -30,30 +34,25 @@ class SubmissionOrder:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Single gets in the order of submission of what was all submitted before, with work between them."""
-        a = facts.attempts
-        for task, waits in facts.waits():
-            single = [
-                (wait.named[0][0], wait)
-                for wait in waits
-                if not wait.is_wait and wait.summed_ns < 0 and len({one for one, _ in wait.named}) == 1
-            ]
-            groups: dict[str, list[tuple[int, int, int]]] = {}
-            for awaited, wait in single:
-                row = facts.rows_of_task[awaited][-1]
-                groups.setdefault(facts.name(row), []).append((awaited, wait.begin, wait.end))
-            for function, gets in groups.items():
-                if len(gets) < _LEAST or any(facts.created(one) > gets[0][1] for one, _, _ in gets):
+        facts.require_tracer("their waits")
+        a, waits = facts.attempts, facts.recorded.waits
+        first_rows, last_rows = facts.first_rows, facts.last_rows
+        single = _single_gets(facts)
+        awaited = waits.named_task[waits.first_named[single]]
+        for task, places in groups(waits.task[single]):
+            for _, of_function in groups(a.function[last_rows[awaited[places]]]):
+                gets = places[of_function]
+                tasks, begin, end = awaited[gets], waits.begin[single[gets]], waits.end[single[gets]]
+                if len(gets) < _LEAST or a.created[first_rows[tasks]].max() > begin[0]:
                     continue
-                blocked, first_later = 0, None
-                for one, begin, end in reversed(gets):
-                    if first_later is not None:
-                        blocked += max(0, end - max(begin, first_later))
-                    ended = a.ended[facts.rows_of_task[one][-1]]
-                    if ended >= 0:
-                        first_later = ended if first_later is None else min(first_later, ended)
-                between = sum(max(0, gets[at + 1][1] - gets[at][2]) for at in range(len(gets) - 1))
+                ended = a.ended[last_rows[tasks]]
+                # By get but the last, when the first of the later ones was there.
+                later = np.minimum.accumulate(np.where(ended >= 0, ended, _NEVER)[:0:-1])[::-1]
+                blocked = int(np.maximum(end[:-1] - np.maximum(begin[:-1], later), 0).sum())
+                between = int(np.maximum(begin[1:] - end[:-1], 0).sum())
                 cost = min(blocked, between)
                 if cost > 0:
+                    function = facts.name(last_rows[tasks[0]])
                     yield Finding(
                         cost,
                         function=function,
@@ -62,3 +61,16 @@ class SubmissionOrder:
                         numbers={"calls": len(gets), "blocked_ns": blocked, "between_ns": between},
                         filters={"func_name": function},
                     )
+
+
+def _single_gets(facts: Facts) -> Ints:
+    """The waits for one task each, not in ray.wait, of last attempts that have enough of them."""
+    waits = facts.recorded.waits
+    first, end = waits.first_named[:-1], waits.first_named[1:]
+    is_last = waits.attempt == waits.attempt[np.searchsorted(waits.task, waits.task, "right") - 1]
+    found: Ints = np.flatnonzero(is_last & ~waits.is_wait & (waits.summed_ns < 0) & (end > first))
+    # What a wait names is in the order of the tasks.
+    found = found[waits.named_task[first[found]] == waits.named_task[end[found] - 1]]
+    callers = waits.task[found] + 1  # the driver is -1
+    has_enough = np.bincount(callers)[callers] >= _LEAST
+    return found[has_enough]

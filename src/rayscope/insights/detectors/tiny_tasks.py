@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
+
+import numpy as np
 
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
 #: Ray's guide: tasks should run at least about 10 ms; a task costs Ray some milliseconds.
 _TINY_NS = 10_000_000
+#: What a call costs Ray, about; and what all of them have to cost of the job's time.
+_COST_NS, _SHARE = 1_000_000, 0.05
 #: What a batch should take.
 _BATCH_NS = 100_000_000
 _LEAST = 200
@@ -19,7 +22,7 @@ class TinyTasks:
     """Many calls of a function that each run less than 10 ms.
 
     Limits: at least 200 calls whose median and mean are both less than 10 ms, without the time that they are
-    blocked.
+    blocked; at a millisecond each, running them costs 5 % of the job's time.
 
     Needs: when calls began and ended.
     """
@@ -39,17 +42,25 @@ class TinyTasks:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions by the median of what their calls compute."""
         for function, rows in facts.rows_of_function.items():
-            own = [ns for row in rows if not facts.is_creation(row) and (ns := facts.own_ns(row)) >= 0]
-            if len(own) < _LEAST:
+            a, own = facts.attempts, facts.own_ns[rows]
+            calls = rows[~facts.is_creation[rows] & (own >= 0)]
+            cost_ns = len(calls) * _COST_NS
+            if len(calls) < _LEAST or cost_ns < _SHARE * facts.duration_ns:
                 continue
-            median = int(statistics.median(own))
-            if median >= _TINY_NS or sum(own) / len(own) >= _TINY_NS:
+            # Of some of many calls Ray drops how long they executed.
+            known = calls[a.returned[calls] < a.ended[calls]]
+            own = facts.own_ns[known if len(known) > len(calls) / 2 else calls]
+            median = int(np.median(own))
+            if median >= _TINY_NS or own.mean() >= _TINY_NS:
                 continue
-            batch = min(max(2, round(_BATCH_NS / max(median, 100_000))), max(2, len(own) // 4))
+            batch = min(max(2, round(_BATCH_NS / max(median, 100_000))), max(2, len(calls) // 4))
+            # What keeps an actor busy with calls is not on record call by call.
+            is_method = bool((a.actor[calls] >= 0).all())
+            at_once = 1 if is_method else max(1.0, facts.cpus)
             yield Finding(
-                0,
+                min(round(cost_ns / at_once), facts.duration_ns),
                 function=function,
-                changes=(Change("batch", function, batch),),
-                numbers={"calls": len(own), "median_ns": median, "batch": batch},
+                changes=() if is_method else (Change("batch", function, batch),),
+                numbers={"calls": len(calls), "median_ns": median, "batch": batch},
                 filters={"func_name": function},
             )

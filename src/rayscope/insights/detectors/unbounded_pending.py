@@ -39,19 +39,19 @@ class UnboundedPending:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Callers by how many of their tasks were pending at most."""
         end = facts.recorded.last
-        for caller, tasks in facts.children.items():
+        for caller in facts.callers:
+            tasks = facts.children(caller)
             if len(tasks) <= _MOST:
                 continue
-            rows = [facts.rows_of_task[task][0] for task in tasks]
-            created = np.array([facts.attempts.created[row] for row in rows], dtype=np.int64)
-            begun = np.array([granted(facts, row) for row in rows], dtype=np.int64)
+            rows = facts.first_rows[tasks]
+            created, begun = facts.attempts.created[rows], granted(facts)[rows]
             begun = np.sort(np.where(begun < 0, end, begun))
             # How many were pending when each was submitted.
             pending = np.arange(1, len(rows) + 1) - np.searchsorted(begun, created, "right")
             over = np.flatnonzero(pending > _MOST)
             if len(over):
                 submitting = int(created[over[-1]] - created[over[0]])
-                function = facts.name(rows[int(over[0])])
+                function = facts.name(rows[over[0]])
                 yield Finding(
                     submitting,
                     function=function,

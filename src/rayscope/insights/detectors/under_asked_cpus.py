@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from rayscope.insights.cpu_use import Use, cpu_percent, cpu_use
 from rayscope.insights.finding import Facts, Finding, NotEnoughData
-from rayscope.insights.spans import Span, most_at_once, union_ns
+from rayscope.insights.spans import most_at_once, union_of
 
 #: Who uses so many times what it reserves runs several threads...
 _TIMES = 1.5
@@ -22,8 +23,9 @@ _LEAST = 2
 class UnderAskedCpus:
     """Tasks or actors use more CPUs than they reserve, on a node whose CPUs are all busy.
 
-    Limits: 2 calls use 1.5 times what they reserve and 0.4 cores more, at least 2 tasks run at once on the
-    node, and its tasks use 70 % of its CPUs meanwhile or these are 90 % busy.
+    Limits: 2 calls of a task, or of an actor that asks for CPUs, use 1.5 times what they reserve and 0.4
+    cores more, at least 2 tasks run at once on the node, and its tasks use 70 % of its CPUs meanwhile or
+    these are 90 % busy.
 
     Needs: the tracer in the workers, for their CPU time.
     """
@@ -44,21 +46,22 @@ class UnderAskedCpus:
         if not uses:
             return
         a, nodes = facts.attempts, facts.recorded.nodes
+        begin, end = facts.held
         try:
             percents = cpu_percent(facts)
         except NotEnoughData:
             percents = {}
         for use, most in uses:
             full = _full_nodes(facts, use, percents)
-            rows = [row for row in use.rows if a.node[row] in full]
+            rows = use.rows[np.isin(a.node[use.rows], list(full))]
             if len(rows) < _LEAST:
                 continue
-            cpus = sum(nodes[node].resources.get("CPU", 1.0) for node in {a.node[row] for row in rows})
-            used = sum(a.cpu_ns[row] for row in rows)
+            cpus = sum(nodes[node].resources.get("CPU", 1.0) for node in set(a.node[rows].tolist()))
+            used = int(a.cpu_ns[rows].sum())
             excess = round(used * (1 - use.cpus / most))
             yield Finding(
                 # Others lost no more than what was taken beyond the reservation, shared by all CPUs.
-                min(union_ns(facts.held(row) for row in rows), round(excess / max(1.0, cpus))),
+                min(union_of(begin[rows], end[rows]), round(excess / max(1.0, cpus))),
                 function=use.function,
                 actor_class=use.actor_class,
                 confidence="medium",
@@ -74,32 +77,23 @@ class UnderAskedCpus:
 
 
 def _is_too_much(use: Use, most: float) -> bool:
+    if use.is_actor and not use.cpus:
+        return False  # nobody asked: that is what Ray reserves for an actor
     return most >= max(_TIMES * use.cpus, use.cpus + _CORES)
 
 
 def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[int]:
     """The nodes that had more to compute than CPUs while they ran some of the calls."""
-    a = facts.attempts
-    since: dict[int, int] = {}
-    until: dict[int, int] = {}
-    for row in use.rows:
-        begin, end = facts.held(row)
-        since[a.node[row]] = min(begin, since.get(a.node[row], begin))
-        until[a.node[row]] = max(end, until.get(a.node[row], end))
-    spans: dict[int, list[Span]] = defaultdict(list)
-    used: dict[int, int] = defaultdict(int)
-    for row, node in enumerate(a.node):
-        if node in since and a.start[row] >= 0:
-            begin, end = facts.held(row)
-            if begin < until[node] and since[node] < end:
-                spans[node].append((begin, end))
-                used[node] += max(0, a.cpu_ns[row])
-    return {
-        node
-        for node, its in spans.items()
-        if most_at_once(its) > 1
-        and (
-            used[node] >= _FULL * union_ns(its) * facts.recorded.nodes[node].resources.get("CPU", 1.0)
-            or percents.get(node, 0.0) >= _FULL_PERCENT
-        )
-    }
+    a, (begin, end) = facts.attempts, facts.held
+    full = set()
+    for node in np.unique(a.node[use.rows]).tolist():
+        its = use.rows[a.node[use.rows] == node]
+        meanwhile = (a.node == node) & (a.start >= 0) & (begin < end[its].max()) & (begin[its].min() < end)
+        if most_at_once(begin[meanwhile], end[meanwhile]) < 2:
+            continue
+        used = int(np.maximum(a.cpu_ns[meanwhile], 0).sum())
+        cpus = facts.recorded.nodes[node].resources.get("CPU", 1.0) if node >= 0 else 1.0
+        is_full = used >= _FULL * union_of(begin[meanwhile], end[meanwhile]) * cpus
+        if is_full or percents.get(node, 0.0) >= _FULL_PERCENT:
+            full.add(node)
+    return full

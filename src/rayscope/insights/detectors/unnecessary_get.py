@@ -35,14 +35,14 @@ class UnnecessaryGet:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions whose values went through their caller: what getting and copying them took."""
         facts.require_tracer("their arguments")
-        a = facts.attempts
+        a, last_rows = facts.attempts, facts.last_rows
         spans: dict[tuple[str, str, int], list[Span]] = defaultdict(list)
         values: dict[tuple[str, str, int], list[int]] = defaultdict(list)
         for one in handovers(facts):
             if one.is_certain:
-                made_by, taken_by = facts.rows_of_task[one.maker][-1], facts.rows_of_task[one.taker][-1]
-                key = facts.name(made_by), facts.name(taken_by), a.parent[taken_by]
-                begin = min(one.end, max(one.begin, a.returned[made_by]))
+                made_by, taken_by = last_rows[one.maker], last_rows[one.taker]
+                key = facts.name(made_by), facts.name(taken_by), int(a.parent[taken_by])
+                begin = min(one.end, max(one.begin, int(a.returned[made_by])))
                 spans[key] += [(begin, one.end), facts.submission(one.taker)]
                 values[key].append(one.bytes)
         for (function, taker, caller), sizes in values.items():

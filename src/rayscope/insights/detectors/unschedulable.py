@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from rayscope.insights.finding import Facts, Finding
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.replay.recorded import Ints
 
 
 class Unschedulable:
@@ -29,20 +32,29 @@ class Unschedulable:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions whose demand is larger than any node."""
         a, recorded = facts.attempts, facts.recorded
-        stuck: dict[tuple[str, str, float, float], list[int]] = defaultdict(list)
-        for row in range(len(a.task)):
-            if a.start[row] >= 0 or a.given[row] >= 0 or a.demand[row] < 0 or a.group[row] >= 0:
-                continue
-            for name, needed in recorded.demands[a.demand[row]].items():
-                largest = max((node.resources.get(name, 0.0) for node in recorded.nodes), default=0.0)
-                if needed > largest and recorded.nodes:
-                    stuck[facts.name(row), name, needed, largest].append(row)
-                    break
-        for (function, name, needed, largest), rows in stuck.items():
-            first = min(a.created[row] for row in rows)
+        never_began = (a.start < 0) & (a.given < 0) & (a.group < 0)
+        stuck: dict[tuple[str, str, float, float], list[Ints]] = defaultdict(list)
+        for number, demand in enumerate(recorded.demands):
+            for name, needed, largest in _too_large(facts, demand):
+                rows = np.flatnonzero(never_began & (a.demand == number))
+                for _, places in groups(a.function[rows]):
+                    its = rows[places]
+                    stuck[facts.name(its[0]), name, needed, largest].append(its)
+                break
+        for (function, name, needed, largest), parts in stuck.items():
+            rows = np.concatenate(parts)
             yield Finding(
-                max(0, recorded.driver[1] - first),
+                max(0, recorded.driver[1] - int(a.created[rows].min())),
                 function=function,
                 numbers={"tasks": len(rows), "needed": needed, "resource": name, "largest": largest},
                 filters={"func_name": function, "state": "PENDING_NODE_ASSIGNMENT"},
             )
+
+
+def _too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, float, float]]:
+    """What no node has so much of: its name, how much is needed, and how much the largest node has."""
+    nodes = facts.recorded.nodes
+    for name, needed in demand.items():
+        largest = max((node.resources.get(name, 0.0) for node in nodes), default=0.0)
+        if needed > largest and nodes:
+            yield name, needed, largest

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
-from rayscope.insights.spans import most_at_once, union_ns
+from rayscope.insights.spans import most_at_once, union_of
 
 #: Each worker that runs at the same time as others has to be started once. So many times more is too often.
 _TIMES = 3
@@ -36,27 +38,25 @@ class WorkerStartup:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """How often workers were started, if that was too often."""
         a = facts.attempts
-        waits = {
-            row: (a.starting[row], a.given[row])
-            for row in range(len(a.task))
-            if 0 <= a.starting[row] < a.given[row] and a.kind[row] != CALL
-        }
+        waits = np.flatnonzero((a.starting >= 0) & (a.starting < a.given) & (a.kind != CALL))
         if len(waits) < _LEAST:
             return
-        held = [facts.held(row) for row in range(len(a.task)) if a.start[row] >= 0 and a.actor[row] < 0]
-        lived = [facts.lifetime(actor) for actor in facts.recorded.actors]
-        at_once = max(1, most_at_once(held + lived))
+        begin, end = facts.held
+        is_task = (a.start >= 0) & (a.actor < 0)
+        lifetimes = [facts.lifetime(actor) for actor in facts.recorded.actors]
+        came, went = np.array(lifetimes, dtype=np.int64).reshape(-1, 2).T
+        at_once = max(1, most_at_once(np.append(begin[is_task], came), np.append(end[is_task], went)))
         if len(waits) < _TIMES * at_once:
             return
-        startup = sum(end - begin for begin, end in waits.values())
+        begin, end = a.starting[waits], a.given[waits]
         yield Finding(
             # Those that run at once have to be started once.
-            round(union_ns(waits.values()) * (1 - at_once / len(waits))),
+            round(union_of(begin, end) * (1 - at_once / len(waits))),
             changes=(Change("no_startup"),),
             confidence="medium",
             numbers={
                 "starts": len(waits),
                 "at_once": at_once,
-                "startup_ns": startup,
+                "startup_ns": int((end - begin).sum()),
             },
         )

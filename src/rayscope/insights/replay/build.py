@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import statistics
 from collections import defaultdict
 
+import numpy as np
+
 from rayscope.insights.replay import delays as ray_delays
 from rayscope.insights.replay import recorded as record
-from rayscope.insights.replay.delays import LARGE_BYTES
+from rayscope.insights.replay.children import Children
 from rayscope.insights.replay.program import (
     CALL,
     COMPUTE,
@@ -26,7 +29,7 @@ from rayscope.insights.replay.program import (
     Programs,
     Wait,
 )
-from rayscope.insights.replay.recorded import Recorded
+from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 
 #: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
 SLACK_NS = 50_000_000
@@ -48,17 +51,18 @@ def build(recorded: Recorded) -> Programs:
 class _Builder:
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
-        self._attempts = recorded.attempts
+        self._attempts = recorded.lists
         self._programs = Programs()
-        self._rows = recorded.rows_of_task
+        firsts = recorded.first_rows.tolist()
+        self._rows = [range(first, end) for first, end in itertools.pairwise(firsts)]
         # An actor is there when it was first created.
-        told = [rows[0] if recorded.attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
+        told = [rows[0] if self._attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
         #: By task, when its value was known.
-        self._known = [recorded.attempts.ended[row] for row in told]
-        self._waits = {key: _joined(waits) for key, waits in recorded.waits.items()}
+        self._known = [self._attempts.ended[row] for row in told]
+        self._waits = {key: _joined(waits) for key, waits in recorded.waits.all().items()}
         #: What generators yielded and somebody waited for: (task, index) -> (signal, time).
         self._yielded: dict[tuple[int, int], tuple[int, int]] = {}
-        self._children: dict[int, list[list[int]]] = defaultdict(list)
+        self._children = Children(recorded)
         #: By wait of a program, when it ended.
         self._ends_of_waits: dict[int, int] = {}
         #: By run of a thread's or the driver's, from when until when it was there; and by row its threads.
@@ -152,7 +156,7 @@ class _Builder:
         """By task those whose values it was called with, as far as they were there when it began."""
         attempts = self._attempts
         needed: list[tuple[int, ...]] = [()] * self._recorded.tasks
-        for task, objects in self._recorded.arguments.items():
+        for task, objects in self._recorded.arguments.all().items():
             row = self._rows[task][0]
             had = self._had_arguments(row)
             found: dict[int, None] = {}
@@ -224,48 +228,50 @@ class _Builder:
         return ready
 
     def _add_runs(self, arguments: list[tuple[int, ...]], measured: ray_delays.Delays) -> None:
-        p, a = self._programs, self._attempts
-        demands = len(self._recorded.demands)
-        for task, rows in enumerate(self._rows):
-            for place, row in enumerate(rows):
-                kind, start, returned, ended = a.kind[row], a.start[row], a.returned[row], a.ended[row]
-                alone = max(0, returned - start) if returned >= 0 else _FOREVER
-                is_last = place == len(rows) - 1
-                demand = a.demand[row]
-                if kind == CREATION:
-                    demand = demands + a.actor[row] if a.actor[row] >= 0 else -1
-                    if place:  # a restart: the calls that wait for it have that in their times
-                        p.add_run(FREE, a.function[row], attempt=row)
-                        continue
-                elif kind == CALL:
-                    demand = -1
-                if start < 0:
-                    demand, alone = -1, max(0, ended - a.created[row]) if ended >= 0 else _FOREVER
-                    kind = CREATION if kind == CREATION else FREE
-                again = -1 if is_last or kind == CREATION else rows[place + 1]
-                p.add_run(
-                    kind,
-                    a.function[row],
-                    attempt=row,
-                    lead=measured.lead[row] if start >= 0 else 0,
-                    delay=measured.delay[row] if start >= 0 else 0,
-                    startup=measured.startup[row],
-                    transfer=measured.transfer[row],
-                    tail=max(0, (self._known[task] if is_last or kind == CREATION else ended) - returned)
-                    if returned >= 0 and start >= 0
-                    else 0,
-                    alone=alone,
-                    arguments=arguments[task] if place == 0 else (),
-                    signal=task if is_last or kind == CREATION else -1,
-                    again=again,
-                    again_after=max(0, a.created[rows[place + 1]] - max(ended, 0)) if again >= 0 else 0,
-                    demand=demand,
-                    home=self._node_places.get(a.node[row], -1),
-                    group=a.group[row] if kind <= CREATION else -1,
-                    actor=a.actor[row] if kind in (CREATION, CALL) else -1,
-                )
-                if kind == CREATION and a.actor[row] < 0:
-                    p.kind[row] = FREE
+        p, a = self._programs, self._recorded.attempts
+        rows = np.arange(len(a))
+        is_first = np.isin(rows, self._recorded.first_rows[:-1])
+        is_last = np.isin(rows, self._recorded.first_rows[1:] - 1)
+        begun, is_creation = a.start >= 0, a.kind == CREATION
+        # The calls that wait for an actor's restart have that in their times.
+        is_restart = is_creation & ~is_first
+        kind = np.where(begun | is_creation, a.kind, FREE)
+        kind[is_restart | (is_creation & (a.actor < 0))] = FREE
+        demand = np.where(a.kind == CALL, -1, a.demand)
+        demand = np.where(
+            is_creation, np.where(a.actor >= 0, len(self._recorded.demands) + a.actor, -1), demand
+        )
+        tells = (is_last | is_creation) & ~is_restart
+        end = np.where(tells, np.array(self._known, dtype=np.int64)[a.task], a.ended)
+        length = np.where(begun, a.returned - a.start, a.ended - a.created)
+        has_end = np.where(begun, a.returned, a.ended) >= 0
+        again = np.where(is_last | is_creation, -1, rows + 1)
+        home = np.array([*(self._node_places.get(one, -1) for one in range(len(self._recorded.nodes))), -1])
+        usual = ~is_restart
+        p.set_runs(
+            kind=kind,
+            function=a.function,
+            attempt=rows,
+            lead=np.where(begun & usual, measured.lead, 0),
+            delay=np.where(begun & usual, measured.delay, 0),
+            startup=np.where(usual, measured.startup, 0),
+            transfer=np.where(usual, measured.transfer, 0),
+            tail=np.where(begun & (a.returned >= 0) & usual, np.maximum(0, end - a.returned), 0),
+            alone=np.where(usual, np.where(has_end, np.maximum(0, length), _FOREVER), 0),
+            arguments=[
+                arguments[task] if first else ()
+                for task, first in zip(self._attempts.task, is_first.tolist(), strict=True)
+            ],
+            signal=np.where(tells, a.task, -1),
+            again=again,
+            again_after=np.where(
+                again >= 0, np.maximum(0, np.append(a.created[1:], 0) - np.maximum(a.ended, 0)), 0
+            ),
+            demand=np.where(begun & usual, demand, -1),
+            home=np.where(usual, home[a.node], -1),
+            group=np.where(((kind <= CREATION) | is_creation) & usual, a.group, -1),
+            actor=np.where((is_creation | (kind == CALL)) & usual, a.actor, -1),
+        )
         driver = p.add_run(FREE, len(p.functions) - 1)
         p.roots, p.root_begins = [driver], [self._recorded.driver[0]]
         self._marks[driver] = []
@@ -377,16 +383,8 @@ class _Builder:
         """A call of ``ray.wait``: until as many more are there as were, whichever they are."""
         named = dict.fromkeys(wait.named)
         if wait.objects > len(named):
-            functions = self._functions_of(wait)
-            children = self._children_of(task)
-            while loop.children < len(children):
-                row = children[loop.children][0]
-                if self._attempts.created[row] > wait.begin:
-                    break
-                loop.children += 1
-                if self._attempts.function[row] in functions:
-                    made_by = self._attempts.task[row]
-                    loop.add((made_by, 1), made_by, self._known[made_by])
+            for made_by in self._children.next(task, self._functions_of(wait), wait.begin):
+                loop.add((made_by, 1), made_by, self._known[made_by])
         for one, index in named:
             is_yield = index > 1 and self._is_generator(one)
             loop.add((one, index), self._yield(one, index, _FOREVER) if is_yield else one, self._known[one])
@@ -406,26 +404,15 @@ class _Builder:
     def _add_unnamed(self, task: int, wait: record.Wait) -> None:
         """Of many objects not all are named: the others are taken to be of the same functions."""
         if wait.objects > len(wait.named) and wait.named:
-            functions = self._functions_of(wait)
-            children = self._children_of(task)
-            last = bisect.bisect_right(children, wait.begin, key=lambda rows: self._attempts.created[rows[0]])
-            found = [self._attempts.task[rows[0]] for rows in children[:last]]
-            like = [one for one in found if self._attempts.function[self._rows[one][0]] in functions]
-            wait.named = list(dict.fromkeys([*wait.named, *((one, 1) for one in like[-wait.objects :])]))
-
-    def _children_of(self, task: int) -> list[list[int]]:
-        if not self._children:
-            for rows in self._rows:
-                self._children[self._attempts.parent[rows[0]]].append(rows)
-        return self._children[task]
+            like = self._children.last(task, self._functions_of(wait), wait.begin, wait.objects)
+            wait.named = list(dict.fromkeys([*wait.named, *((one, 1) for one in like)]))
 
     def _summed(self, run: int, task: int, wait: record.Wait) -> Wait:
         """Many short calls: it waited for those of its children that ended meanwhile, at the end of all."""
-        begun = [rows[0] for rows in self._children_of(task) if self._attempts.created[rows[0]] <= wait.begin]
         signals = tuple(
-            self._attempts.task[row]
-            for row in begun
-            if wait.begin < self._known[self._attempts.task[row]] <= wait.end
+            one
+            for one in self._children.known_between(task, wait.begin, wait.end, self._known)
+            if self._attempts.created[self._rows[one][0]] <= wait.begin
         )
         blocked = min(wait.summed_ns, wait.end - wait.begin)
         if not signals:
@@ -470,10 +457,9 @@ class _Loop:
         #: When all objects so far were there, by object and in order (what never was comes last).
         self.known: dict[tuple[int, int], int] = {}
         self.ends: list[int] = []
-        #: The objects that the last call named, and when that ended; and how many children were looked at.
+        #: The objects that the last call named, and when that ended.
         self.named: set[tuple[int, int]] = set()
         self.end = -1
-        self.children = 0
 
     def goes_on(self, wait: record.Wait) -> bool:
         """Whether a call is one of them."""

@@ -25,6 +25,8 @@ from rayscope.insights.replay.program import (
 
 #: What takes longer than so many times its function's median is a straggler.
 STRAGGLES = 1.5
+#: Submitting a task takes no longer than this.
+_SUBMIT_NS = 1_000_000
 
 
 class BadChange(RayscopeError):
@@ -323,7 +325,8 @@ def _submit_batches(p: Programs, by: int, batches: list[list[int]]) -> None:
         and steps[at - 1][1] in batch_of
         and steps[at + 1][1] in batch_of
     ]
-    usual = int(statistics.median(gaps)) if gaps else 0
+    # What lies between two submissions is their cost, unless it is the program's own work.
+    usual = min(int(statistics.median(gaps)), _SUBMIT_NS) if gaps else 0
     for batch in batches:
         _merge(p, batch)
     # The programs of batches are made; now they are submitted when the last of each is known.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL, UNLIMITED
-from rayscope.insights.replay.recorded import Recorded
+from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 
 #: A start that took longer than this may have waited for resources.
 _LONG_NS = 20_000_000
@@ -21,8 +21,6 @@ _LONG_NS = 20_000_000
 _USUAL_NS = 2_000_000
 #: No worker starts faster.
 FASTEST_START_NS = 50_000_000
-#: Larger arguments come through the object store.
-LARGE_BYTES = 100_000
 #: Two calls run at the same time if they overlap by more than this.
 _OVERLAP_NS = 100_000
 
@@ -45,7 +43,7 @@ class Delays(NamedTuple):
 
 def measure(recorded: Recorded, ready: list[int]) -> Delays:
     """Delays of all attempts that began. ``ready``: when each had been submitted and had its arguments."""
-    attempts = recorded.attempts
+    attempts = recorded.lists
     rows = len(attempts.task)
     delays = Delays([0] * rows, [0] * rows, [0] * rows, [0] * rows, [1] * len(recorded.actors), {}, {})
     _of_tasks(recorded, ready, delays)
@@ -66,7 +64,7 @@ def measure(recorded: Recorded, ready: list[int]) -> Delays:
 
 
 def _of_tasks(recorded: Recorded, ready: list[int], delays: Delays) -> None:
-    attempts = recorded.attempts
+    attempts = recorded.lists
     start, ended, worker, given = attempts.start, attempts.ended, attempts.worker, attempts.given
     order = sorted(
         (row for row in range(len(start)) if start[row] >= 0 and attempts.kind[row] <= CREATION),
@@ -102,7 +100,7 @@ def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> N
     """The time until a new worker was there, and had loaded code, is the worker's: not that of the task which
     came to it first.
     """
-    attempts = recorded.attempts
+    attempts = recorded.lists
     is_fresh = set(fresh)
     others: dict[int, list[int]] = defaultdict(list)
     for row, start in enumerate(attempts.start):
@@ -142,52 +140,43 @@ def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> N
 
 
 def _launched(recorded: Recorded, row: int) -> int:
-    launch = recorded.workers[recorded.attempts.worker[row]][0]
-    return recorded.attempts.given[row] if launch is None else launch
+    launch = recorded.workers[recorded.lists.worker[row]][0]
+    return recorded.lists.given[row] if launch is None else launch
 
 
 class Reserved:
     """How many CPUs each node had free at each time."""
 
     def __init__(self, recorded: Recorded) -> None:
-        attempts = recorded.attempts
-        events: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        self._needs = [0.0] * len(attempts.task)
-        self._node = attempts.node
-        for row, start in enumerate(attempts.start):
-            if start < 0 or attempts.kind[row] > CREATION or attempts.group[row] >= 0:
-                continue
-            is_actor = attempts.kind[row] == CREATION
-            if is_actor and attempts.actor[row] >= 0:
-                actor = recorded.actors[attempts.actor[row]]
-                cpus, end = actor.resources.get("CPU", 0.0), actor.end
-            else:
-                cpus = (
-                    recorded.demands[attempts.demand[row]].get("CPU", 0.0)
-                    if attempts.demand[row] >= 0
-                    else 0.0
-                )
-                end = attempts.ended[row]
-            self._needs[row] = cpus
-            if not cpus:
-                continue
-            given = attempts.given[row] if 0 <= attempts.given[row] <= start else start
-            of_node = events[attempts.node[row]]
-            of_node.append((given, -cpus))
-            if end >= 0:
-                of_node.append((end, cpus))
-            if not is_actor:
-                for wait in recorded.waits.get((attempts.task[row], attempts.number[row]), ()):
-                    of_node.append((wait.begin, cpus))
-                    of_node.append((wait.end, -cpus))
+        a, waits = recorded.attempts, recorded.waits
+        self._node = a.node
+        is_actor = (a.kind == CREATION) & (a.actor >= 0)
+        of_demand = np.array([*(demand.get("CPU", 0.0) for demand in recorded.demands), 0.0])
+        of_actor = np.array([*(actor.resources.get("CPU", 0.0) for actor in recorded.actors), 0.0])
+        end_of_actor = np.array([*(actor.end for actor in recorded.actors), -1])
+        holds = (a.start >= 0) & (a.kind <= CREATION) & (a.group < 0)
+        self._needs: Any = np.where(holds, np.where(is_actor, of_actor[a.actor], of_demand[a.demand]), 0.0)
+        end = np.where(is_actor, end_of_actor[a.actor], a.ended)
+        given = np.where((a.given >= 0) & (a.given <= a.start), a.given, a.start)
+        took = np.flatnonzero(self._needs)
+        gave = took[end[took] >= 0]
+        # A task that is blocked gives its CPUs back meanwhile.
+        blocked = np.flatnonzero(recorded.waiting_rows >= 0)
+        rows = recorded.waiting_rows[blocked]
+        is_task = (self._needs[rows] > 0) & (a.kind[rows] != CREATION)
+        blocked, rows = blocked[is_task], rows[is_task]
+        row = np.concatenate([took, gave, rows, rows])
+        time = np.concatenate([given[took], end[gave], waits.begin[blocked], waits.end[blocked]])
+        sign = np.repeat([-1.0, 1.0, 1.0, -1.0], [len(took), len(gave), len(rows), len(rows)])
+        change = sign * self._needs[row]
         self._total = {place: node.resources.get("CPU", 0.0) for place, node in enumerate(recorded.nodes)}
         self._times: dict[int, Any] = {}
         self._free: dict[int, Any] = {}
-        for node, found in events.items():
-            found.sort()
-            total = self._total.get(node, float("inf"))
-            self._times[node] = np.array([time for time, _ in found], dtype=np.int64)
-            self._free[node] = total + np.cumsum([change for _, change in found])
+        for node in np.unique(a.node[row]).tolist():
+            of_node = np.flatnonzero(a.node[row] == node)
+            order = of_node[np.lexsort((change[of_node], time[of_node]))]
+            self._times[node] = time[order]
+            self._free[node] = self._total.get(node, float("inf")) + np.cumsum(change[order])
 
     def free_at(self, node: int, times: list[int]) -> list[float]:
         """The free CPUs of a node at some times."""
@@ -213,7 +202,7 @@ class Reserved:
 
 
 def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
-    attempts = recorded.attempts
+    attempts = recorded.lists
     calls: dict[int, list[int]] = defaultdict(list)
     created: dict[int, int] = {}
     for row, start in enumerate(attempts.start):
@@ -261,7 +250,7 @@ def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
 
 def _slots(recorded: Recorded, rows: list[int], ready: list[int]) -> int:
     """How many calls an actor runs at once: as many as were seen, if others had to wait meanwhile."""
-    attempts = recorded.attempts
+    attempts = recorded.lists
     running: list[int] = []
     most = 1
     for row in rows:

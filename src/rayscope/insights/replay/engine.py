@@ -70,8 +70,8 @@ class Replayed(NamedTuple):
     blocked: list[Blocked]
 
 
-def replay(programs: Programs, check: Callable[[], None] = lambda: None) -> Replayed:
-    """Run ``programs``. ``check`` is called now and then and may raise."""
+def replay(programs: Programs, check: Callable[[float], None] = lambda part: None) -> Replayed:
+    """Run ``programs``. ``check`` is told now and then, and in the end, how much is done, and may raise."""
     p = programs
     kind, first, alone, factor = p.kind, p.first, p.alone, p.factor
     lead, delay, tail, arguments, signal = p.lead, p.delay, p.tail, p.arguments, p.signal
@@ -568,7 +568,7 @@ def replay(programs: Programs, check: Callable[[], None] = lambda: None) -> Repl
     for root, begins in zip(p.roots, p.root_begins, strict=True):
         later(begins, _ARRIVED, root)
     left = set(p.roots)
-    events = 0
+    events = ends = 0
     while heap and left:
         now, number, event, run = pop(heap)
         if event == _STEP:
@@ -577,6 +577,7 @@ def replay(programs: Programs, check: Callable[[], None] = lambda: None) -> Repl
             finish(run)
         elif event == _ENDED:
             end(run)
+            ends += 1
         elif event == _ARRIVED:
             arrive(run)
         elif event == _TIMEOUT:
@@ -593,7 +594,7 @@ def replay(programs: Programs, check: Callable[[], None] = lambda: None) -> Repl
             dispatch()
         events += 1
         if not events % _EVENTS_A_CHECK:
-            check()
+            check(min(1.0, ends / max(1, runs)) * 0.99)
         if event in (_STEP, _DONE) and run in left and ended_ns[run] >= 0:
             left.discard(run)
     for run in range(runs):
@@ -604,6 +605,7 @@ def replay(programs: Programs, check: Callable[[], None] = lambda: None) -> Repl
             and waiting_for[run] < 0
         ):
             reserved += sum(amount * now for resource, amount in demands[demand[run]] if resource == CPU)
+    check(1.0)
     return Replayed(
         duration_ns=max((ended_ns[root] for root in p.roots), default=0),
         is_stuck=bool(left),

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 #: Resources are counted in parts of so many.
 UNIT = 10_000
@@ -123,6 +127,14 @@ class Programs:
         made.nodes = [node.copy() for node in self.nodes]
         made.shared = dict(self.shared)
         return made
+
+    def set_runs(self, **columns: npt.NDArray[np.int64] | list[Any]) -> None:
+        """The first runs, by column; what is not given is as usual."""
+        for name, column in columns.items():
+            setattr(self, name, column if isinstance(column, list) else column.tolist())
+        for name, usual in _USUAL.items():
+            if name not in columns:
+                setattr(self, name, [usual] * len(self.kind))
 
     def add_run(self, kind: int, function: int, **values: object) -> int:
         """A new run with what is usual, except ``values``. Returns its number."""

@@ -16,13 +16,18 @@ from rayscope.insights.replay.recorded import (
     FIRST_PUT,
     UNKNOWN,
     Actor,
+    Arguments,
     Attempts,
+    Bools,
     Group,
+    Ints,
     Node,
     Passed,
     Recorded,
     Sending,
+    Texts,
     Wait,
+    Waits,
 )
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
@@ -31,6 +36,9 @@ from rayscope.storage.sql.jobs import longest_job
 #: Jobs that run at a time and are looked at.
 _MAX_JOBS = 10
 _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
+#: Columns of :class:`Attempts` that are times, and texts.
+_TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
+_TEXTS = ("state", "error", "code", "call_site", "environment")
 
 
 def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int]:
@@ -62,23 +70,20 @@ def extent(file: SessionFile, job: str) -> tuple[int, int]:
 def read(file: SessionFile, job: str) -> Recorded:
     """The record of a job."""
     with file.reader() as reader:
-        driver = sql.read_driver(reader, job)
-        attempts = sql.read_attempts(reader, job)
-        waits = sql.read_waits(reader, job)
+        found = _Reader(job, sql.read_driver(reader, job), sql.read_attempts(reader, job))
         edges = sql.read_edges(reader, job)
-        fetched = sql.read_fetched(reader, job)
-        passed = sql.read_passed(reader, job)
-        sendings = sql.read_sendings(reader, job)
-        nodes = sql.read_nodes(reader)
-        workers = sql.read_workers(reader)
-        actors = sql.read_actors(reader, job)
-        groups = sql.read_groups(reader, job)
-        open_waits = sql.read_open_waits(reader, job)
-    found = _Reader(job, driver, attempts)
-    recorded = found.recorded(waits, edges, fetched, nodes, workers, actors, groups)
-    recorded.passed = found.passed(passed)
-    recorded.open_waits = found.open_waits(open_waits)
-    recorded.sendings = found.sendings(sendings)
+        recorded = found.recorded(
+            sql.read_fetched(reader, job),
+            found.arguments(edges),
+            found.waits(sql.read_waits(reader, job), edges),
+            found.passed(sql.read_passed(reader, job)),
+            sql.read_nodes(reader),
+            sql.read_workers(reader),
+            sql.read_actors(reader, job),
+            sql.read_groups(reader, job),
+        )
+        recorded.open_waits = found.open_waits(sql.read_open_waits(reader, job))
+        recorded.sendings = found.sendings(sql.read_sendings(reader, job))
     return recorded
 
 
@@ -88,127 +93,116 @@ class _Reader:
     def __init__(self, job: str, driver: dict[str, Any], attempts: pa.Table) -> None:
         self._job = job
         self._driver = driver
-        self._table = attempts
         keys = _numbers(attempts, "task", np.uint64)
         created = _numbers(attempts, "created")
-        # The tasks in the order in which they were created.
-        changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1 if len(keys) else np.array([], dtype=np.int64)
-        self._task = np.zeros(len(keys), dtype=np.int64)
-        self._task[changes] = 1
-        self._task = np.cumsum(self._task)
-        firsts = np.concatenate([np.zeros(1, dtype=np.int64), changes]) if len(keys) else changes
-        self._keys = keys[firsts]
-        self._order = np.argsort(self._keys)
-        self._sorted = self._keys[self._order]
-        begins = [driver["begin"], driver["job_begin"]]
-        if len(created):
-            begins.append(int(created.min()))
-        self._begin = min(begin for begin in begins if begin is not None)
+        # The tasks in the order in which they were created, and the attempts of each in theirs.
+        known, of_row = np.unique(keys, return_inverse=True)
+        begins = np.full(len(known), np.iinfo(np.int64).max)
+        np.minimum.at(begins, of_row, created)
+        by_begin = np.argsort(begins, kind="stable")
+        number = np.empty(len(known), dtype=np.int64)
+        number[by_begin] = np.arange(len(known))
+        self._keys, self._number = known, number
+        task = number[of_row]
+        order = np.lexsort((_numbers(attempts, "number"), task))
+        self._task = task[order]
+        self._table = attempts.take(order)
+        told = [driver["begin"], driver["job_begin"], int(created.min()) if len(created) else None]
+        self._begin = min(begin for begin in told if begin is not None)
 
-    def _tasks_of(self, keys: Any) -> Any:
+    def _tasks_of(self, keys: Any) -> Ints:
         """The numbers of tasks; -1 for those that are not among them."""
-        if not len(self._sorted):
+        if not len(self._keys):
             return np.full(len(keys), -1, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        return np.where(self._sorted[places] == keys, self._order[places], -1)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, self._number[places], -1)
 
-    def _times(self, table: pa.Table, column: str) -> Any:
+    def _times(self, table: pa.Table, column: str) -> Ints:
         values = _numbers(table, column, missing=-1)
         return np.where(values == -1, -1, np.maximum(values - self._begin, 0))
 
+    def attempts(self, fetched: pa.Table, nodes: list[str], groups: list[str]) -> Attempts[Ints]:
+        """The attempts; their nodes and placement groups by their places in ``nodes`` and ``groups``."""
+        table = self._table
+        number = _numbers(table, "number")
+        kinds, kind = _encoded(table, "type")
+        columns: dict[str, Any] = {name: self._times(table, name) for name in _TIMES}
+        columns |= {name: _texts(table, name) for name in _TEXTS}
+        return Attempts(
+            task=self._task,
+            task_hi=_numbers(table, "task_hi", np.uint64),
+            task_lo=_texts(table, "task_lo"),
+            number=number,
+            kind=np.array([*(_KINDS.get(one, NORMAL) for one in kinds), NORMAL])[kind],
+            function=_encoded(table, "function")[1],
+            parent=self._tasks_of(_numbers(table, "parent", np.uint64)),
+            actor=_encoded(table, "actor_id")[1],
+            node=_places(table, "node_id", nodes),
+            worker=_encoded(table, "worker_id")[1],
+            group=_places(table, "placement_group_id", groups),
+            demand=_encoded(table, "required_resources")[1],
+            loading=np.maximum(_numbers(table, "loading"), 0),
+            fetching=np.maximum(_numbers(table, "fetching"), 0),
+            fetched_bytes=self._fetched_bytes(number, fetched),
+            cpu_ns=_numbers(table, "cpu_ns", missing=-1),
+            ran=_numbers(table, "ran"),
+            returned_bytes=_numbers(table, "returned_bytes", missing=-1),
+            **columns,
+        )
+
+    def _fetched_bytes(self, number: Ints, table: pa.Table) -> Ints:
+        """By attempt the bytes of the arguments that it fetched."""
+        # Tasks are numbered from 0 on, attempts of one too: both make one number.
+        most = int(number.max(initial=0)) + 1
+        keys = self._task * most + number
+        wanted = self._tasks_of(_numbers(table, "task", np.uint64)) * most + _numbers(table, "attempt")
+        places = _places_of(keys, wanted)
+        found = np.zeros(len(number), dtype=np.int64)
+        found[places[places >= 0]] = _numbers(table, "bytes")[places >= 0]
+        return found
+
     def recorded(
         self,
-        waits: pa.Table,
-        edges: pa.Table,
         fetched: pa.Table,
+        arguments: Arguments,
+        waits: Waits,
+        passed: Passed,
         nodes: list[tuple[Any, ...]],
         workers: list[tuple[Any, ...]],
         actors: list[tuple[Any, ...]],
         groups: list[tuple[Any, ...]],
     ) -> Recorded:
+        """All of it, but for open waits and sendings."""
         table, driver = self._table, self._driver
-        functions, function = _encoded(table, "function")
-        required, demand = _encoded(table, "required_resources")
-        actor_ids, actor = _encoded(table, "actor_id")
         node_ids = [node[0] for node in nodes]
-        worker_ids, worker = _encoded(table, "worker_id")
+        worker_ids, actor_ids = (_encoded(table, column)[0] for column in ("worker_id", "actor_id"))
         used_workers = set(worker_ids)
         launched = {one[0]: one for one in workers}
         used = set(_encoded(table, "placement_group_id")[0])
         known_groups = [one for one in groups if one[0] in used]
-        task = self._task
-        of_attempt = {
-            (int(one), int(number)): size
-            for one, number, size in zip(
-                self._tasks_of(_numbers(fetched, "task", np.uint64)),
-                _numbers(fetched, "attempt"),
-                _numbers(fetched, "bytes"),
-                strict=True,
-            )
-        }
-        numbers = _numbers(table, "number").tolist()
-        attempts = Attempts(
-            task=task.tolist(),
-            task_id=table["task_id"].to_pylist(),
-            number=numbers,
-            kind=[_KINDS.get(kind, NORMAL) for kind in table["type"].to_pylist()],
-            function=function,
-            parent=self._tasks_of(_numbers(table, "parent", np.uint64)).tolist(),
-            actor=actor,
-            node=_places(table, "node_id", node_ids),
-            worker=worker,
-            group=_places(table, "placement_group_id", [one[0] for one in known_groups]),
-            demand=demand,
-            loading=np.maximum(_numbers(table, "loading"), 0).tolist(),
-            fetching=np.maximum(_numbers(table, "fetching"), 0).tolist(),
-            fetched_bytes=[int(of_attempt.get(key, 0)) for key in zip(task.tolist(), numbers, strict=True)]
-            if of_attempt
-            else [0] * len(numbers),
-            cpu_ns=_numbers(table, "cpu_ns", missing=-1).tolist(),
-            ran=table["ran"].to_pylist(),
-            state=_texts(table, "state"),
-            error=_texts(table, "error"),
-            code=_texts(table, "code"),
-            call_site=_texts(table, "call_site"),
-            environment=_texts(table, "environment"),
-            returned_bytes=_numbers(table, "returned_bytes", missing=-1).tolist(),
-            **{
-                name: self._times(table, name).tolist()
-                for name in (
-                    "created",
-                    "pending",
-                    "given",
-                    "start",
-                    "returned",
-                    "ended",
-                    "starting",
-                    "yielded",
-                )
-            },
-        )
+        attempts = self.attempts(fetched, node_ids, [one[0] for one in known_groups])
+        functions = _encoded(table, "function")[0]
         named = {one[0]: one for one in actors}
-        found_waits = self._waits(waits, edges)
         ends = [driver["end"], driver["job_end"]]
         end = next((one - self._begin for one in ends if one is not None), None)
         is_over = end is not None
         if end is None:
-            known = [max(attempts.ended, default=0), max(attempts.created, default=0)]
-            known += [wait.end for of in found_waits.values() for wait in of]
-            end = max(known)
+            end = max(int(one.max(initial=0)) for one in (attempts.ended, attempts.created, waits.end))
         begin = max(0, (driver["begin"] or driver["job_begin"] or self._begin) - self._begin)
         is_known = driver["begin"] is not None or driver["job_begin"] is not None
         return Recorded(
             job_id=self._job,
             driver=(begin, max(begin, end)),
-            has_driver=is_known or bool(driver["children"]) or any(key[0] == -1 for key in found_waits),
+            has_driver=is_known or bool(driver["children"]) or bool((waits.task == BY_DRIVER).any()),
             has_ended=is_over,
-            is_traced=bool(driver["traced"]) or bool(found_waits),
+            is_traced=bool(driver["traced"]) or len(waits.task) > 0,
             attempts=attempts,
             functions=functions,
-            demands=[_resources(text) for text in required],
+            demands=[_resources(text) for text in _encoded(table, "required_resources")[0]],
             tasks=len(self._keys),
-            arguments=self._arguments(edges),
-            waits=found_waits,
+            arguments=arguments,
+            waits=waits,
+            passed=passed,
             nodes=[
                 Node(_resources(total), self._since(begins, 0), self._since(ends, -1), node_id, name, death)
                 for node_id, total, begins, ends, name, death in nodes
@@ -230,17 +224,16 @@ class _Reader:
             groups=[self._group(*one) for one in known_groups],
             empty_groups=[self._group(*one) for one in groups if one[0] not in used],
             last=end if is_over else max(end, (driver["last"] or 0) - self._begin),
-            modules=_modules(table, len(functions), function),
+            modules=_modules(table, functions),
             begin_ns=self._begin,
         )
 
-    def _makers(self, table: pa.Table, column: str) -> list[int]:
+    def _makers(self, table: pa.Table, column: str) -> Ints:
         """The numbers of tasks; BY_DRIVER and UNKNOWN for others."""
         keys = _numbers(table, column, np.uint64)
         found = self._tasks_of(keys)
         of_driver = np.where(keys == np.uint64(self._driver["task"]), BY_DRIVER, UNKNOWN)
-        named: list[int] = np.where(found >= 0, found, of_driver).tolist()
-        return named
+        return np.where(found >= 0, found, of_driver)
 
     def sendings(self, table: pa.Table) -> list[Sending]:
         """What callers sent, and what their large arguments looked like."""
@@ -248,32 +241,30 @@ class _Reader:
             Sending(*one)
             for one in zip(
                 table["kind"].to_pylist(),
-                self._makers(table, "task"),
+                self._makers(table, "task").tolist(),
                 self._times(table, "begin").tolist(),
                 self._times(table, "end").tolist(),
                 _numbers(table, "bytes", missing=-1).tolist(),
-                _texts(table, "code"),
+                table["code"].combine_chunks().fill_null("").to_pylist(),
                 strict=True,
             )
         ]
 
-    def passed(self, table: pa.Table) -> list[Passed]:
+    def passed(self, table: pa.Table) -> Passed:
         """The objects that tasks made and took."""
-        return [
-            Passed(*one)
-            for one in zip(
-                table["kind"].to_pylist(),
-                self._makers(table, "maker"),
-                self._makers(table, "taker"),
-                _numbers(table, "key", np.uint64).tolist(),
-                _numbers(table, "bytes", missing=-1).tolist(),
-                table["nested"].to_pylist(),
-                table["by_value"].to_pylist(),
-                self._times(table, "begin").tolist(),
-                self._times(table, "end").tolist(),
-                strict=True,
-            )
-        ]
+        begin, key = self._times(table, "begin"), _numbers(table, "key", np.uint64)
+        order = np.lexsort((key, begin))
+        return Passed(
+            kind=_numbers(table, "kind")[order],
+            maker=self._makers(table, "maker")[order],
+            taker=self._makers(table, "taker")[order],
+            key=key[order],
+            bytes=_numbers(table, "bytes", missing=-1)[order],
+            nested=_flags(table, "nested")[order],
+            by_value=_flags(table, "by_value")[order],
+            begin=begin[order],
+            end=self._times(table, "end")[order],
+        )
 
     def _actor(
         self,
@@ -325,18 +316,14 @@ class _Reader:
             strategy,
         )
 
-    def _arguments(self, edges: pa.Table) -> dict[int, list[tuple[int, int]]]:
+    def arguments(self, edges: pa.Table) -> Arguments:
+        """What tasks were called with."""
         chosen = edges.filter(edges["is_argument"])
-        found: dict[int, list[tuple[int, int]]] = {}
-        for task, made_by, index in zip(
-            self._tasks_of(_numbers(chosen, "task", np.uint64)).tolist(),
-            self._tasks_of(_numbers(chosen, "object", np.uint64)).tolist(),
-            _numbers(chosen, "object_index").tolist(),
-            strict=True,
-        ):
-            if task >= 0 and made_by >= 0:
-                found.setdefault(task, []).append((made_by, index))
-        return found
+        task, made_by = (self._tasks_of(_numbers(chosen, name, np.uint64)) for name in ("task", "object"))
+        index = _numbers(chosen, "object_index")
+        order = np.lexsort((made_by, task))
+        order = order[(task[order] >= 0) & (made_by[order] >= 0)]
+        return Arguments(task[order], made_by[order], index[order])
 
     def open_waits(self, table: pa.Table) -> dict[tuple[int, int], Wait]:
         """The last wait of each attempt whose end nobody told; the driver is task -1."""
@@ -362,45 +349,36 @@ class _Reader:
                 wait.named.append((made_by, index))
         return found
 
-    def _waits(self, table: pa.Table, edges: pa.Table) -> dict[tuple[int, int], list[Wait]]:
-        """The waits of the tasks, and of the driver as task -1, in the order of their begins."""
-        driver = np.uint64(self._driver["task"])
-        found: dict[tuple[int, int], list[Wait]] = {}
-        begun: dict[tuple[int, int, int], Wait] = {}
+    def waits(self, table: pa.Table, edges: pa.Table) -> Waits:
+        """The waits of the tasks, and of the driver as task -1."""
         keys = _numbers(table, "task", np.uint64)
-        for task, is_driver, attempt, is_wait, begin, end, begin_ns, ready, objects, summed_ns in zip(
-            self._tasks_of(keys).tolist(),
-            (keys == driver).tolist(),
-            _numbers(table, "attempt").tolist(),
-            table["is_wait"].to_pylist(),
-            self._times(table, "begin_ns").tolist(),
-            self._times(table, "end_ns").tolist(),
-            _numbers(table, "begin_ns").tolist(),
-            _numbers(table, "ready", missing=1).tolist(),
-            _numbers(table, "objects").tolist(),
-            _numbers(table, "summed_ns", missing=-1).tolist(),
-            strict=True,
-        ):
-            if task < 0 and not is_driver:
-                continue
-            wait = Wait(begin, max(begin, end), is_wait, [], objects, ready, 0, summed_ns)
-            begun[task, attempt, begin_ns] = wait
-            found.setdefault((task, attempt), []).append(wait)
-        chosen = edges.filter(pa.compute.invert(edges["is_argument"]))
-        for task, attempt, begin_ns, made_by, index, size in zip(
-            self._tasks_of(_numbers(chosen, "task", np.uint64)).tolist(),
-            _numbers(chosen, "attempt").tolist(),
-            _numbers(chosen, "begin_ns").tolist(),
-            self._tasks_of(_numbers(chosen, "object", np.uint64)).tolist(),
-            _numbers(chosen, "object_index").tolist(),
-            _numbers(chosen, "bytes").tolist(),
-            strict=True,
-        ):
-            named = begun.get((task, attempt, begin_ns))
-            if named is not None and made_by >= 0:
-                named.named.append((made_by, index))
-                named.bytes += size
-        return found
+        task, attempt = self._tasks_of(keys), _numbers(table, "attempt")
+        begin, end = self._times(table, "begin_ns"), self._times(table, "end_ns")
+        order = np.lexsort((end, begin, attempt, task))
+        is_known = (task >= 0) | (keys == np.uint64(self._driver["task"]))
+        order = order[is_known[order]]
+        named = edges.filter(pa.compute.invert(edges["is_argument"]))
+        wait = _places_of(_numbers(table, "wait", np.uint64)[order], _numbers(named, "wait", np.uint64))
+        made_by = self._tasks_of(_numbers(named, "object", np.uint64))
+        by_wait = np.lexsort((made_by, wait))
+        by_wait = by_wait[(wait[by_wait] >= 0) & (made_by[by_wait] >= 0)]
+        wait = wait[by_wait]
+        return Waits(
+            task=task[order],
+            attempt=attempt[order],
+            begin=begin[order],
+            end=np.maximum(begin, end)[order],
+            is_wait=_flags(table, "is_wait")[order],
+            objects=_numbers(table, "objects")[order],
+            ready=_numbers(table, "ready", missing=1)[order],
+            bytes=np.bincount(wait, weights=_numbers(named, "bytes")[by_wait], minlength=len(order)).astype(
+                np.int64
+            ),
+            summed_ns=_numbers(table, "summed_ns", missing=-1)[order],
+            first_named=np.searchsorted(wait, np.arange(len(order) + 1)),
+            named_task=made_by[by_wait],
+            named_index=_numbers(named, "object_index")[by_wait],
+        )
 
 
 def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 0) -> Any:
@@ -414,33 +392,47 @@ def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 
     )
 
 
-def _texts(table: pa.Table, column: str) -> list[str]:
-    """A column of texts; "" is not known."""
-    found: list[str] = table[column].combine_chunks().fill_null("").to_pylist()
+def _flags(table: pa.Table, column: str) -> Bools:
+    """A column of yes and no, which is known."""
+    found: Bools = table[column].combine_chunks().to_numpy(zero_copy_only=False).astype(np.bool_)
     return found
 
 
-def _modules(table: pa.Table, functions: int, function: list[int]) -> list[str]:
-    """By function its module."""
-    found = [""] * functions
-    for number, module in zip(function, _texts(table, "module"), strict=True):
-        if number >= 0 and module:
-            found[number] = module
-    return found
-
-
-def _encoded(table: pa.Table, column: str) -> tuple[list[str], list[int]]:
+def _encoded(table: pa.Table, column: str) -> tuple[list[str], Ints]:
     """The texts of a column, and of each row the number of its text; -1 where there is none."""
     encoded = table[column].combine_chunks().dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_pylist()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.dictionary.to_pylist(), codes
 
 
-def _places(table: pa.Table, column: str, known: list[str]) -> list[int]:
-    """The same, by the places of the texts in ``known``."""
+def _texts(table: pa.Table, column: str) -> Texts:
+    """A column of texts; "" is not known."""
+    values, codes = _encoded(table, column)
+    return Texts(codes, values)
+
+
+def _modules(table: pa.Table, functions: list[str]) -> list[str]:
+    """By function its module."""
+    named = table.select(["function", "module"]).group_by(["function", "module"]).aggregate([])
+    module_of = {one["function"]: one["module"] for one in named.to_pylist() if one["module"]}
+    return [module_of.get(function, "") for function in functions]
+
+
+def _places(table: pa.Table, column: str, known: list[str]) -> Ints:
+    """The places of a column's texts in ``known``; -1 of others."""
     texts, numbers = _encoded(table, column)
     places = {text: place for place, text in enumerate(known)}
-    of_text = [places.get(text, -1) for text in texts]
-    return [of_text[number] if number >= 0 else -1 for number in numbers]
+    of_text = np.array([*(places.get(text, -1) for text in texts), -1])
+    return of_text[numbers]
+
+
+def _places_of(known: Any, wanted: Any) -> Ints:
+    """The places of numbers in an array of others, the last one of several; -1 if they are not there."""
+    if not len(known):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    order = np.argsort(known, kind="stable")
+    places = np.maximum(np.searchsorted(known, wanted, "right", sorter=order) - 1, 0)
+    return np.where(known[order[places]] == wanted, order[places], -1)
 
 
 def _start_slots(workers: list[tuple[Any, ...]], nodes: list[str]) -> dict[int, int]:

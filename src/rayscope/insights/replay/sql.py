@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from rayscope.insights.replay.delays import LARGE_BYTES
+from rayscope.insights.replay.recorded import ARGUMENT, GET, LARGE_BYTES, PUT, RETURN
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.sql.execution import (
@@ -20,7 +20,6 @@ from rayscope.storage.sql.execution import (
     REACHED,
     STARTING,
     SUMMED,
-    TASK_ID,
     UNTOLD,
     WAITS,
     moved,
@@ -28,9 +27,11 @@ from rayscope.storage.sql.execution import (
 )
 
 _TASK = "hash({0}_hi, {0}_lo)"
+_WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
 #: Rows of a job: its number is the end of the ids of its tasks.
 _OF_JOB = "ends_with(task_lo, $job)"
-_OBJECT_OF_JOB = "ends_with(object_lo, $job)"
+#: Of objects: some object of the task that made it is of interest.
+_CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
 
 def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
@@ -56,11 +57,13 @@ def _table(reader: duckdb.DuckDBPyConnection, sql: str, job: str) -> pa.Table:
 
 
 def read_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The attempts of a job, drivers left out, in the order of their tasks' begins."""
+    """The attempts of a job, drivers left out, in no order: DuckDB takes many times longer to sort so wide
+    rows than NumPy takes to sort the keys.
+    """
     return _table(
         reader,
         f"""
-SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, {TASK_ID} AS task_id,
+SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_hi, task_lo,
     attempt AS number, coalesce(func_name, name, creation, '') AS function, type,
     actor_id, node_id, worker_id, placement_group_id, required_resources, {CREATED} AS created,
     pending_node_assignment_ns AS pending,
@@ -72,29 +75,29 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, {TASK
     CASE WHEN execute_begin_ns IS NOT NULL
         THEN execute_begin_ns - coalesce(deserialize_begin_ns, running_ns) END AS fetching,
     CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded,
-    coalesce(execute_begin_ns, running_ns) IS NOT NULL AS ran,
+    (coalesce(execute_begin_ns, running_ns) IS NOT NULL)::BIGINT AS ran,
     state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
     runtime_env AS environment, return_bytes AS returned_bytes
 FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
     WHERE {CREATED} IS NOT NULL) a
-LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
-ORDER BY min({CREATED}) OVER (PARTITION BY task_hi, task_lo), task_hi, task_lo, number""",
+LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made""",
         job,
     )
 
 
 def read_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The waits of a job's tasks and driver, by task and time."""
+    """The waits of a job's tasks and driver."""
     return _table(
         reader,
         f"""
-SELECT {_TASK.format("task")} AS task, attempt, name = 'ray.wait' AS is_wait, begin_ns, end_ns,
+SELECT {_TASK.format("task")} AS task, attempt, {_WAIT} AS wait, name = 'ray.wait' AS is_wait, begin_ns,
+    end_ns,
     TRY_CAST(json_extract(extra, '$.ready') AS BIGINT) AS ready,
     TRY_CAST(json_extract(extra, '$.objects') AS BIGINT) AS objects,
     CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed_ns
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE {WAITS} AND {_OF_JOB})
-ORDER BY task, attempt, begin_ns, end_ns""",
+""",
         job,
     )
 
@@ -113,11 +116,13 @@ ORDER BY ALL""",
 
 
 def read_edges(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The objects that tasks of a job waited for or were called with; ``object``: the task that made it."""
+    """The objects that tasks of a job waited for or were called with; ``object``: the task that made it,
+    ``wait``: the wait that named it.
+    """
     return _table(
         reader,
         f"""
-SELECT DISTINCT {_TASK.format("task")} AS task, attempt, kind = 'argument' AS is_argument, begin_ns,
+SELECT DISTINCT {_TASK.format("task")} AS task, {_WAIT} AS wait, kind = 'argument' AS is_argument,
     {_TASK.format("object")} AS object, object_index, coalesce(bytes, 0) AS bytes
 FROM edge_rows
 WHERE kind IN ('get', 'wait', 'argument') AND object_index < {FIRST_PUT} AND {_OF_JOB}""",
@@ -126,19 +131,24 @@ WHERE kind IN ('get', 'wait', 'argument') AND object_index < {FIRST_PUT} AND {_O
 
 
 def read_passed(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The objects that tasks of a job, and its driver, made, were called with or got. Small values that were
-    returned are left out: each task has one.
+    """The objects that tasks of a job, and its driver, made, were called with or got, if they are large, or
+    were put, or nested in others. ``kind`` as of :class:`recorded.Passed`.
     """
     return _table(
         reader,
         f"""
-SELECT kind, {_TASK.format("producer")} AS maker, {_TASK.format("consumer")} AS taker,
+WITH chosen AS MATERIALIZED (
+    SELECT object_hi, object_lo FROM edge_rows
+    WHERE (kind IN ('put', 'nested') OR bytes > {LARGE_BYTES}) AND {_OF_JOB}
+    UNION SELECT task_hi, task_lo FROM attempts WHERE return_bytes > {LARGE_BYTES} AND {_OF_JOB})
+SELECT CASE kind WHEN 'put' THEN {PUT} WHEN 'return' THEN {RETURN} WHEN 'argument' THEN {ARGUMENT}
+        ELSE {GET} END AS kind,
+    {_TASK.format("producer")} AS maker, {_TASK.format("consumer")} AS taker,
     hash(object_hi, object_lo, object_index) AS key, bytes,
     coalesce(nested, false) AS nested, coalesce(by_value, false) AS by_value, begin_ns AS "begin",
     end_ns AS "end"
-FROM ({moved(_OF_JOB, _OBJECT_OF_JOB)}) WHERE ends_with(coalesce(consumer_lo, producer_lo), $job)
-    AND (kind != 'return' OR bytes > {LARGE_BYTES})
-ORDER BY begin_ns, key""",
+FROM ({moved(f"{_OF_JOB} AND {_CHOSEN.format('object')}", f"ends_with({{0}}_lo, $job) AND {_CHOSEN}")})
+WHERE ends_with(coalesce(consumer_lo, producer_lo), $job) AND (kind != 'return' OR bytes > {LARGE_BYTES})""",
         job,
     )
 

@@ -393,7 +393,7 @@ class Realtime:
 
         try:
             take, took_s = await asyncio.get_running_loop().run_in_executor(self._pool, look)
-            # What costs much is looked at for a tenth of the time at most, unless that keeps news back too long.
+            # What costs much is looked at for a tenth of the time, unless that keeps news back too long.
             pause_s = min(10 * took_s - self.interval_s, _MAX_PAUSE_S)
             if take():
                 for client in feed.watchers:

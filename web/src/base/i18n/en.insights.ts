@@ -65,7 +65,12 @@ export const enInsights = {
       not_traced:
         "It is not known what the job's driver and tasks waited for: the tracer was not in them. Start the program with `rayscope run`, or the cluster with `rayscope start`.",
       stuck: 'The replay of the job came to a point where everything waits for something.',
-      too_large: 'The job has {{attempts}} attempt{{attempts, s}}, more than are replayed while you wait.',
+      takes_long:
+        'The job has {{attempts}} attempt{{attempts, s}}, and replaying them takes a minute or more.',
+      too_large: 'The job has {{attempts}} attempt{{attempts, s}}, more than are looked at.',
+      later: 'That begins when the job has ended.',
+      replaying: 'Replay',
+      replayed: 'Replaying: {{percents}}%',
     },
     causes: {
       title: 'Where the time went',

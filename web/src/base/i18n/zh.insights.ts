@@ -346,7 +346,11 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       not_traced:
         '不知道作业的 Driver 和任务在等什么：其中没有跟踪器。请用 `rayscope run` 启动程序，或用 `rayscope start` 启动集群。',
       stuck: '重放作业时到了一个所有部分都在等待的状态。',
-      too_large: '作业有 {{attempts}} 次尝试，超过了可即时重放的数量。',
+      takes_long: '作业有 {{attempts}} 次尝试，重放需要一分钟以上。',
+      too_large: '作业有 {{attempts}} 次尝试，超过了可分析的数量。',
+      later: '重放将在作业结束后开始。',
+      replaying: '重放',
+      replayed: '正在重放：{{percents}}%',
     },
     causes: {
       title: '时间花在哪里',

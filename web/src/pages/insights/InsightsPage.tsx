@@ -3,7 +3,7 @@ import { IconStethoscope } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
-import { type Change, type Insights, useInsights } from '../../api/insights';
+import { type Change, type Insights, useInsights, useLongInsights } from '../../api/insights';
 import { useChoices } from '../../api/queries';
 import { withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
@@ -30,7 +30,7 @@ export default function InsightsPage() {
       <JobChoice job={url.filters.job_id ?? data?.job_id} />
       {data !== undefined ? (
         <div className={css.panels} data-outdated={isPlaceholderData || undefined}>
-          <Answer key={data.job_id} insights={data} />
+          <Answer key={data.job_id} soon={data} />
         </div>
       ) : isMissing(error) ? (
         <EmptyState icon={<IconStethoscope size={26} />} title={t('insights.none')}>
@@ -47,7 +47,10 @@ export default function InsightsPage() {
   );
 }
 
-function Answer({ insights }: { insights: Insights }) {
+/** `soon`: what is known without replays that take long. Those begin when the job has ended. */
+function Answer({ soon }: { soon: Insights }) {
+  const takesLong = soon.withheld?.code === 'takes_long' && !soon.so_far;
+  const insights = useLongInsights(soon.session, soon.job_id, takesLong) ?? soon;
   const [, setChanges] = useChanges();
   const [tries, setTries] = useState(0);
   const whatIf = useRef<HTMLDivElement>(null);

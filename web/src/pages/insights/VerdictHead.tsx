@@ -1,6 +1,7 @@
+import { Progress } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Insights } from '../../api/insights';
+import { type Insights, useLongProgress } from '../../api/insights';
 import { count, duration } from '../../base/format';
 import { useVerdict } from '../../ui/insights/useVerdict';
 import { Prose } from '../../ui/Prose';
@@ -55,9 +56,25 @@ export function VerdictHead({ insights }: { insights: Insights }) {
         <p className={css.withheld} role="note" data-testid="withheld">
           <b>{t('insights.withheld.title')}.</b> <Prose text={withheld} />{' '}
           {t('insights.withheld.consequence')}
+          {insights.withheld?.code === 'takes_long' &&
+            (soFar ? ` ${t('insights.withheld.later')}` : <Replaying insights={insights} />)}
         </p>
       )}
     </section>
+  );
+}
+
+/** How far the replays are that take long. */
+function Replaying({ insights }: { insights: Insights }) {
+  const { t } = useTranslation();
+  const percents = Math.floor(100 * useLongProgress(insights.session, insights.job_id));
+  return (
+    <span className={css.replaying} data-testid="replaying">
+      <Progress.Root size="sm" w={220}>
+        <Progress.Section value={percents} aria-label={t('insights.withheld.replaying')} />
+      </Progress.Root>
+      <span className={words.num}>{t('insights.withheld.replayed', { percents })}</span>
+    </span>
   );
 }
 
