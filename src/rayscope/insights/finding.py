@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
-from rayscope.insights.origin import origin
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
 from rayscope.insights.replay.recorded import Actor, Attempts, Group, Recorded, Wait
 from rayscope.insights.spans import Span
+from rayscope.model.origin import origin
 
 Confidence = Literal["high", "medium", "low"]
 Number = int | float | str
