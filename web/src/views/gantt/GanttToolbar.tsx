@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
+import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
@@ -75,6 +76,7 @@ export function GanttToolbar(props: {
           data-testid="gantt-levels"
         />
       )}
+      <OnlyMineSwitch />
       <Button
         size="compact-sm"
         variant={withPath ? 'filled' : 'default'}
