@@ -23,7 +23,11 @@ export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
           span: duration(window.end - window.begin),
         })}
       </span>
-      {data.hidden.length > 0 && <span data-testid="libraries"> · {libraryTexts(data.hidden)}</span>}
+      {data.hidden.length > 0 && (
+        <span title={libraryTexts(data.hidden)} data-testid="libraries">
+          {` · ${libraryTexts(data.hidden)}`}
+        </span>
+      )}
       {data.merged > 0 &&
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
