@@ -247,11 +247,16 @@ class Api(LogsApi):
 
     @asked
     def logical(
-        self, *, expand: Sequence[str] = (), session: str | None = None, **filters: Unpack[TaskFilters]
+        self,
+        *,
+        expand: Sequence[str] = (),
+        unfold: Sequence[str] = (),
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
     ) -> Call[t.LogicalAnswer]:
         """Who calls whom, and whose values go where, by function."""
         call = self._flow("logical", session, filters)
-        return Call(call.method, call.path, {**call.params, "expand": list(expand)})
+        return Call(call.method, call.path, {**call.params, "expand": list(expand), "unfold": list(unfold)})
 
     @asked
     def gantt(

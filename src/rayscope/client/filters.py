@@ -44,6 +44,7 @@ class TaskFilters(TypedDict, total=False):
     error_type: str
     annotation: str
     q: str
+    only: str
     since_ns: int
     until_ns: int
 

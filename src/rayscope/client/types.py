@@ -598,7 +598,7 @@ class FlameFrame(TypedDict):
     id: str
     parent: str | None
     name: str | None
-    kind: Literal["driver", "call", "unknown", "other"]
+    kind: Literal["driver", "call", "library", "unknown", "other"]
     depth: int
     own: int
     value: int
@@ -626,6 +626,17 @@ class FlameTree(TypedDict):
     frames: list[FlameFrame]
     frames_total: int
     folded: int
+
+
+class FoldedLibrary(TypedDict):
+    """
+    A library, and how many of its functions are in the graph.
+
+    Calls of it that follow each other are one frame.
+    """
+
+    library: str
+    functions: int
 
 
 class FolderAnswer(TypedDict):
@@ -677,10 +688,15 @@ class FunctionGain(TypedDict):
 
 
 class FunctionItem(TypedDict):
-    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
+    """
+    A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+
+    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    """
 
     func_name: str | None
     type: str | None
+    origin: str | None
     attempts: int
     finished: int
     failed: int
@@ -735,13 +751,6 @@ class FunctionSchedulingItem(TypedDict):
     duration_ns: int
     local: int
     spilled: int
-
-
-class FunctionsAnswer(TypedDict):
-    """Functions by time."""
-
-    session: str
-    items: list[FunctionItem]
 
 
 class GanttBars(TypedDict):
@@ -830,6 +839,14 @@ class Group(TypedDict):
     is_driver: NotRequired[bool | None]
     actor_id: NotRequired[str | None]
     job_id: NotRequired[str | None]
+
+
+class HiddenLibrary(TypedDict):
+    """A library that ``only=mine`` leaves out, and how many of its functions and attempts."""
+
+    library: str
+    functions: int
+    attempts: int
 
 
 class HistoryAnswer(TypedDict):
@@ -1099,11 +1116,20 @@ class LogicalFolded(TypedDict):
     calls: dict[str, int]
 
 
+class LogicalLibrary(TypedDict):
+    """A library, how many of its functions are in the graph, and whether these are one node."""
+
+    library: str
+    functions: int
+    is_folded: bool
+
+
 class LogicalNode(TypedDict):
     """
-    A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+    A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
+    around.
 
-    ``name``: of a driver its script.
+    ``name``: of a driver its script. ``library``: whose code it is, with ``only=mine``; null of the user's.
     """
 
     attempts: int
@@ -1124,6 +1150,7 @@ class LogicalNode(TypedDict):
     actor_id: str | None
     task_id: str | None
     job_id: str | None
+    library: str | None
     actors: int | None
     is_expanded: bool
     states: dict[str, int]
@@ -1725,6 +1752,7 @@ class SandwichAnswer(TypedDict):
     levels: int
     callers: FlameTree
     callees: FlameTree
+    libraries: list[FoldedLibrary]
 
 
 class SchedulingAnswer(TypedDict):
@@ -2503,6 +2531,7 @@ class FlameAnswer(TypedDict):
     baseline_total: int | None
     focus: str | None
     ancestors: list[FlameFrame]
+    libraries: list[FoldedLibrary]
 
 
 class FoundGroup(TypedDict):
@@ -2523,6 +2552,14 @@ class FramesProblem(TypedDict):
     remedy: str
     count: int
     workers: list[FramesWorker]
+
+
+class FunctionsAnswer(TypedDict):
+    """Functions by time."""
+
+    session: str
+    items: list[FunctionItem]
+    hidden: list[HiddenLibrary]
 
 
 class GanttAnswer(TypedDict):
@@ -2546,6 +2583,7 @@ class GanttAnswer(TypedDict):
     in_window: int
     merged: int
     left_out: int
+    hidden: list[HiddenLibrary]
     utilisation: Utilisation | None
 
 
@@ -2722,6 +2760,7 @@ class LogicalAnswer(TypedDict):
     calls: list[LogicalCall]
     data: list[LogicalData]
     folded: LogicalFolded
+    libraries: list[LogicalLibrary]
     limit: int
     is_estimated: bool
     data_sampled: int

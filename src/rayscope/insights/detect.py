@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from rayscope.insights import gains
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
-from rayscope.insights.origin import USER
 from rayscope.insights.progress import Check
 from rayscope.insights.replay.changes import BadChange, Change
+from rayscope.model.origin import USER
 from rayscope.units import duration, size
 
 log = logging.getLogger("rayscope.insights")

@@ -11,11 +11,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from rayscope.insights.origin import origin
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
 from rayscope.insights.replay.recorded import Actor, Attempts, Bools, Group, Ints, Recorded, Wait, no_numbers
 from rayscope.insights.spans import Span
+from rayscope.model.origin import origin
 
 Confidence = Literal["high", "medium", "low"]
 Number = int | float | str

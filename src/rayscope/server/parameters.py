@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Depends, Query, Request
@@ -52,6 +52,7 @@ def _task_filters(
     error_type: Text = None,
     annotation: Annotated[str | None, Query(max_length=500, description="NAME or NAME=VALUE")] = None,
     q: Text = None,
+    only: Annotated[Literal["mine"] | None, Query(description="mine: without functions of libraries")] = None,
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
 ) -> TaskFilters:
@@ -70,6 +71,7 @@ def _task_filters(
         error_type=error_type,
         annotation=annotation,
         q=q,
+        only=only,
         since_ns=since_ns,
         until_ns=until_ns,
     )

@@ -13,6 +13,14 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class HiddenLibrary(Answer):
+    """A library that ``only=mine`` leaves out, and how many of its functions and attempts."""
+
+    library: str
+    functions: int
+    attempts: int
+
+
 class Body(BaseModel):
     """What every shape of a request is derived from: 0 is not taken for false, nor "1" for a number."""
 

@@ -46,13 +46,13 @@ export function useScheduling(session: string, { since_ns, until_ns }: Filters) 
 }
 
 /** Functions by the time of their attempts within a range; the summary has those of the whole session. */
-export function useFunctions(session: string, { since_ns, until_ns }: Filters) {
+export function useFunctions(session: string, { since_ns, until_ns }: Filters, only: 'mine' | undefined) {
   const interval = useSessionInterval(session);
-  const params = { session, since_ns, until_ns };
+  const params = { session, since_ns, until_ns, only };
   return useQuery({
     queryKey: ['functions', params],
     queryFn: ({ signal }) => get<FunctionsAnswer>('/functions', params, signal),
-    enabled: since_ns !== undefined || until_ns !== undefined,
+    enabled: since_ns !== undefined || until_ns !== undefined || only !== undefined,
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(interval),
   });

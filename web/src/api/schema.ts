@@ -979,6 +979,7 @@ export interface FlameAnswer {
   baseline_total: number | null;
   focus: string | null;
   ancestors: FlameFrame[];
+  libraries: FoldedLibrary[];
 }
 /**
  * A call path: ``own`` of its own attempts, ``value`` with all below it.
@@ -987,7 +988,7 @@ export interface FlameFrame {
   id: string;
   parent: string | null;
   name: string | null;
-  kind: 'driver' | 'call' | 'unknown' | 'other';
+  kind: 'driver' | 'call' | 'library' | 'unknown' | 'other';
   depth: number;
   own: number;
   value: number;
@@ -1007,6 +1008,15 @@ export interface FlameFrame {
   folded: number;
   baseline_own: number | null;
   baseline_value: number | null;
+}
+/**
+ * A library, and how many of its functions are in the graph.
+ *
+ * Calls of it that follow each other are one frame.
+ */
+export interface FoldedLibrary {
+  library: string;
+  functions: number;
 }
 /**
  * Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other.
@@ -1105,10 +1115,13 @@ export interface FunctionGain {
 }
 /**
  * A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+ *
+ * ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
  */
 export interface FunctionItem {
   func_name: string | null;
   type: string | null;
+  origin: string | null;
   attempts: number;
   finished: number;
   failed: number;
@@ -1174,6 +1187,15 @@ export interface FunctionSchedulingItem {
 export interface FunctionsAnswer {
   session: string;
   items: FunctionItem[];
+  hidden: HiddenLibrary[];
+}
+/**
+ * A library that ``only=mine`` leaves out, and how many of its functions and attempts.
+ */
+export interface HiddenLibrary {
+  library: string;
+  functions: number;
+  attempts: number;
 }
 /**
  * The Gantt chart of a window.
@@ -1197,6 +1219,7 @@ export interface GanttAnswer {
   in_window: number;
   merged: number;
   left_out: number;
+  hidden: HiddenLibrary[];
   utilisation: Utilisation | null;
 }
 /**
@@ -1788,15 +1811,17 @@ export interface LogicalAnswer {
   calls: LogicalCall[];
   data: LogicalData[];
   folded: LogicalFolded;
+  libraries: LogicalLibrary[];
   limit: number;
   is_estimated: boolean;
   data_sampled: number;
   data_unnamed: number;
 }
 /**
- * A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+ * A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
+ * around.
  *
- * ``name``: of a driver its script.
+ * ``name``: of a driver its script. ``library``: whose code it is, with ``only=mine``; null of the user's.
  */
 export interface LogicalNode {
   attempts: number;
@@ -1817,6 +1842,7 @@ export interface LogicalNode {
   actor_id: string | null;
   task_id: string | null;
   job_id: string | null;
+  library: string | null;
   actors: number | null;
   is_expanded: boolean;
   states: {
@@ -1869,6 +1895,14 @@ export interface LogicalFolded {
   calls: {
     [k: string]: number;
   };
+}
+/**
+ * A library, how many of its functions are in the graph, and whether these are one node.
+ */
+export interface LogicalLibrary {
+  library: string;
+  functions: number;
+  is_folded: boolean;
 }
 /**
  * The server's token, to be kept as a cookie.
@@ -2824,6 +2858,7 @@ export interface SandwichAnswer {
   levels: number;
   callers: FlameTree;
   callees: FlameTree;
+  libraries: FoldedLibrary[];
 }
 /**
  * Functions by the time of their attempts.

@@ -99,6 +99,7 @@ export const SETTINGS = [
   'node',
   'worker',
   'expand',
+  'unfold',
   'hide',
   'only',
   'range',
@@ -245,17 +246,33 @@ export function withRange(url: SessionUrl, range: { from: string; to: string } |
   };
 }
 
+/** The pages that can leave out what is not the user's own code. */
+const HEEDS_ORIGIN: readonly View[] = ['insights', 'functions', 'logical', 'gantt', 'flame'];
+
+/** `mine` where functions of libraries are left out. */
+export const onlyMineOf = ({ settings }: SessionUrl): 'mine' | undefined =>
+  settings?.only === 'mine' ? 'mine' : undefined;
+
 /** Same session, language and range of time, another view, nothing else filtered or open. */
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
-  return { page: 'session', session: url.session, view, filters: { ...kept, ...filters }, lang: url.lang };
+  const only = HEEDS_ORIGIN.includes(view) ? onlyMineOf(url) : undefined;
+  return {
+    page: 'session',
+    session: url.session,
+    view,
+    filters: { ...kept, ...filters },
+    ...(only && { settings: { only } }),
+    lang: url.lang,
+  };
 }
 
-/** Another view of the execution, with the same filters, selection and search. */
+/** Another view of the execution, with the same filters, selection, search, and choice of code. */
 export function toFlow(url: SessionUrl, view: View): SessionUrl {
   const { filters, task, attempt, lang } = url;
   const find = url.settings?.find;
+  const only = onlyMineOf(url);
   return {
     page: 'session',
     session: url.session,
@@ -263,7 +280,7 @@ export function toFlow(url: SessionUrl, view: View): SessionUrl {
     filters,
     task,
     attempt,
-    ...(find && { settings: { find } }),
+    ...((find || only) && { settings: { ...(find && { find }), ...(only && { only }) } }),
     lang,
   };
 }

@@ -28,6 +28,7 @@ from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.about import Label
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.filters import hidden_libraries
 from rayscope.version import __version__
 
 _NOTHING_DROPPED = {
@@ -206,7 +207,7 @@ def functions(
 
     def look(file: SessionFile) -> dict[str, Any]:
         found = sql.functions(file, services.records.last_ns(name), limit, filters)
-        return {"session": name, "items": found}
+        return {"session": name, "items": found, "hidden": hidden_libraries(file, filters)}
 
     return answer_from_record(services, name, request, look)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rayscope.ingest.schemas import Dropped, Lanes, Recording, Tracing
-from rayscope.server.schemas import Answer, Body
+from rayscope.server.schemas import Answer, Body, HiddenLibrary
 
 
 class SessionItem(Answer):
@@ -93,10 +93,14 @@ class Ingest(Answer):
 
 
 class FunctionItem(Answer):
-    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
+    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+
+    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    """
 
     func_name: str | None
     type: str | None
+    origin: str | None
     attempts: int
     finished: int
     failed: int
@@ -114,6 +118,7 @@ class FunctionsAnswer(Answer):
 
     session: str
     items: list[FunctionItem]
+    hidden: list[HiddenLibrary]
 
 
 class FailureItem(Answer):

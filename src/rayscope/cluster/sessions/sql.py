@@ -21,6 +21,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS, TaskFilters, attempt_filters
 from rayscope.storage.sql.internal import IS_INTERNAL
+from rayscope.storage.sql.origins import origins
 from rayscope.storage.sql.pages import Row, rows_of
 
 
@@ -29,11 +30,11 @@ def functions(
 ) -> list[Row]:
     """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
 
-    What has not ended lasts until ``last_ns``. Raises BadQuery.
+    What has not ended lasts until ``last_ns``. ``origin``: whose it is. Raises BadQuery.
     """
     where = attempt_filters(filters or TaskFilters())
     with file.reader() as reader:
-        return rows_of(
+        rows = rows_of(
             reader.execute(
                 f"""
                 SELECT func_name, any_value(type) AS type, count(*) AS attempts,
@@ -50,6 +51,8 @@ def functions(
                 where.values,
             )
         )
+        known = origins(reader)
+    return [{**row, "origin": known.get(row["func_name"])} for row in rows]
 
 
 def failures(file: SessionFile, limit: int = 20) -> list[Row]:

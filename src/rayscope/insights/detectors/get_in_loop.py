@@ -19,7 +19,7 @@ _LEAST = 4
 class GetInLoop:
     """Each call is submitted and waited for before the next one is submitted.
 
-    Limits: at least 4 such calls of one function by one caller, fewer than half of them with the value of
+    Limits: at least 4 such calls of one function by one caller, with ray.get or ray.wait, fewer than half of them with the value of
     the one before as an argument. Values over 100 KB that are passed by value are known by their sizes,
     unless all have the same. Smaller ones leave no trace, so a loop that hands them on is reported.
 
@@ -39,7 +39,7 @@ class GetInLoop:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Runs of single gets of the task that was submitted last, of one function and caller."""
         handed_on = {(one.maker, one.taker) for one in handovers(facts) if one.is_certain}
-        for task, waits in facts.waits():
+        for task, waits in facts.waits(_LEAST):
             for function, gets in _loops(facts, task, waits, handed_on):
                 own = np.maximum(facts.own_ns[facts.last_rows[[one for one, _ in gets]]], 0)
                 blocked = np.array([wait.end - wait.begin for _, wait in gets])

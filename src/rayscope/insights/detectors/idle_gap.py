@@ -50,7 +50,7 @@ class IdleGap:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """By caller the tails of its stages."""
         busy, straggles = None, _straggles(facts)
-        for task, waits in facts.waits():
+        for task, waits in facts.waits(_BARRIERS):
             barriers = list(_barriers(facts, task, waits, straggles))
             if len(barriers) < _BARRIERS or not facts.cpus:
                 continue
@@ -84,13 +84,15 @@ class IdleGap:
 def _barriers(facts: Facts, task: int, waits: list[Wait], straggles: Bools) -> Iterable[tuple[Wait, int]]:
     """The gets of all that was submitted, each with how long the stage after it lasted."""
     a = facts.attempts
-    submitted = facts.children(task)
-    created = a.created[facts.first_rows[submitted]]
     stages = [
         wait
         for wait in waits
         if not wait.is_wait and wait.summed_ns < 0 and _is_stage(facts, wait, straggles)
     ]
+    if len(stages) < _BARRIERS:
+        return
+    submitted = facts.children(task)
+    created = a.created[facts.first_rows[submitted]]
     for place, wait in enumerate(stages):
         until = stages[place + 1].begin if place + 1 < len(stages) else facts.recorded.driver[1]
         first = np.searchsorted(created, wait.end)

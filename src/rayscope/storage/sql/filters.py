@@ -10,8 +10,10 @@ import duckdb
 
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
+from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
-from rayscope.storage.sql.pages import Where, equals, like
+from rayscope.storage.sql.origins import IS_MINE, libraries
+from rayscope.storage.sql.pages import Row, Where, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
 #: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
@@ -72,7 +74,7 @@ class TaskFilters:
 
     ``state``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or NAME=VALUE;
     ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what was in flight
-    between them.
+    between them. ``only``: ``mine`` leaves the functions of libraries out.
     """
 
     job_id: str | None = None
@@ -89,6 +91,7 @@ class TaskFilters:
     error_type: str | None = None
     annotation: str | None = None
     q: str | None = None
+    only: str | None = None
     since_ns: int | None = None
     until_ns: int | None = None
 
@@ -99,6 +102,10 @@ class TaskFilters:
     def whenever(self) -> TaskFilters:
         """The same without a range of time."""
         return replace(self, since_ns=None, until_ns=None)
+
+    def whosever(self) -> TaskFilters:
+        """The same with the functions of libraries."""
+        return replace(self, only=None)
 
 
 def attempt_filters(filters: TaskFilters) -> Where:
@@ -133,11 +140,21 @@ def attempt_filters(filters: TaskFilters) -> Where:
         _annotated(where, filters.annotation)
     if filters.q:
         _search(where, filters.q.strip())
+    if filters.only == "mine":
+        where.add(IS_MINE)
     if filters.since_ns is not None:
         where.add(f"coalesce({END}, {FOREVER}) >= ?", filters.since_ns)
     if filters.until_ns is not None:
         where.add(f"{CREATED} <= ?", filters.until_ns)
     return where
+
+
+def hidden_libraries(file: SessionFile, filters: TaskFilters) -> list[Row]:
+    """The libraries whose attempts ``only=mine`` leaves out; none without it. Raises BadQuery."""
+    if not filters.only:
+        return []
+    with file.reader() as reader:
+        return libraries(reader, attempt_filters(filters.whosever()))
 
 
 def _annotated(where: Where, text: str) -> None:

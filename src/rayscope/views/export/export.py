@@ -152,7 +152,8 @@ class Export:
     def _speedscope(self) -> Iterator[bytes]:
         sink = Speedscope(self._about["session"])
         sums = flame_sql.path_sums(self._file, self._filters, last_ns=self._last_ns)
-        tree = flame(map(Own._make, sums.rows), map(Path._make, sums.paths), limit=2 * MAX_PATHS)
+        rows, paths = [Own(*row) for row in sums.rows], [Path(*path) for path in sums.paths]
+        tree = flame(rows, paths, limit=2 * MAX_PATHS)
         of = self._timeline(by_lane=True, most=SPEEDSCOPE_ATTEMPTS)
         frames = [] if tree is None else tree.tree.frames
         deep = sink.start(of.begin_ns or 0, frames, SPEEDSCOPE_FRAMES)

@@ -20,8 +20,9 @@ from rayscope.server.rollups import Make
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
+from rayscope.storage.sql.origins import library_functions
 from rayscope.views.flame import sql
-from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, sandwich
+from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_libraries, sandwich
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
 router = APIRouter()
@@ -47,7 +48,11 @@ def flow_flame(
     baseline_until_ns: Nanoseconds = None,
     baseline_rest: bool = False,
 ) -> Response:
-    """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees."""
+    """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees.
+
+    With ``only=mine`` the calls of a library that follow each other are one frame.
+    """
+    is_folded, filters = filters.only is not None, filters.whosever()
     if weight not in WEIGHTS:
         raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
     baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
@@ -70,7 +75,15 @@ def flow_flame(
             last_ns = services.records.last_ns(chosen)
             sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
         rows = [Own(*row) for row in sums.rows]
+        before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
         paths = [Path(*path) for path in {*sums.paths, *above}]
+        libraries: dict[str, int] = {}
+        into: dict[str, str] = {}
+        if is_folded:
+            with file.reader() as reader:
+                of_library = library_functions(reader)
+            rows, before, paths, into, libraries = fold_libraries(rows, before, paths, of_library)
+        told = [{"library": name, "functions": functions} for name, functions in libraries.items()]
         if of:
             around = sandwich(rows, paths, of, weight)
             return {
@@ -84,9 +97,10 @@ def flow_flame(
                 "levels": around.levels,
                 "callers": around.callers,
                 "callees": around.callees,
+                "libraries": told,
             }
-        before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
-        graph = flame(rows, paths, weight, baseline=before, focus=focus)
+        shown = None if focus is None else into.get(focus, focus)
+        graph = flame(rows, paths, weight, baseline=before, focus=shown)
         if graph is None:
             raise NotFound(
                 f"Frame {(focus or '')[:80]!r} not found in this session.",
@@ -98,11 +112,12 @@ def flow_flame(
             "total": graph.total,
             "attempts": graph.attempts,
             "baseline_total": graph.baseline_total,
-            "focus": focus,
+            "focus": shown,
             "ancestors": graph.ancestors,
             "frames": graph.tree.frames,
             "frames_total": graph.tree.frames_total,
             "folded": graph.tree.folded,
+            "libraries": told,
         }
 
     return answer_from_record(services, chosen, request, find)

@@ -51,15 +51,17 @@ class Own(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A call path: that of ``parent``, and the function it calls."""
+    """A call path: that of ``parent``, and the function it calls; or (``is_library``) the library."""
 
     path: str
     parent: str
     name: str
+    is_library: bool = False
 
 
 class Frame(msgspec.Struct):
-    """A box. ``kind``: ``"driver"``, ``"call"``, ``"unknown"``, or ``"other"`` (``folded`` frames in one).
+    """A box. ``kind``: ``"driver"``, ``"call"``, ``"library"`` (calls of a library that follow each other),
+    ``"unknown"``, or ``"other"`` (``folded`` frames in one).
 
     ``own`` and ``baseline_own`` are of the frame itself, ``value`` and ``baseline_value`` with all below it,
     and ``first_ns`` is the earliest of all these; the rest is of its own attempts.
@@ -167,7 +169,7 @@ def sandwich(
     for frame in frames.values():  # parents before children
         total += frame.own
         above = frame.parent or ""
-        if frame.kind == "call" and frame.name == of:
+        if frame.kind in ("call", "library") and frame.name == of:
             inner[frame.id] = frame
         elif above in inner:
             inner[frame.id] = inner[above]
@@ -196,6 +198,69 @@ def sandwich(
     return Sandwich(up.root.own, down.root.value, attempts, total, levels, callers, _cut(down.frames, limit))
 
 
+class Folded(NamedTuple):
+    """Sums and paths on which a library's calls that follow each other are one call of the library.
+
+    ``into``: by path the one that stands for it, if that is another; ``functions``: by library how many of
+    its functions are in it.
+    """
+
+    rows: list[Own]
+    baseline: list[Own] | None
+    paths: list[Path]
+    into: dict[str, str]
+    functions: dict[str, int]
+
+
+def fold_libraries(
+    rows: Iterable[Own], baseline: Iterable[Own] | None, paths: Iterable[Path], libraries: Mapping[str, str]
+) -> Folded:
+    """Fold the calls of each library that follow each other; what these call in turn is one call for each
+    function. ``libraries``: by function of a library the library.
+    """
+    known = {path.path: path for path in sorted(paths)}
+    below: dict[str, list[Path]] = defaultdict(list)
+    for path in known.values():
+        below[path.parent].append(path)
+    made: dict[tuple[str, str, bool], Path] = {}
+    into: dict[str, str] = {}
+    library_at: dict[str, str] = {}  # by path that stands for calls of a library the library
+    functions: dict[str, set[str]] = defaultdict(set)
+    waiting = [path for path in known.values() if path.parent not in known]
+    for path in waiting:  # which grows meanwhile: parents before children
+        waiting += below[path.path]
+        above = into.get(path.parent, path.parent)
+        library = libraries.get(path.name)
+        if library is not None:
+            functions[library].add(path.name)
+        if library is not None and library_at.get(above) == library:
+            into[path.path] = above
+            continue
+        name = library or path.name
+        one = made.setdefault(
+            (above, name, library is not None), Path(path.path, above, name, library is not None)
+        )
+        if library is not None:
+            library_at[one.path] = library
+        if one.path != path.path:
+            into[path.path] = one.path
+
+    def fold(row: Own) -> Own:
+        if row.path is not None:
+            return row._replace(path=into.get(row.path, row.path))
+        library = libraries.get(row.name or "")
+        if library is None:
+            return row
+        functions[library].add(row.name or "")
+        one = Path(f"{UNKNOWN}/{library}", UNKNOWN, library, True)
+        return row._replace(path=made.setdefault((UNKNOWN, library, True), one).path, name=None)
+
+    folded = [fold(row) for row in rows]
+    before = None if baseline is None else [fold(row) for row in baseline]
+    counted = {name: len(functions[name]) for name in sorted(functions)}
+    return Folded(folded, before, list(made.values()), into, counted)
+
+
 def _frames(
     rows: Iterable[Own], paths: Iterable[Path], weight: str, baseline: Iterable[Own] | None
 ) -> dict[str, Frame]:
@@ -221,7 +286,7 @@ def _frames(
             at = missing[-1].parent
         above = frames.get(at) or unknown()
         for path in reversed(missing):
-            above = child(path.path, above.id, path.name, "call")
+            above = child(path.path, above.id, path.name, "library" if path.is_library else "call")
         return above
 
     def of_row(row: Own) -> Frame:

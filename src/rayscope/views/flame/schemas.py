@@ -16,7 +16,7 @@ class FlameFrame(Answer):
     id: str
     parent: str | None
     name: str | None
-    kind: Literal["driver", "call", "unknown", "other"]
+    kind: Literal["driver", "call", "library", "unknown", "other"]
     depth: int
     own: int
     value: int
@@ -38,6 +38,16 @@ class FlameFrame(Answer):
     baseline_value: int | None
 
 
+class FoldedLibrary(Answer):
+    """A library, and how many of its functions are in the graph.
+
+    Calls of it that follow each other are one frame.
+    """
+
+    library: str
+    functions: int
+
+
 class FlameTree(Answer):
     """Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other."""
 
@@ -56,6 +66,7 @@ class FlameAnswer(FlameTree):
     baseline_total: int | None
     focus: str | None
     ancestors: list[FlameFrame]
+    libraries: list[FoldedLibrary]
 
 
 class SandwichAnswer(Answer):
@@ -71,3 +82,4 @@ class SandwichAnswer(Answer):
     levels: int
     callers: FlameTree
     callees: FlameTree
+    libraries: list[FoldedLibrary]

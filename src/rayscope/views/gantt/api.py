@@ -22,7 +22,7 @@ from rayscope.server.rollups import Make
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
-from rayscope.storage.sql.filters import TaskFilters
+from rayscope.storage.sql.filters import TaskFilters, hidden_libraries
 from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
@@ -93,6 +93,8 @@ class _Extent(msgspec.Struct):
     lanes_total: int
     bucket_ns: int
     running: list[float]
+    #: Of what ``only=mine`` leaves out, by library.
+    hidden: list[dict[str, Any]] = []
 
 
 def _lay_out(
@@ -118,7 +120,8 @@ def _lay_out(
     events = sql.utilisation_events(file, filters, origin, end, last_ns=last_ns)
     buckets = -(-max(1, end - origin) // events.bucket_ns)
     means = mean_running(events.begins, events.ends, buckets, events.bucket_ns)
-    return _Extent(*found, events.bucket_ns, [round(mean, 3) for mean in means])
+    running = [round(mean, 3) for mean in means]
+    return _Extent(*found, events.bucket_ns, running, hidden_libraries(file, filters))
 
 
 def _extent_of(
@@ -212,6 +215,7 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
         "in_window": window.in_window,
         "merged": sum(bar["count"] for bar in window.bars if bar["count"] > 1),
         "left_out": window.left_out,
+        "hidden": extent.hidden,
         "utilisation": {"bucket_ns": extent.bucket_ns, "running": extent.running},
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rayscope.server.schemas import Answer
+from rayscope.server.schemas import Answer, HiddenLibrary
 
 
 class GanttLane(Answer):
@@ -92,4 +92,5 @@ class GanttAnswer(Answer):
     in_window: int
     merged: int
     left_out: int
+    hidden: list[HiddenLibrary]
     utilisation: Utilisation | None

@@ -12,6 +12,7 @@ from rayscope.server.rollups import Make
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters
+from rayscope.storage.sql.origins import library_functions
 from rayscope.storage.sql.worker_names import job_scripts
 from rayscope.views.logical import sql
 from rayscope.views.logical.compute import MAX_ELEMENTS, logical_graph
@@ -21,7 +22,10 @@ Expand = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
     Query(description="Actor class to expand into its instances, or function to expand into its calls."),
 ]
-
+Unfold = Annotated[
+    list[Annotated[str, Query(max_length=500)]] | None,
+    Query(description="Library to show by function although `only=mine` folds libraries."),
+]
 
 router = APIRouter()
 ROLLUPS: dict[str, Make] = {
@@ -36,9 +40,14 @@ def flow_logical(
     filters: Filters,
     session: Session = None,
     expand: Expand = None,
+    unfold: Unfold = None,
 ) -> Response:
-    """Functions and actor classes, their calls, and the data that moved between them."""
+    """Functions and actor classes, their calls, and the data that moved between them.
+
+    With ``only=mine`` the functions of each library are one node.
+    """
     chosen = services.records.resolve(session)
+    is_folded, filters = filters.only is not None, filters.whosever()
 
     def find(file: SessionFile) -> dict[str, Any]:
         rows = None
@@ -47,9 +56,19 @@ def flow_logical(
         if rows is None:
             last_ns = services.records.last_ns(chosen)
             rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
-        graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names)
         with file.reader() as reader:
+            libraries = library_functions(reader) if is_folded else {}
             scripts = job_scripts(reader)
+        graph = logical_graph(
+            rows.functions,
+            rows.calls,
+            rows.data,
+            rows.methods,
+            rows.instances,
+            rows.names,
+            libraries,
+            unfolded=unfold or (),
+        )
         for node in graph.nodes:
             if node.kind == "driver":
                 node.name = scripts.get(node.job_id or "")
@@ -60,6 +79,7 @@ def flow_logical(
             "calls": graph.calls,
             "data": graph.data,
             "folded": graph.folded,
+            "libraries": graph.libraries,
             "limit": MAX_ELEMENTS,
             "is_estimated": rows.is_estimated,
             "data_sampled": rows.sampled,

@@ -24,10 +24,11 @@ Row = Mapping[str, Any]
 
 class Node(msgspec.Struct):
     """A box. ``kind``: ``driver``, ``function``, ``call``, ``class``, ``instance``, ``method``, ``unknown``,
-    ``other`` or ``drivers``; ``parent`` is the id of the box around it.
+    ``library``, ``other`` or ``drivers``; ``parent`` is the id of the box around it.
 
     The figures are of its matching attempts (of what has others in it: of those shown in it); one that
-    is only there because it calls or hands over something has none. ``actors`` counts instances.
+    is only there because it calls or hands over something has none. ``actors`` counts instances; ``library``
+    is whose code it is, unless it is the user's.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Node(msgspec.Struct):
     actor_id: str | None = None
     task_id: str | None = None
     job_id: str | None = None
+    library: str | None = None
     actors: int | None = None
     is_expanded: bool = False
     attempts: int = 0
@@ -96,6 +98,14 @@ class Folded(msgspec.Struct):
     calls: dict[str, int] = {}
 
 
+class Library(msgspec.Struct):
+    """A library, how many of its functions are in the graph, and whether these are one node."""
+
+    library: str
+    functions: int
+    is_folded: bool
+
+
 class Graph(msgspec.Struct):
     """``attempts`` is the sum over the calls; boxes stand before what is in them."""
 
@@ -104,6 +114,7 @@ class Graph(msgspec.Struct):
     calls: list[Call]
     data: list[Data]
     folded: Folded
+    libraries: list[Library]
 
 
 def class_of(name: str) -> str | None:
@@ -118,7 +129,9 @@ def logical_graph(
     methods: Collection[str],
     instances: Mapping[str, int],
     names: Mapping[str, str],
+    libraries: Mapping[str, str] | None = None,
     *,
+    unfolded: Collection[str] = (),
     limit: int = MAX_ELEMENTS,
 ) -> Graph:
     """Put sums together as a graph of at most ``limit`` nodes and edges (but never without the drivers).
@@ -127,9 +140,10 @@ def logical_graph(
     (driver, function, unknown), ``caller`` and ``caller_box``; ``data`` the same of ``producer`` and
     ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded class or the task of an
     unfolded function, '' one that is not shown. ``methods`` are the names that are methods, ``instances`` the
-    number of actors by class, ``names`` what actors are called.
+    number of actors by class, ``names`` what actors are called. ``libraries``: by function the library whose
+    functions become one node, unless it is among ``unfolded``.
     """
-    building = _Building(methods)
+    building = _Building(methods, libraries or {})
     # The database gives groups in any order; a graph that is asked for again must not be arranged anew.
     for row in _sorted(functions, "func", "box"):
         node = building.function(row["func"], row["box"])
@@ -148,6 +162,12 @@ def logical_graph(
     nodes = building.nodes
     into = _drivers_folded(nodes, called)
     folded = Folded(drivers=len(into))
+    shown_libraries = _libraries(nodes.values(), unfolded)
+    into |= {
+        node.id: f"l:{node.library}"
+        for node in nodes.values()
+        if node.library and node.library not in unfolded
+    }
     pairs = ({(s, t) for s, t, _ in called}, {(s, t) for s, t, _ in moved})
     smallest = _fold(nodes, pairs, into, limit)
     for identifier in smallest:
@@ -166,6 +186,7 @@ def logical_graph(
         _edges(called, into, Call, "call", _SUMS, _QUANTILES),
         [_summed(edge) for edge in _edges(moved, into, Data, "data", _MOVED, ())],
         folded,
+        shown_libraries,
     )
 
 
@@ -176,11 +197,13 @@ def _sorted(rows: Iterable[Row], *by: str) -> list[Row]:
 class _Building:
     """Nodes by their ids, made when they are first asked for; no boxes yet."""
 
-    def __init__(self, methods: Collection[str]) -> None:
+    def __init__(self, methods: Collection[str], libraries: Mapping[str, str]) -> None:
         self.nodes: dict[str, Node] = {}
         self._methods = methods
+        self._libraries = libraries
 
     def _node(self, node: Node) -> Node:
+        node.library = self._libraries.get(node.name or "")
         return self.nodes.setdefault(node.id, node)
 
     def function(self, name: str | None, box: str | None) -> Node:
@@ -222,6 +245,15 @@ def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, 
     return dict.fromkeys(ranked[MAX_DRIVERS:], OTHER_DRIVERS)
 
 
+def _libraries(nodes: Iterable[Node], unfolded: Collection[str]) -> list[Library]:
+    """The libraries of some nodes, by name."""
+    functions: dict[str, set[str | None]] = {}
+    for node in nodes:
+        if node.library is not None:
+            functions.setdefault(node.library, set()).add(node.name)
+    return [Library(name, len(functions[name]), name not in unfolded) for name in sorted(functions)]
+
+
 def _fold(
     nodes: Mapping[str, Node],
     pairs: Iterable[set[tuple[str, str]]],
@@ -230,7 +262,11 @@ def _fold(
 ) -> list[str]:
     """The functions that have to become one node for the graph to fit: as few as do, the smallest."""
     ranked = sorted(
-        (node for node in nodes.values() if node.kind in ("function", "method", "call")),
+        (
+            node
+            for node in nodes.values()
+            if node.kind in ("function", "method", "call") and node.id not in into
+        ),
         key=lambda node: (node.duration_ns, node.attempts, node.id),
     )
 
@@ -275,9 +311,15 @@ def _merged(nodes: Mapping[str, Node], into: Mapping[str, str]) -> list[Node]:
         if target is None:
             found[node.id] = node
             continue
-        other = found.setdefault(target, Node(target, target))
-        _add(other, node)
+        _add(found.setdefault(target, _standing(target, node)), node)
     return list(found.values())
+
+
+def _standing(identifier: str, node: Node) -> Node:
+    """The node that stands for several, ``node`` among them."""
+    if identifier == f"l:{node.library}":
+        return Node(identifier, "library", node.library, library=node.library)
+    return Node(identifier, identifier)
 
 
 def _add(whole: Node, part: Node) -> None:
@@ -314,12 +356,13 @@ def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) 
 def _box_around(node: Node, identifier: str, instances: Mapping[str, int]) -> Node:
     """One of the boxes of :func:`_around`."""
     if node.kind == "call":
-        return Node(identifier, "function", node.name, is_expanded=True)
+        return Node(identifier, "function", node.name, library=node.library, is_expanded=True)
     cls = node.class_name or ""
     outer = f"c:{cls}"
     if identifier == outer:
-        return Node(identifier, "class", cls, class_name=cls, actors=instances.get(cls, 0))
-    return Node(identifier, "instance", None, outer, cls, node.actor_id)
+        actors = instances.get(cls, 0)
+        return Node(identifier, "class", cls, class_name=cls, library=node.library, actors=actors)
+    return Node(identifier, "instance", None, outer, cls, node.actor_id, library=node.library)
 
 
 def _edges(

@@ -22,9 +22,10 @@ class LogicalFigures(Answer):
 
 
 class LogicalNode(LogicalFigures):
-    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+    """A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
+    around.
 
-    ``name``: of a driver its script.
+    ``name``: of a driver its script. ``library``: whose code it is, with ``only=mine``; null of the user's.
     """
 
     id: str
@@ -35,6 +36,7 @@ class LogicalNode(LogicalFigures):
     actor_id: str | None
     task_id: str | None
     job_id: str | None
+    library: str | None
     actors: int | None
     is_expanded: bool
     states: dict[str, int]
@@ -73,6 +75,14 @@ class LogicalFolded(Answer):
     calls: dict[str, int]
 
 
+class LogicalLibrary(Answer):
+    """A library, how many of its functions are in the graph, and whether these are one node."""
+
+    library: str
+    functions: int
+    is_folded: bool
+
+
 class LogicalAnswer(Answer):
     """A logical graph of at most ``limit`` nodes and edges."""
 
@@ -82,6 +92,7 @@ class LogicalAnswer(Answer):
     calls: list[LogicalCall]
     data: list[LogicalData]
     folded: LogicalFolded
+    libraries: list[LogicalLibrary]
     limit: int
     is_estimated: bool
     data_sampled: int

@@ -110,8 +110,6 @@ export const enInsights = {
       saving: 'Would save',
       share: 'Of the duration',
       some: 'The {{n}} of {{all}} functions with the most time',
-      onlyMine: 'Only my code',
-      onlyMineHint: 'Without functions of libraries',
       more: 'Show {{n}} more',
       try: 'Try it: {{change}}',
     },

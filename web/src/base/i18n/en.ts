@@ -667,6 +667,17 @@ export const en = {
       '{{n}} {{n, plural(one: batch; other: batches)}} could not be read and {{n, plural(one: was; other: were)}} moved to rejected/.',
     unknown: 'Ray reported something this version does not recognize: {{what}}.',
   },
+  origin: {
+    onlyMine: 'Only my code',
+    onlyMineHint: 'Collapses or hides functions of libraries',
+    folded: '{{n}} function{{n, s}} of {{library}} collapsed',
+    hidden: '{{n}} function{{n, s}} of {{library}} hidden ({{attempts}} attempt{{attempts, s}})',
+    unfolded: '{{n}} function{{n, s}} of {{library}} shown',
+    unfold: 'Expand {{library}} into its functions',
+    fold: 'Collapse {{library}}',
+    expand: 'Expand',
+    collapse: 'Collapse',
+  },
   logical: {
     find: 'Find a node',
     found: '{{n}} found',
@@ -724,6 +735,7 @@ export const en = {
       class: 'Actor class',
       instance: 'Actor',
       method: 'Actor method',
+      library: 'Functions of a library',
       unknown: 'Callers not on record',
       other: 'Collapsed functions',
       drivers: 'Collapsed drivers',
@@ -769,6 +781,7 @@ export const en = {
     driverText: 'What the drivers called, with everything below. Click a box to zoom in.',
     unknownText:
       'The callers of these attempts are unknown: their definition, or that of a caller, never arrived.',
+    libraryText: 'Calls of this library that follow each other, as one frame.',
     whole: '{{value}} in {{n}} attempt{{n, s}}',
     wholeCount: '{{n}} attempt{{n, s}}',
     found: '{{n}} frame{{n, s}} found: {{share}}',

@@ -386,8 +386,6 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       saving: '可节省',
       share: '占总耗时',
       some: '共 {{all}} 个函数，列出耗时最多的 {{n}} 个',
-      onlyMine: '只看我的代码',
-      onlyMineHint: '不含库的函数',
       more: '再显示 {{n}} 项',
       try: '试一试：{{change}}',
     },

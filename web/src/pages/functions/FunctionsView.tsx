@@ -5,11 +5,13 @@ import { useTranslation } from 'react-i18next';
 import { useFunctions, useScheduling } from '../../api/queries';
 import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types';
 import { count } from '../../base/format';
-import { slowestOf } from '../../base/url';
+import { onlyMineOf, slowestOf } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
 import { FindingBadge } from '../../ui/insights/FindingBadge';
+import { OnlyMineSwitch, useLibraryTexts } from '../../ui/insights/OnlyMine';
+import { OriginTag } from '../../ui/insights/OriginTag';
 import { useFindings } from '../../ui/insights/useFindings';
 import { ShareBar } from '../../ui/ShareBar';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
@@ -40,9 +42,12 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);
   const isWhole = !url.filters.since_ns && !url.filters.until_ns;
+  const only = onlyMineOf(url);
+  const libraryTexts = useLibraryTexts();
   const scheduling = useScheduling(url.session, url.filters).data?.items;
-  const inRange = useFunctions(url.session, url.filters);
-  const found = isWhole ? summary?.functions : inRange.data?.items;
+  const chosen = useFunctions(url.session, url.filters, only);
+  const found = isWhole && only === undefined ? summary?.functions : chosen.data?.items;
+  const hidden = only === undefined ? [] : (chosen.data?.hidden ?? []);
   const findings = useFindings(url.session, undefined, found !== undefined);
   const functions = useMemo(() => withScheduling(found, scheduling), [found, scheduling]);
   const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
@@ -88,7 +93,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       {
         id: 'name',
         header: t('column.func_name'),
-        width: 170,
+        width: 220,
         grow: true,
         sort: 'func_name',
         cell: (row) =>
@@ -97,6 +102,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
               <span className={`${words.ellipsis} ${words.name}`} title={row.func_name}>
                 {row.func_name}
               </span>
+              <OriginTag origin={row.origin} />
               <FindingBadge finding={findings.of(row.func_name)} job={findings.job} />
             </span>
           ) : (
@@ -166,8 +172,10 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           {functions.length >= TOP
             ? t('functions.top', { n: count(functions.length) })
             : t('functions.all', { n: count(functions.length) })}
+          {hidden.length > 0 && <span data-testid="libraries"> {libraryTexts(hidden)}</span>}
         </span>
         <Group gap={8} justify="flex-end" ml="auto">
+          <OnlyMineSwitch />
           <ColumnChooser columns={columns} choice={choice} />
         </Group>
       </div>

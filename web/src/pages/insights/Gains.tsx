@@ -1,10 +1,11 @@
-import { Switch } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Change, Insights } from '../../api/insights';
 import { useChoices } from '../../api/queries';
 import { count, duration, percent } from '../../base/format';
-import { withSettings } from '../../base/url';
+import { onlyMineOf } from '../../base/url';
+import { OnlyMineSwitch, useLibraryTexts } from '../../ui/insights/OnlyMine';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { isOwn } from '../../ui/insights/useFindingTexts';
 import { Panel } from '../../ui/panels/Panel';
@@ -27,41 +28,57 @@ type Try = (change: Change) => void;
 /** What the job would gain by each function and by other changes, the largest savings first. */
 export function Gains({ insights, onTry }: { insights: Insights; onTry: Try }) {
   const { t } = useTranslation();
-  const [url, change] = useSessionUrl();
+  const [url] = useSessionUrl();
+  const libraryTexts = useLibraryTexts();
   const { functions, functions_total: total, options } = insights;
-  const onlyMine = url.settings?.only === 'mine';
+  const onlyMine = onlyMineOf(url) !== undefined;
   const hasOthers = functions.some(({ origin }) => !isOwn(origin));
   const shown = onlyMine ? functions.filter(({ origin }) => isOwn(origin)) : functions;
+  const hidden = onlyMine ? byLibrary(functions) : [];
   const most = Math.max(MIN_SCALE, ...[...functions, ...options].map(({ share }) => share));
   if (functions.length === 0 && options.length === 0) return null;
   return (
     <Panel title={t('insights.gains.title')} note={t('insights.gains.hint')} testId="gains" wide>
       {(hasOthers || onlyMine) && (
-        <Switch
-          size="xs"
-          mb={8}
-          label={t('insights.gains.onlyMine')}
-          title={t('insights.gains.onlyMineHint')}
-          checked={onlyMine}
-          onChange={(event) => {
-            const only = event.currentTarget.checked ? 'mine' : undefined;
-            change((before) => withSettings(before, { only }), { replace: true });
-          }}
-          data-testid="only-mine"
-        />
+        <Group mb={8} gap="sm">
+          <OnlyMineSwitch />
+          {hidden.length > 0 && (
+            <span className={words.dim} data-testid="libraries">
+              {libraryTexts(hidden)}
+            </span>
+          )}
+        </Group>
       )}
       <div className={css.tables}>
-        <FunctionTable functions={shown} total={total} most={most} onTry={onTry} />
+        <FunctionTable functions={shown} listed={functions.length} total={total} most={most} onTry={onTry} />
         <OptionTable options={options} most={most} onTry={onTry} />
       </div>
     </Panel>
   );
 }
 
-function FunctionTable(props: { functions: Insights['functions']; total: number; most: number; onTry: Try }) {
+/** How many functions and attempts of libraries there are, by library. */
+function byLibrary(functions: Insights['functions']) {
+  const found = new Map<string, { library: string; functions: number; attempts: number }>();
+  for (const { origin, attempts } of functions) {
+    if (origin === null || isOwn(origin)) continue;
+    const of = found.get(origin) ?? { library: origin, functions: 0, attempts: 0 };
+    found.set(origin, { ...of, functions: of.functions + 1, attempts: of.attempts + attempts });
+  }
+  return [...found.values()];
+}
+
+function FunctionTable(props: {
+  functions: Insights['functions'];
+  /** How many functions the server lists, libraries' included. */
+  listed: number;
+  total: number;
+  most: number;
+  onTry: Try;
+}) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
-  const { functions, total, most } = props;
+  const { functions, listed, total, most } = props;
   const shown = all ? functions : functions.slice(0, SHOWN);
   return (
     <div>
@@ -109,9 +126,9 @@ function FunctionTable(props: { functions: Insights['functions']; total: number;
           {t('insights.gains.more', { n: count(functions.length - shown.length) })}
         </button>
       )}
-      {total > functions.length && shown.length === functions.length && (
+      {total > listed && shown.length === functions.length && (
         <p className={`${words.dim} ${css.more}`}>
-          {t('insights.gains.some', { n: count(functions.length), all: count(total) })}
+          {t('insights.gains.some', { n: count(listed), all: count(total) })}
         </p>
       )}
     </div>

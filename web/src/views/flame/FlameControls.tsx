@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChoices } from '../../api/queries';
 import { withSettings } from '../../base/url';
+import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
 import { useJobName } from '../../ui/JobName';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
@@ -80,6 +81,7 @@ export function FlameControls(props: { weight: Weight; order: (typeof ORDERS)[nu
           />
         )
       )}
+      <OnlyMineSwitch />
       <FindBox view="flame" label={t('flame.find')} clears />
       {(inRange || baseline !== undefined) && (
         <span className={css.legend} title={inRange ? t('range.sharesHint') : undefined}>

@@ -30,6 +30,7 @@ export function FlamePanel(props: {
   const { t } = useTranslation();
   const nameOf = useFrameName();
   const name = frame.kind === 'call' ? frame.name : null;
+  const called = frame.kind === 'library' ? frame.name : name;
   const text = (value: number) => valueText(value, answer.weight);
   const has = frame.attempts > 0;
   const attempts = frame.parent === null ? answer.attempts : frame.attempts;
@@ -38,6 +39,7 @@ export function FlamePanel(props: {
       <h2 className={words.breaks}>{nameOf(frame)}</h2>
       {frame.kind === 'driver' && <p className={words.dim}>{t('flame.driverText')}</p>}
       {frame.kind === 'unknown' && <p className={words.dim}>{t('flame.unknownText')}</p>}
+      {frame.kind === 'library' && <p className={words.dim}>{t('flame.libraryText')}</p>}
       <dl className={css.numbers}>
         <Fact name={t('flame.value')} share={shareText(frame.value, answer.total)}>
           {text(frame.value)}
@@ -92,9 +94,11 @@ export function FlamePanel(props: {
             >
               {frame.cpu_known > 0 ? <Duration ns={frame.cpu_ns} /> : <Dash />}
             </Fact>
-            <Fact name="p50 · p95">
-              <Duration ns={frame.p50_ns} /> · <Duration ns={frame.p95_ns} />
-            </Fact>
+            {frame.kind !== 'library' && (
+              <Fact name="p50 · p95">
+                <Duration ns={frame.p50_ns} /> · <Duration ns={frame.p95_ns} />
+              </Fact>
+            )}
             <Fact name={t('column.max')}>
               <Duration ns={frame.max_ns} />
             </Fact>
@@ -120,10 +124,10 @@ export function FlamePanel(props: {
           </Link>
         </p>
       )}
-      {name !== null && frame.baseline_value === null ? (
+      {called !== null && frame.baseline_value === null ? (
         <FlameCallers
           answer={answer}
-          name={name}
+          name={called}
           nodes={props.nodes}
           params={props.params}
           onZoom={props.onZoom}

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
+import { useLibraryTexts } from '../../ui/insights/OnlyMine';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlameStatus.module.css';
@@ -10,6 +11,7 @@ import { valueText } from './flameText';
 export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
+  const libraryTexts = useLibraryTexts();
   const matches = matcher(url.settings?.find);
   const hits = matches && found(zoomed, matches);
   return (
@@ -26,6 +28,11 @@ export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: N
           value: valueText(answer.total, answer.weight),
           n: count(answer.attempts),
         })
+      )}
+      {answer.libraries.length > 0 && (
+        <span className={words.dim} data-testid="libraries">
+          {libraryTexts(answer.libraries)}
+        </span>
       )}
       {answer.folded > 0 && (
         <span className={words.dim} title={t('flame.foldedHint')}>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Params } from '../../api/client';
 import type { Summary } from '../../api/types';
 import { count } from '../../base/format';
-import { withSettings } from '../../base/url';
+import { onlyMineOf, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
@@ -27,7 +27,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const { settings = {} } = url;
   const weight = WEIGHTS.find((one) => one === settings.weight) ?? 'executing';
   const order = ORDERS.find((one) => one === settings.order) ?? 'size';
-  const base: Params = { session: url.session, ...url.filters };
+  const base: Params = { session: url.session, ...url.filters, only: onlyMineOf(url) };
   const compared = comparedRange(url);
   const params: Params = { ...base, weight, ...(compared ?? { baseline_job: settings.baseline }) };
   const relative = compared !== null;

@@ -55,6 +55,7 @@ function answer(frames: FlameFrame[], ancestors: FlameFrame[] = []): FlameAnswer
     frames,
     frames_total: frames.length,
     folded: 0,
+    libraries: [],
   };
 }
 

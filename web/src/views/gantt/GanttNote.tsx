@@ -3,6 +3,7 @@ import { IconKeyboard } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
 import { showKeys } from '../../base/keys';
+import { useLibraryTexts } from '../../ui/insights/OnlyMine';
 import words from '../../ui/theme/words.module.css';
 import type { Span } from '../shared/span';
 import css from './GanttNote.module.css';
@@ -11,6 +12,7 @@ import type { Gantt } from './ganttData';
 /** What the picture shows, and what it does not. */
 export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
   const { t } = useTranslation();
+  const libraryTexts = useLibraryTexts();
   const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);
   return (
     <>
@@ -21,6 +23,11 @@ export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
           span: duration(window.end - window.begin),
         })}
       </span>
+      {data.hidden.length > 0 && (
+        <span title={libraryTexts(data.hidden)} data-testid="libraries">
+          {` · ${libraryTexts(data.hidden)}`}
+        </span>
+      )}
       {data.merged > 0 &&
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}

@@ -1,3 +1,4 @@
+import { onlyMineOf } from '../../base/url';
 import { isDriver } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 import { parseRange } from '../shared/range';
@@ -19,7 +20,7 @@ export function GanttSide(props: {
   const [url, change] = useSessionUrl();
   const { by, levels, path, withPath, zero, onMove } = props.gantt;
   const range = parseRange(url.settings?.range);
-  const statistics = useRange(url.session, url.filters, by, levels, range);
+  const statistics = useRange(url.session, url.filters, onlyMineOf(url), by, levels, range);
   const showPart = (name: string, phase: string, ofDriver: boolean) => {
     const links =
       path.data?.links.filter(

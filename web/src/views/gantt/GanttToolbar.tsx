@@ -1,9 +1,10 @@
-import { Button, NativeSelect, SegmentedControl } from '@mantine/core';
+import { ActionIcon, Button, NativeSelect, SegmentedControl, Tooltip } from '@mantine/core';
 import { IconArrowsHorizontal, IconRoute } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
+import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
@@ -75,6 +76,7 @@ export function GanttToolbar(props: {
           data-testid="gantt-levels"
         />
       )}
+      <OnlyMineSwitch />
       <Button
         size="compact-sm"
         variant={withPath ? 'filled' : 'default'}
@@ -85,16 +87,17 @@ export function GanttToolbar(props: {
       >
         {t('gantt.path')}
       </Button>
-      <Button
-        size="compact-sm"
-        variant="default"
-        leftSection={<IconArrowsHorizontal size={15} />}
-        disabled={!props.canFit}
-        onClick={props.onFit}
-        data-testid="gantt-fit"
-      >
-        {t('gantt.fit')}
-      </Button>
+      <Tooltip label={`${t('gantt.fit')} (F)`}>
+        <ActionIcon
+          size={26}
+          aria-label={t('gantt.fit')}
+          disabled={!props.canFit}
+          onClick={props.onFit}
+          data-testid="gantt-fit"
+        >
+          <IconArrowsHorizontal size={16} />
+        </ActionIcon>
+      </Tooltip>
       {props.children}
     </>
   );

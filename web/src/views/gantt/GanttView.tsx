@@ -7,6 +7,7 @@ import { type FilterName, withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import { useLibraryTexts } from '../../ui/insights/OnlyMine';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -37,6 +38,7 @@ const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
 export function GanttView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
+  const libraryTexts = useLibraryTexts();
   const gantt = useGanttShown();
   const { by, levels, query, data, withPath, path, zero, shown, onMove } = gantt;
   const chart = useRef<HTMLCanvasElement>(null);
@@ -90,7 +92,11 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
             />
           ) : data?.attempts === 0 ? (
             <EmptyState icon={<IconChartBar size={26} />} title={t('gantt.empty')}>
-              {Object.keys(url.filters).length > 0 ? t('gantt.emptyFiltered') : t('table.emptyLive')}
+              {data.hidden.length > 0
+                ? libraryTexts(data.hidden)
+                : Object.keys(url.filters).length > 0
+                  ? t('gantt.emptyFiltered')
+                  : t('table.emptyLive')}
             </EmptyState>
           ) : (
             <GanttChart

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
+import type { HiddenLibrary } from '../../api/schema';
 import { useAdaptiveRefetch } from '../../api/useAdaptiveRefetch';
 import type { Filters } from '../../base/url';
 import { absolute, type Span } from '../shared/span';
@@ -66,6 +67,8 @@ export interface Gantt {
   in_window: number;
   merged: number;
   left_out: number;
+  /** What of libraries is left out. */
+  hidden: HiddenLibrary[];
   utilisation: { bucket_ns: number; running: number[] } | null;
 }
 
@@ -77,6 +80,7 @@ export const LANE_STEP = 16;
 export function useGantt(
   session: string,
   filters: Filters,
+  only: 'mine' | undefined,
   by: Kind,
   lanesFrom: number,
   lanes: number,
@@ -89,6 +93,7 @@ export function useGantt(
   const params = {
     session,
     ...others,
+    only,
     by,
     levels,
     lanes_from: lanesFrom,

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useCriticalPath } from '../../api/criticalPath';
+import { onlyMineOf } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 import { relative, type Span } from '../shared/span';
 import { LEVELS } from './GanttToolbar';
@@ -13,7 +14,8 @@ export function useGanttShown() {
   const by: Kind = KINDS.find((kind) => kind === url.settings?.by) ?? 'worker';
   const withPath = url.settings?.path === '1';
   const levels = by === 'path' ? LEVELS.find((one) => one === url.settings?.levels) : undefined;
-  const picked = JSON.stringify([url.session, url.filters, by, levels]);
+  const only = onlyMineOf(url);
+  const picked = JSON.stringify([url.session, url.filters, only, by, levels]);
 
   const [base, setBase] = useState<{ session: string; ns: number } | null>(null);
   const zero = base?.session === url.session ? base.ns : null;
@@ -28,9 +30,9 @@ export function useGanttShown() {
   const lanes = Math.min(MAX_LANES, Math.ceil(needed / LANE_STEP) * LANE_STEP);
   const tile = window === null || zero === null ? null : { ...tileOf(window, width), base: zero };
   const columns = width === 0 ? 0 : width > 640 ? 2048 : 1024;
-  const query = useGantt(url.session, url.filters, by, lanesFrom, lanes, tile, columns, levels);
+  const query = useGantt(url.session, url.filters, only, by, lanesFrom, lanes, tile, columns, levels);
   const perNode = by === 'worker' ? LANES : 0;
-  const nodes = useGantt(url.session, url.filters, 'node', 0, perNode, tile, columns, undefined);
+  const nodes = useGantt(url.session, url.filters, only, 'node', 0, perNode, tile, columns, undefined);
   // A picture of other lanes would be drawn at the wrong places.
   const data = query.data?.by === by ? query.data : undefined;
   useEffect(() => {

@@ -39,12 +39,13 @@ export interface RangeAnswer {
 export function useRange(
   session: string,
   filters: Filters,
+  only: 'mine' | undefined,
   by: Kind,
   levels: string | undefined,
   range: TimeRange | null,
 ) {
   const calm = useAdaptiveRefetch(session);
-  const params = { session, ...filters, by, levels, since_ns: range?.from, until_ns: range?.to };
+  const params = { session, ...filters, only, by, levels, since_ns: range?.from, until_ns: range?.to };
   return useQuery({
     queryKey: ['range', params],
     queryFn: ({ signal }) => calm.timed(() => get<RangeAnswer>('/flow/range', params, signal)),

@@ -19,7 +19,15 @@ import { NOT_IN_PICTURE } from '../../ui/picture/picture';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './LogicalCanvas.module.css';
-import { type Box, edgeTypes, FindingsContext, type Line, nodeTypes, Unfold } from './LogicalNodes';
+import {
+  type Box,
+  edgeTypes,
+  FindingsContext,
+  type Line,
+  nodeTypes,
+  type OnUnfold,
+  Unfold,
+} from './LogicalNodes';
 import { toEdges } from './logicalEdges';
 import { type Focus, focusOf } from './logicalFocus';
 import { depthOf, type Layout } from './logicalLayout';
@@ -48,7 +56,7 @@ export interface CanvasProps {
   find: string;
   selected: string | undefined;
   onSelect: (id: string | undefined) => void;
-  onUnfold: (name: string) => void;
+  onUnfold: OnUnfold;
   onArrange: () => void;
 }
 

@@ -15,6 +15,7 @@ import { createContext, memo, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { FindingBadge } from '../../ui/insights/FindingBadge';
+import { OriginTag } from '../../ui/insights/OriginTag';
 import type { Findings } from '../../ui/insights/useFindings';
 import { useJobName } from '../../ui/JobName';
 import { StackedBar } from '../../ui/StackedBar';
@@ -55,7 +56,10 @@ export type Line = Edge<EdgeData>;
 /** What slows the job down, by function and class. */
 export const FindingsContext = createContext<Findings | null>(null);
 
-export const Unfold = createContext<(name: string) => void>(() => {});
+/** Unfolds or folds a class or function (`expand`), or a library (`unfold`). */
+export type OnUnfold = (setting: 'expand' | 'unfold', name: string) => void;
+
+export const Unfold = createContext<OnUnfold>(() => {});
 
 export const nodeTypes = { leaf: memo(Leaf), box: memo(BoxNode) };
 export const edgeTypes = { logical: memo(LogicalEdge) };
@@ -121,6 +125,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       data-found={data.isFound || undefined}
       data-dim={data.isDim || undefined}
       data-context={!hasNumbers || undefined}
+      data-library={node.library ?? undefined}
       data-testid={`logical-node-${node.id}`}
       title={nodeName(t, node, true)}
     >
@@ -184,14 +189,15 @@ function NodeBadge({ node }: { node: LogicalNode }) {
   );
 }
 
-/** Unfolds a class or a function, or folds it again. */
+/** Unfolds a class, a function or a library, or folds it again. */
 function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
   const { t } = useTranslation();
   const unfold = useContext(Unfold);
   const name = unfoldsBy(node);
   if (name === null) return null;
+  const isLibrary = node.kind === 'library';
   const action = node.is_expanded ? 'fold' : node.kind === 'class' ? 'unfold' : 'unfoldCalls';
-  const label = t(`logical.${action}`, { name });
+  const label = isLibrary ? t('origin.unfold', { library: name }) : t(`logical.${action}`, { name });
   return (
     <Tooltip label={label}>
       <ActionIcon
@@ -202,7 +208,7 @@ function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
         data-testid={`logical-unfold-${name}`}
         onClick={(event) => {
           event.stopPropagation();
-          unfold(name);
+          unfold(isLibrary ? 'unfold' : 'expand', name);
         }}
         onKeyDown={(event) => event.stopPropagation()}
       >
@@ -241,6 +247,11 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
           </span>
         </div>
         <NodeBadge node={node} />
+        {node.kind === 'class' && (
+          <span className={css.origin}>
+            <OriginTag origin={node.library} />
+          </span>
+        )}
         <UnfoldButton node={node} size={24} />
       </div>
     </div>

@@ -6,6 +6,7 @@ import { toFlow, toView, withFilter } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
 import { Field, Fields, PanelHead, Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
+import { OriginTag } from '../../ui/insights/OriginTag';
 import { Link } from '../../ui/Link';
 import { MiniList } from '../../ui/MiniList';
 import { StackedBar } from '../../ui/StackedBar';
@@ -65,6 +66,7 @@ export function LogicalPanel(props: {
         </Tooltip>
       </PanelHead>
       <div className={css.panelBody}>
+        {node.kind !== 'library' && <OriginTag origin={node.library} />}
         {node.attempts > 0 ? (
           <>
             <StackedBar states={node.states} height={8} />

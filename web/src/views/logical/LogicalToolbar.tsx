@@ -5,6 +5,7 @@ import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
+import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
 import { useSavePicture } from '../../ui/picture/useSavePicture';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -75,6 +76,7 @@ export function LogicalToolbar(props: {
           </div>
         </Tooltip>
       ))}
+      <OnlyMineSwitch />
       {props.minor > 0 && (
         <Tooltip label={t('logical.minorHint')}>
           <div>

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
 import type { Summary } from '../../api/types';
 import { count } from '../../base/format';
-import { withSettings } from '../../base/url';
+import { onlyMineOf, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
@@ -35,7 +35,8 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const hidden = url.settings?.hide;
   const shown = useMemo<Shown>(() => shownEdges({ hide: hidden }), [hidden]);
   const find = url.settings?.find ?? '';
-  const question = JSON.stringify([url.session, url.filters, url.settings?.expand, withMinor]);
+  const { expand, unfold } = url.settings ?? {};
+  const question = JSON.stringify([url.session, url.filters, expand, withMinor, onlyMineOf(url), unfold]);
   const { layout, laid, failed, arrange, arranged } = useLogicalLayout(
     graph.isPlaceholderData ? undefined : answer,
     question,
@@ -44,6 +45,10 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const selected = laid?.nodes.find((node) => node.id === url.settings?.node);
   const select = (id: string | undefined) =>
     change((before) => withSettings(before, { node: id }), { replace: true });
+  const toggle = (setting: 'expand' | 'unfold', name: string) =>
+    change((before) =>
+      withSettings(before, { [setting]: toggleUnfolded(before.settings?.[setting], name), node: undefined }),
+    );
   const filtered = Object.keys(url.filters).length > 0;
   return (
     <>
@@ -62,7 +67,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
         }
       />
       <LogicalToolbar answer={laid} layout={layout} shown={shown} minor={minor?.hidden ?? 0} />
-      {answer && <LogicalNotes answer={answer} />}
+      {answer && <LogicalNotes answer={answer} onUnfold={toggle} />}
       <div className={css.logical} data-outdated={graph.isPlaceholderData || undefined}>
         {graph.error !== null && answer === undefined ? (
           <ErrorPanel error={graph.error} onRetry={() => void graph.refetch()} />
@@ -93,11 +98,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
               find={find}
               selected={selected?.id}
               onSelect={select}
-              onUnfold={(name) =>
-                change((before) =>
-                  withSettings(before, { expand: toggleUnfolded(before.settings, name), node: undefined }),
-                )
-              }
+              onUnfold={toggle}
               onArrange={arrange}
             />
           </Suspense>

@@ -22,6 +22,7 @@ export type NodeKind =
   | 'class'
   | 'instance'
   | 'method'
+  | 'library'
   | 'unknown'
   | 'other'
   | 'drivers';
@@ -36,6 +37,8 @@ export interface LogicalNode extends Figures {
   /** Of one call of an unfolded function; null stands for the others. */
   task_id: string | null;
   job_id: string | null;
+  /** Whose code it is, where those of libraries are folded; null of the user's. */
+  library: string | null;
   actors: number | null;
   is_expanded: boolean;
   states: Record<string, number>;
@@ -59,6 +62,12 @@ export interface LogicalData {
   get_bytes: number;
 }
 
+export interface Library {
+  library: string;
+  functions: number;
+  is_folded: boolean;
+}
+
 export interface LogicalAnswer {
   session: string;
   attempts: number;
@@ -73,6 +82,7 @@ export interface LogicalAnswer {
     instances: Record<string, number>;
     calls: Record<string, number>;
   };
+  libraries: Library[];
   limit: number;
   is_estimated: boolean;
   data_sampled: number;
@@ -95,14 +105,14 @@ export function weigh(node: Figures, weight: Weight): number {
   return 0;
 }
 
-/** The classes and functions that are unfolded. */
-export function unfolded(settings: Settings | undefined): string[] {
-  return [...new Set((settings?.expand ?? '').split(',').filter((name) => name !== ''))];
+/** Names that are unfolded: classes and functions of the setting `expand`, libraries of `unfold`. */
+export function unfolded(setting: string | undefined): string[] {
+  return [...new Set((setting ?? '').split(',').filter((name) => name !== ''))];
 }
 
-/** `expand` with a class or function unfolded or folded again. */
-export function toggleUnfolded(settings: Settings | undefined, name: string): string | undefined {
-  const names = unfolded(settings);
+/** Such a setting with a name unfolded or folded again. */
+export function toggleUnfolded(setting: string | undefined, name: string): string | undefined {
+  const names = unfolded(setting);
   const next = names.includes(name) ? names.filter((other) => other !== name) : [...names, name];
   return next.length > 0 ? next.join(',') : undefined;
 }
@@ -152,9 +162,10 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
 export const isBox = (node: LogicalNode) =>
   node.kind === 'class' || node.kind === 'instance' || (node.kind === 'function' && node.is_expanded);
 
-/** What a node unfolds by, if it does: the name of a class, or of a function. */
+/** What a node unfolds by, if it does: the name of a class, of a library, or of a function. */
 export function unfoldsBy(node: LogicalNode): string | null {
   if (node.kind === 'class') return node.class_name;
+  if (node.kind === 'library') return node.library;
   return node.kind === 'function' && node.attempts > 0 && !node.name?.includes('.') ? node.name : null;
 }
 

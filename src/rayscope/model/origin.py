@@ -1,13 +1,15 @@
-"""Whose a function is: the user's, or a library's."""
+"""Whose a function is: the user's, or a library's. ``storage.sql.origins`` says the same as SQL."""
 
 from __future__ import annotations
 
 import sys
 
 USER = "user"
-#: Libraries that run their own tasks and actors on Ray, by the module at their top.
-_LIBRARIES = frozenset(
+#: Libraries that run their own tasks and actors on Ray, and Python's own, by the module at their top. (A
+#: module ``test`` is more likely the user's than Python's.)
+LIBRARIES = frozenset(
     {
+        *(sys.stdlib_module_names - {"__main__", "test"}),
         "daft",
         "dask",
         "deepspeed",
@@ -41,6 +43,4 @@ def origin(module: str) -> str | None:
     if top == "ray":
         part = rest.partition(".")[0]
         return f"ray.{part}" if part and not part.startswith("_") else "ray"
-    if top in _LIBRARIES or (top in sys.stdlib_module_names and top != "__main__"):
-        return top
-    return USER
+    return top if top in LIBRARIES else USER

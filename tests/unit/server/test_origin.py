@@ -1,0 +1,223 @@
+"""Whose code the views show, of executions that are known, over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+from tests.story import DRIVER, Story
+from tests.unit.server.conftest import Running
+
+from rayscope.model.origin import origin
+from rayscope.storage.sql.origins import origin_of
+
+MODULES = {
+    "clean": "__main__",
+    "load": "ray.data._internal.planner",
+    "split": "ray.data._internal.planner",
+    "Pool.run": "ray.util.multiprocessing",
+    "Pool.__init__": "",
+    "lost": "",
+}
+DATA = {"library": "ray.data", "functions": 2, "attempts": 4}
+POOL = {"library": "ray.util", "functions": 2, "attempts": 2}
+
+
+@pytest.mark.parametrize(
+    ("module", "whose"),
+    [
+        ("", None),
+        ("__main__", "user"),
+        ("train.steps", "user"),
+        ("rayleigh", "user"),
+        ("test.unit", "user"),
+        ("ray", "ray"),
+        ("ray._private.workers", "ray"),
+        ("ray.data._internal.map", "ray.data"),
+        ("vllm.engine", "vllm"),
+        ("statistics", "statistics"),
+    ],
+)
+def test_a_module_has_the_same_origin_in_python_and_in_sql(module: str, whose: str | None) -> None:
+    assert origin(module) == whose
+    assert duckdb.execute(f"SELECT {origin_of('m')} FROM (SELECT ? AS m)", [module]).fetchone() == (whose,)
+
+
+def _story() -> Story:
+    """The driver calls load, which calls split twice, which calls clean each; and a pool, clean, and lost."""
+    story = Story()
+    load = story.task("load", 0, 10, 100)
+    for begin in (20, 40):
+        split = story.task("split", begin, begin + 5, begin + 15, parent=load)
+        story.task("clean", begin + 6, begin + 8, begin + 12, parent=split)
+    story.task("Pool.__init__", 0, 5, 10, actor="1" * 24)
+    story.task("Pool.run", 10, 20, 30, actor="1" * 24)
+    clean = story.task("clean", 100, 110, 130)
+    story.task("load", 111, 112, 120, parent=clean)
+    story.task("lost", 100, 110, 120)
+    for attempt in story.batch.attempts:
+        attempt.module_name = MODULES[attempt.func_name or ""] or None
+    return story
+
+
+def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: Running) -> None:
+    fresh.record(_story())
+    answer = fresh.get("/api/functions")
+    assert answer["hidden"] == []
+    assert {row["func_name"]: row["origin"] for row in answer["items"]} == {
+        "clean": "user",
+        "load": "ray.data",
+        "split": "ray.data",
+        # Its module is not known, but that of its class's other method is.
+        "Pool.__init__": "ray.util",
+        "Pool.run": "ray.util",
+        "lost": None,
+    }
+    mine = fresh.get("/api/functions", only="mine")
+    assert {row["func_name"]: row["attempts"] for row in mine["items"]} == {"clean": 3, "lost": 1}
+    assert mine["hidden"] == [DATA, POOL]
+    # Other filters apply to what is hidden, too.
+    assert fresh.get("/api/functions", only="mine", func_name="Pool.run")["hidden"] == [
+        {"library": "ray.util", "functions": 1, "attempts": 1}
+    ]
+    assert {row["func_name"] for row in fresh.get("/api/tasks", only="mine")["items"]} == {"clean", "lost"}
+    fresh.error(fresh.client.get("/api/functions", params={"only": "yours"}), 422)
+
+
+def test_a_name_that_the_user_has_too_is_the_users(fresh: Running) -> None:
+    story = Story()
+    story.task("load", 0, 10, 20)
+    story.task("load", 0, 10, 20)
+    story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.data", "train"
+    fresh.record(story)
+    answer = fresh.get("/api/functions", only="mine")
+    assert [(row["origin"], row["attempts"]) for row in answer["items"]] == [("user", 2)]
+
+
+def test_where_no_module_is_known_nothing_is_a_librarys(fresh: Running) -> None:
+    story = Story()
+    story.task("load", 0, 10, 20)
+    fresh.record(story)
+    for only in (None, "mine"):
+        answer = fresh.get("/api/functions", **({} if only is None else {"only": only}))
+        assert [(row["func_name"], row["origin"]) for row in answer["items"]] == [("load", None)]
+        assert answer["hidden"] == []
+
+
+def test_the_gantt_chart_hides_libraries_and_says_so(fresh: Running) -> None:
+    fresh.record(_story())
+    whole = fresh.get("/api/flow/gantt")
+    assert (whole["attempts"], whole["hidden"]) == (10, [])
+    mine = fresh.get("/api/flow/gantt", only="mine", by="function")
+    assert {lane["id"]: lane["attempts"] for lane in mine["lanes"]} == {"clean": 3, "lost": 1}
+    assert mine["attempts"] == mine["in_window"] == 4
+    assert mine["hidden"] == [DATA, POOL]
+
+
+def _flame(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[tuple[str, ...], dict[str, Any]]]:
+    found = fresh.get("/api/flow/flame", weight="count", **params)
+    paths: dict[str, tuple[str, ...]] = {}
+    for frame in found["frames"]:
+        above = paths.get(frame["parent"] or "")
+        paths[frame["id"]] = () if above is None else (*above, frame["name"])
+    return found, {paths[frame["id"]]: frame for frame in found["frames"]}
+
+
+def test_the_flame_graph_folds_a_librarys_calls_that_follow_each_other(fresh: Running) -> None:
+    fresh.record(_story())
+    whole, _ = _flame(fresh)
+    assert whole["libraries"] == []
+    assert {frame["kind"] for frame in whole["frames"]} == {"driver", "call"}
+    folded, frames = _flame(fresh, only="mine")
+    assert {path: (frame["kind"], frame["own"], frame["value"]) for path, frame in frames.items()} == {
+        (): ("driver", 0, 10),
+        ("ray.data",): ("library", 3, 5),
+        # What both calls of split called is one call of the library's.
+        ("ray.data", "clean"): ("call", 2, 2),
+        ("ray.util",): ("library", 2, 2),
+        ("clean",): ("call", 1, 2),
+        ("clean", "ray.data"): ("library", 1, 1),
+        ("lost",): ("call", 1, 1),
+    }
+    assert (folded["total"], folded["attempts"]) == (whole["total"], whole["attempts"])
+    assert folded["libraries"] == [
+        {"library": "ray.data", "functions": 2},
+        {"library": "ray.util", "functions": 2},
+    ]
+    # A link to a frame that is folded leads to the frame that stands for it.
+    split = next(frame["id"] for frame in whole["frames"] if frame["name"] == "split")
+    focused, _ = _flame(fresh, only="mine", focus=split)
+    assert focused["focus"] == frames[("ray.data",)]["id"]
+    around = fresh.get("/api/flow/flame", weight="count", only="mine", of="ray.data")
+    assert (around["total"], around["attempts"]) == (10, 4)
+    assert {frame["name"] for frame in around["callees"]["frames"]} == {"ray.data", "clean"}
+
+
+def test_calls_whose_path_is_not_known_are_folded_by_library(fresh: Running) -> None:
+    story = Story()
+    for name in ("load", "split", "clean"):
+        story.task(name, 0, 10, 20, parent="9" * 48)
+        story.batch.attempts[-1].module_name = MODULES[name]
+    fresh.record(story)
+    _, frames = _flame(fresh, only="mine")
+    assert {path: (frame["kind"], frame["own"]) for path, frame in frames.items()} == {
+        (): ("driver", 0),
+        (None,): ("unknown", 0),
+        (None, "ray.data"): ("library", 2),
+        (None, "clean"): ("call", 1),
+    }
+
+
+def test_a_job_is_compared_with_libraries_folded_in_both(fresh: Running) -> None:
+    story = Story()
+    other = "02000000"
+    story.task("load", 0, 10, 20)
+    for _ in range(3):
+        story.task("split", 0, 10, 20, parent=DRIVER[:-8] + other, job=other)
+    for attempt in story.batch.attempts:
+        attempt.module_name = "ray.data"
+    fresh.record(story)
+    _, frames = _flame(fresh, only="mine", job_id="01000000", baseline_job=other)
+    library = frames[("ray.data",)]
+    assert (library["value"], library["baseline_value"]) == (1, 3)
+
+
+def _logical(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    answer = fresh.get("/api/flow/logical", **params)
+    return answer, {node["id"]: node for node in answer["nodes"]}
+
+
+def test_the_logical_graph_has_a_node_for_each_library_which_unfolds(fresh: Running) -> None:
+    fresh.record(_story())
+    whole, nodes = _logical(fresh)
+    assert whole["libraries"] == []
+    assert not any(node["library"] for node in nodes.values())
+    folded, nodes = _logical(fresh, only="mine")
+    assert nodes.keys() == {"driver:01000000", "l:ray.data", "l:ray.util", "f:clean", "f:lost"}
+    data = nodes["l:ray.data"]
+    assert (data["kind"], data["name"], data["library"], data["attempts"]) == (
+        "library",
+        "ray.data",
+        "ray.data",
+        4,
+    )
+    assert {(call["source"], call["target"]): call["attempts"] for call in folded["calls"]} == {
+        ("driver:01000000", "l:ray.data"): 1,
+        ("l:ray.data", "l:ray.data"): 2,
+        ("l:ray.data", "f:clean"): 2,
+        ("driver:01000000", "l:ray.util"): 2,
+        ("driver:01000000", "f:clean"): 1,
+        ("f:clean", "l:ray.data"): 1,
+        ("driver:01000000", "f:lost"): 1,
+    }
+    assert folded["attempts"] == whole["attempts"] == 10
+    assert folded["libraries"] == [
+        {"library": "ray.data", "functions": 2, "is_folded": True},
+        {"library": "ray.util", "functions": 2, "is_folded": True},
+    ]
+    unfolded, nodes = _logical(fresh, only="mine", unfold=["ray.util"])
+    assert {"c:Pool", "m:Pool.run", "m:Pool.__init__", "l:ray.data"} < nodes.keys()
+    assert "l:ray.util" not in nodes
+    assert nodes["c:Pool"]["library"] == "ray.util"
+    assert [row["is_folded"] for row in unfolded["libraries"]] == [True, False]

@@ -1,0 +1,40 @@
+import { Switch } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import { onlyMineOf, withSettings } from '../../base/url';
+import { useSessionUrl } from '../useUrl';
+
+/** Folds or hides what is not the user's own code. */
+export function OnlyMineSwitch() {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  return (
+    <Switch
+      size="xs"
+      label={t('origin.onlyMine')}
+      title={t('origin.onlyMineHint')}
+      checked={onlyMineOf(url) !== undefined}
+      onChange={(event) => {
+        const only = event.currentTarget.checked ? 'mine' : undefined;
+        // A frame of one flame graph may be none of the other.
+        change((before) => withSettings(before, { only, frame: undefined }), { replace: true });
+      }}
+      data-testid="only-mine"
+    />
+  );
+}
+
+/** How much of each library is folded, or hidden with its attempts. */
+export function useLibraryTexts(): (
+  libraries: readonly { library: string; functions: number; attempts?: number }[],
+) => string {
+  const { t } = useTranslation();
+  return (libraries) =>
+    libraries
+      .map(({ library, functions, attempts }) =>
+        attempts === undefined
+          ? t('origin.folded', { library, n: count(functions) })
+          : t('origin.hidden', { library, n: count(functions), attempts: count(attempts) }),
+      )
+      .join(' · ');
+}
