@@ -19,9 +19,10 @@ _LEAST = 4
 class GetInLoop:
     """Each call is submitted and waited for before the next one is submitted.
 
-    Limits: at least 4 such calls of one function by one caller, with ray.get or ray.wait, fewer than half of them with the value of
-    the one before as an argument. Values over 100 KB that are passed by value are known by their sizes,
-    unless all have the same. Smaller ones leave no trace, so a loop that hands them on is reported.
+    Limits: at least 4 such calls of one function by one caller, each followed by ray.get or ray.wait, fewer
+    than half of them with the value of the one before as an argument. Values over 100 KB that are passed by
+    value are known by their sizes, unless all have the same. Smaller ones leave no trace, so a loop that
+    hands them on is reported.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
     """
