@@ -111,6 +111,7 @@ bench: $(SETUP) ## Run the benchmarks (about an hour); docs/benchmarks.md quotes
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/whatif.py
+	$(BIN)/python benchmarks/insights.py
 	$(BIN)/python benchmarks/sustained.py
 	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 

@@ -41,7 +41,7 @@ class DriverBound:
         waits = next((of for task, of in facts.waits() if task == DRIVER), [])
         if len(mine) < 2:
             return
-        begin, end = facts.created(mine[0]), facts.created(mine[-1])
+        begin, end = facts.created(mine[0]), min(facts.created(mine[-1]), facts.recorded.driver[1])
         idle = _gaps(begin, end, [(wait.begin, wait.end) for wait in waits if wait.summed_ns < 0])
         own = sum(until - since for since, until in idle) - sum(
             blocked_ns(wait) for wait in waits if wait.summed_ns >= 0 and wait.end <= end
