@@ -50,6 +50,8 @@ export function useLongInsights(session: string, job: string, enabled: boolean):
     enabled,
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
+    // The page says how far it is.
+    meta: { isAside: true },
   }).data;
 }
 

@@ -66,11 +66,12 @@ class GpuIdle:
             return
         those = np.concatenate(idle)
         begin, end = held.begin[those], held.end[those]
-        spent: dict[str, float] = defaultdict(float)
+        spent = held.gpus[those] * (end - begin)
+        by_name: dict[str, float] = defaultdict(float)
         for _, places in groups(held.name.codes[those]):
-            spent[held.name[those[places[0]]]] += (held.gpus[those] * (end - begin))[places].sum()
+            by_name[held.name[those[places[0]]]] += float(spent[places].sum())
         held_ns = union_of(begin, end)
-        name = max(spent, key=lambda one: spent[one])
+        name = max(by_name, key=lambda one: by_name[one])
         is_function = name in facts.rows_of_function
         yield Finding(
             held_ns,

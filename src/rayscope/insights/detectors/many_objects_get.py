@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
-from rayscope.insights.finding import DRIVER, Facts, Finding
-from rayscope.insights.replay.recorded import Wait
+import numpy as np
+
+from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.replay.recorded import Ints, Waits
 from rayscope.insights.spans import Span, union_ns
 
 #: From this share of its object store on a node writes objects to disk: Ray's object_spilling_threshold.
@@ -37,38 +39,62 @@ class ManyObjectsGet:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Gets by their bytes and the object store of their node."""
-        a = facts.attempts
-        stores = [node.resources.get("object_store_memory", 0.0) for node in facts.recorded.nodes]
-        for task, waits in facts.waits():
-            node = -1 if task == DRIVER else int(a.node[facts.last_rows[task]])
-            store = stores[node] if node >= 0 else max(stores, default=0.0)
-            found: dict[str, list[tuple[Wait, int]]] = defaultdict(list)
-            for wait in waits:
-                size = _bytes(wait)
-                if store and size > _SHARE * store and not wait.is_wait and wait.summed_ns < 0:
-                    found[facts.caller(wait.named[0][0])].append((wait, size))
-            for function, gets in found.items():
-                wait, most = max(gets, key=lambda one: one[1])
+        facts.require_tracer("their waits")
+        a, waits = facts.attempts, facts.recorded.waits
+        large = _large_gets(facts)
+        awaited = a.function[facts.last_rows[waits.named_task[waits.first_named[large]]]]
+        for task, of_task in groups(waits.task[large]):
+            for number, places in groups(awaited[of_task]):
+                gets = large[of_task[places]]
+                sizes = _bytes(waits)[gets]
+                most = gets[sizes.argmax()]
+                function = facts.recorded.functions[number] if number >= 0 else ""
                 yield Finding(
-                    union_ns(_fetching(facts, one) for one, _ in gets),
+                    union_ns(_fetching(facts, get) for get in gets.tolist()),
                     function=function,
                     caller=facts.caller(task),
                     numbers={
-                        "objects": max(wait.objects, len(wait.named)),
-                        "got_bytes": most,
-                        "store_bytes": int(store),
+                        "objects": int(max(waits.objects[most], _named(waits)[most])),
+                        "got_bytes": int(sizes.max()),
+                        "store_bytes": int(_stores(facts)[most]),
                         "gets": len(gets),
                     },
                     filters={"func_name": function},
                 )
 
 
-def _bytes(wait: Wait) -> int:
-    """The bytes of all objects of a get: the first 256 are known one by one."""
-    return round(wait.bytes * max(1.0, wait.objects / max(1, len(wait.named))))
+def _large_gets(facts: Facts) -> Ints:
+    """The single gets of last attempts that need too much of their object store."""
+    waits, store = facts.recorded.waits, _stores(facts)
+    is_last = waits.attempt == waits.attempt[np.searchsorted(waits.task, waits.task, "right") - 1]
+    is_single = ~waits.is_wait & (waits.summed_ns < 0)
+    found: Ints = np.flatnonzero(is_last & is_single & (store > 0) & (_bytes(waits) > _SHARE * store))
+    return found
 
 
-def _fetching(facts: Facts, wait: Wait) -> Span:
+def _stores(facts: Facts) -> Any:
+    """By wait the bytes of its node's object store; of the largest one where the node is not known."""
+    stores = [node.resources.get("object_store_memory", 0.0) for node in facts.recorded.nodes]
+    # The driver is number -1, the last one, and what is on no node too.
+    nodes = np.append(facts.attempts.node[facts.last_rows], -1)[facts.recorded.waits.task]
+    return np.array([*stores, max(stores, default=0.0)])[nodes]
+
+
+def _named(waits: Waits) -> Ints:
+    """By wait how many objects are known one by one: the first 256."""
+    return np.diff(waits.first_named)
+
+
+def _bytes(waits: Waits) -> Ints:
+    """By wait the bytes of all its objects."""
+    named = np.maximum(_named(waits), 1)
+    return np.rint(waits.bytes * np.maximum(waits.objects / named, 1.0)).astype(np.int64)
+
+
+def _fetching(facts: Facts, get: int) -> Span:
     """A get from when the last of its values was made."""
-    made = int(facts.attempts.ended[facts.last_rows[[one for one, _ in wait.named]]].max())
-    return min(wait.end, max(wait.begin, made)), wait.end
+    waits = facts.recorded.waits
+    named = waits.named_task[waits.first_named[get] : waits.first_named[get + 1]]
+    made = int(facts.attempts.ended[facts.last_rows[named]].max())
+    begin, end = int(waits.begin[get]), int(waits.end[get])
+    return min(end, max(begin, made)), end

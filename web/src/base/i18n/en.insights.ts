@@ -58,6 +58,7 @@ export const enInsights = {
     },
     withheld: {
       title: 'Nothing is predicted',
+      notYet: 'Nothing is predicted yet',
       consequence: 'Findings say what they cost at most, not what fixing them would save.',
       inaccurate:
         'Replayed unchanged, the job takes {{replayed}} instead of {{recorded}}. Predictions are withheld beyond 15%.',
@@ -69,8 +70,7 @@ export const enInsights = {
         'The job has {{attempts}} attempt{{attempts, s}}, and replaying them takes a minute or more.',
       too_large: 'The job has {{attempts}} attempt{{attempts, s}}, more than are looked at.',
       later: 'That begins when the job has ended.',
-      replaying: 'Replay',
-      replayed: 'Replaying: {{percents}}%',
+      replaying: 'Replaying: {{percents}}%',
     },
     causes: {
       title: 'Where the time went',

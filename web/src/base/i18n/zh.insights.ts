@@ -340,6 +340,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     },
     withheld: {
       title: '不作预测',
+      notYet: '暂无预测',
       consequence: '各项发现给出的是最多损失多少，而不是解决后能节省多少。',
       inaccurate: '不作改变地重放，作业耗时 {{replayed}}，而实际是 {{recorded}}。误差超过 15% 时不作预测。',
       no_driver: '没有此作业 Driver 的记录，因此不知道它在等什么。',
@@ -349,8 +350,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       takes_long: '作业有 {{attempts}} 次尝试，重放需要一分钟以上。',
       too_large: '作业有 {{attempts}} 次尝试，超过了可分析的数量。',
       later: '重放将在作业结束后开始。',
-      replaying: '重放',
-      replayed: '正在重放：{{percents}}%',
+      replaying: '正在重放：{{percents}}%',
     },
     causes: {
       title: '时间花在哪里',

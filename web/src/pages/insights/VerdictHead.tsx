@@ -1,10 +1,10 @@
-import { Progress } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Insights, useLongProgress } from '../../api/insights';
 import { count, duration } from '../../base/format';
 import { useVerdict } from '../../ui/insights/useVerdict';
 import { Prose } from '../../ui/Prose';
+import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
 import { useWithheld } from './useWithheld';
 import css from './VerdictHead.module.css';
@@ -54,8 +54,15 @@ export function VerdictHead({ insights }: { insights: Insights }) {
       </dl>
       {withheld !== null && (
         <p className={css.withheld} role="note" data-testid="withheld">
-          <b>{t('insights.withheld.title')}.</b> <Prose text={withheld} />{' '}
-          {t('insights.withheld.consequence')}
+          <b>
+            {t(
+              insights.withheld?.code === 'takes_long'
+                ? 'insights.withheld.notYet'
+                : 'insights.withheld.title',
+            )}
+            .
+          </b>{' '}
+          <Prose text={withheld} /> {t('insights.withheld.consequence')}
           {insights.withheld?.code === 'takes_long' &&
             (soFar ? ` ${t('insights.withheld.later')}` : <Replaying insights={insights} />)}
         </p>
@@ -67,13 +74,13 @@ export function VerdictHead({ insights }: { insights: Insights }) {
 /** How far the replays are that take long. */
 function Replaying({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
-  const percents = Math.floor(100 * useLongProgress(insights.session, insights.job_id));
+  const share = useLongProgress(insights.session, insights.job_id);
   return (
     <span className={css.replaying} data-testid="replaying">
-      <Progress.Root size="sm" w={220}>
-        <Progress.Section value={percents} aria-label={t('insights.withheld.replaying')} />
-      </Progress.Root>
-      <span className={words.num}>{t('insights.withheld.replayed', { percents })}</span>
+      <ShareBar share={share} />
+      <span className={words.num}>
+        {t('insights.withheld.replaying', { percents: Math.floor(100 * share) })}
+      </span>
     </span>
   );
 }
