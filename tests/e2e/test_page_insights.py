@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from rayscope.insights import gains
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests.story import DRIVER, JOB, SESSION, Story
@@ -28,15 +29,21 @@ def loop() -> Story:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the session."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """It has the session."""
     server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
     server.start()
     assert server.services is not None
     server.services.writer.submit_records(loop().batch, "events")
     assert server.services.writer.flush(60)
-    yield f"{server.url}/s/{SESSION}"
+    yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def base(server: Server) -> str:
+    """The address of the session."""
+    return f"{server.url}/s/{SESSION}"
 
 
 def test_what_bound_the_job_and_what_was_found(base: str, page: Page) -> None:
@@ -89,3 +96,19 @@ def test_what_if(base: str, page: Page) -> None:
 
     page.goto(f"{base}/insights?changes=speed:2:nobody&lang=en")
     expect(page.get_by_test_id("whatif")).to_contain_text("no function 'nobody'")
+
+
+def test_a_large_job_is_replayed_while_its_findings_are_shown(
+    server: Server, base: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gains, "MAX_ATTEMPTS", 5)
+    assert server.services is not None
+    server.services.records.forget(SESSION)
+    with server.services.long_answers.making(SESSION, "another", 1, lambda part: None):
+        page.goto(f"{base}/insights?lang=en")
+        expect(page.get_by_test_id("withheld")).to_contain_text("Nothing is predicted yet.")
+        expect(page.get_by_test_id("replaying")).to_have_text("Replaying: 0%")
+        expect(page.get_by_test_id("finding")).to_contain_text("costs up to 1.20 s (67%)")
+    expect(page.get_by_test_id("finding")).to_contain_text("would save 1.20 s (67%)")
+    expect(page.get_by_test_id("withheld")).to_have_count(0)
+    server.services.records.forget(SESSION)

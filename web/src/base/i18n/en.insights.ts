@@ -57,8 +57,8 @@ export const enInsights = {
       errorHint: 'How well predictions can be trusted: replayed unchanged, the job takes {{replayed}}.',
     },
     withheld: {
-      title: 'Nothing is predicted',
-      notYet: 'Nothing is predicted yet',
+      title: 'Nothing is predicted.',
+      notYet: 'Nothing is predicted yet.',
       consequence: 'Findings say what they cost at most, not what fixing them would save.',
       inaccurate:
         'Replayed unchanged, the job takes {{replayed}} instead of {{recorded}}. Predictions are withheld beyond 15%.',

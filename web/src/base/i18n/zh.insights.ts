@@ -339,8 +339,8 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       errorHint: '预测的可信程度：不作改变地重放，作业耗时 {{replayed}}。',
     },
     withheld: {
-      title: '不作预测',
-      notYet: '暂无预测',
+      title: '不作预测。',
+      notYet: '暂无预测。',
       consequence: '各项发现给出的是最多损失多少，而不是解决后能节省多少。',
       inaccurate: '不作改变地重放，作业耗时 {{replayed}}，而实际是 {{recorded}}。误差超过 15% 时不作预测。',
       no_driver: '没有此作业 Driver 的记录，因此不知道它在等什么。',

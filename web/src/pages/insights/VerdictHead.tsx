@@ -14,6 +14,7 @@ export function VerdictHead({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const verdict = useVerdict(insights);
   const withheld = useWithheld(insights);
+  const takesLong = insights.withheld?.code === 'takes_long';
   const { calibration, so_far: soFar, utilisation, attempts } = insights;
   const { recorded_ns: recorded, replayed_ns: replayed, error } = calibration;
   return (
@@ -54,17 +55,9 @@ export function VerdictHead({ insights }: { insights: Insights }) {
       </dl>
       {withheld !== null && (
         <p className={css.withheld} role="note" data-testid="withheld">
-          <b>
-            {t(
-              insights.withheld?.code === 'takes_long'
-                ? 'insights.withheld.notYet'
-                : 'insights.withheld.title',
-            )}
-            .
-          </b>{' '}
+          <b>{t(takesLong ? 'insights.withheld.notYet' : 'insights.withheld.title')}</b>{' '}
           <Prose text={withheld} /> {t('insights.withheld.consequence')}
-          {insights.withheld?.code === 'takes_long' &&
-            (soFar ? ` ${t('insights.withheld.later')}` : <Replaying insights={insights} />)}
+          {takesLong && (soFar ? ` ${t('insights.withheld.later')}` : <Replaying insights={insights} />)}
         </p>
       )}
     </section>

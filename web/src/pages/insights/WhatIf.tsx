@@ -27,10 +27,8 @@ export function WhatIf({ insights }: { insights: Insights }) {
     <Panel title={t('insights.whatif.title')} note={t('insights.whatif.hint')} testId="whatif" wide>
       {withheld !== null ? (
         <PanelText>
-          {t(
-            insights.withheld?.code === 'takes_long' ? 'insights.withheld.notYet' : 'insights.withheld.title',
-          )}
-          . <Prose text={withheld} />
+          {t(`insights.withheld.${insights.withheld?.code === 'takes_long' ? 'notYet' : 'title'}`)}{' '}
+          <Prose text={withheld} />
         </PanelText>
       ) : (
         <div className={css.body}>
