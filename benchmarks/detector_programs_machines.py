@@ -300,6 +300,33 @@ def _fill(keep: bool) -> None:
         kept = [*kept, ref] if keep and len(kept) < 30 else [ref]
 
 
+def _use_once(keep: bool) -> None:
+    """Use 80 values of 1 MB one after the other, in 48 s, and keep their references or not."""
+    ray.init(address="local", num_cpus=2, object_store_memory=100 * MIB, log_to_driver=False)
+    _about()
+
+    @ray.remote(num_cpus=0.5)
+    def read(number: int) -> bytes:
+        time.sleep(0.6)
+        return bytes(MIB)
+
+    kept, total = [], 0
+    for numbers in range(0, 80, 4):
+        refs = [read.remote(number) for number in range(numbers, numbers + 4)]
+        total += sum(len(value) for value in ray.get(refs))
+        kept += refs if keep else []
+        time.sleep(1.8)
+    print(total, len(kept))
+
+
+def leaked_objects_bad() -> None:
+    _use_once(True)
+
+
+def leaked_objects_good() -> None:
+    _use_once(False)
+
+
 def object_store_full_bad() -> None:
     _fill(True)
 

@@ -13,7 +13,7 @@ from rayscope.insights.finding import Facts, NotEnoughData
 from rayscope.insights.replay import read
 from rayscope.insights.series import series_reader
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.model import TaskError
+from rayscope.model import Edge, TaskError
 from rayscope.model.metric import sample
 
 HEAD, OTHER = "a" * 56, "b" * 56
@@ -21,6 +21,8 @@ S = 1000.0
 A_WORKER, B_WORKER = "c" * 56, "d" * 56
 MIB, GIB = 2**20, 2**30
 CPU = '{"CPU":1.0}'
+#: Indices of objects of ray.put.
+FIRST_PUT = 100_000_001
 
 
 def node(story: Story, node_id: str = HEAD, cpus: float = 4, until: float | None = None, **more: Any) -> None:
@@ -360,6 +362,31 @@ def test_the_object_store_spills(fresh: Running, spilled: int) -> None:
         assert found["numbers"]["spilled_bytes"] == 300 * MIB
         assert found["numbers"]["capacity_bytes"] == 100 * MIB
         assert found["cost_ns"] == 5 * S * MS
+
+
+@pytest.mark.parametrize(
+    ("used_s", "in_memory", "is_found"), [(5, 100, True), (50, 100, False), (5, 40, False)]
+)
+def test_objects_that_nobody_uses(fresh: Running, used_s: int, in_memory: int, is_found: bool) -> None:
+    story = Story()
+    load = story.task("load", 0, 10, 1000, resources=CPU)
+    total = story.task("total", 1000, 1010, 58 * S, resources=CPU)
+    for index in range(FIRST_PUT, FIRST_PUT + 10):
+        story.batch.edges.append(Edge(load, 0, "put", load, index, 10 * MIB, at(500), at(501)))
+        used = at(used_s * S), at(used_s * S + 1)
+        story.batch.edges.append(Edge(total, 0, "get", load, index, 10 * MIB, *used))
+    story.get(DRIVER, [load, total], 0, 59 * S)
+    node(story, object_store_memory=200.0 * MIB)
+    story.entity("job", JOB, 0, 60 * S)
+    steps = [(second * S, float(in_memory * MIB)) for second in range(0, 60, 5)]
+    measure(fresh, "ray_object_store_memory", {HEAD: steps}, Location="IN_MEMORY")
+    found, silent = insights(fresh, story, "leaked_objects")
+    assert (bool(found), silent) == (is_found, "")
+    if found:
+        assert (found["function"], found["severity"], found["is_risk"]) == ("load", "info", True)
+        numbers = found["numbers"]
+        assert (numbers["objects"], numbers["unused_bytes"]) == (10, 100 * MIB)
+        assert numbers["unused_ns"] == 30 * S * MS
 
 
 def lost_node(error: str, died: bool) -> Story:

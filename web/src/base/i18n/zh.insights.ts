@@ -55,6 +55,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       'ray.get 有 {{barriers}} 次等到一个阶段全部完成才提交下一阶段；在这些阶段的最后 {{tail_ns}} 里，{{cpus}} 个 CPU 有 {{idle_share}} 空闲。请传递引用，让任务在自己的参数就绪时就开始，或用 ray.wait 先处理已完成的结果。',
   },
+  leaked_objects: {
+    title: '无人使用的对象占满对象存储',
+    advice:
+      '{{name}} 的 {{objects}} 个对象（共 {{unused_bytes}}）在作业结束时仍在对象存储中，但至少 {{unused_ns}} 没有人使用过。它们的引用仍被某处持有：列表、Actor 的属性或闭包。取完值后请删除引用（del refs），让 Ray 在不得不溢写之前释放内存。',
+  },
   large_argument: {
     title: '大参数每次调用都被复制',
     advice:
@@ -275,6 +280,8 @@ const numbers: Record<string, string> = {
   total: '总量',
   used: '使用',
   value_bytes: '值的大小',
+  unused_bytes: '无人使用',
+  unused_ns: '未使用时长',
   waited_ns: '等待时长',
   waiter: '等待者',
   waiting: '等待中',
