@@ -23,7 +23,8 @@ class DataSkew:
     """Few calls of a function get much more data than the others, and take longer in proportion.
 
     Limits: 8 calls or more with large arguments; at most a fifth of them have twice the median of the bytes
-    and take twice the median of the time; bytes and durations correlate by 0.8.
+    and take twice the median of the time, longer by 1 % of the job's time; bytes and durations correlate by
+    0.8.
 
     Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over
     100 KB).
@@ -73,7 +74,7 @@ def skewed_calls(facts: Facts, calls: Ints) -> Ints:
     own, sizes = facts.own_ns[calls], facts.attempts.fetched_bytes[calls]
     if len(calls) < _LEAST or not sizes.any():
         return calls[:0]
-    is_long = own > _TIMES * np.median(own)
+    is_long = (own > _TIMES * np.median(own)) & (own - np.median(own) > facts.duration_ns / 100)
     large = calls[is_long & (sizes > _TIMES * np.median(sizes))]
     if not len(large) or len(large) < 0.8 * is_long.sum() or len(large) > _FEW * len(calls):
         return calls[:0]
