@@ -41,8 +41,8 @@ def test_no_page_has_a_serious_finding(recorded: Recorded, browser: Browser, the
     found = []
     for name in PAGES:
         page.goto(f"{recorded.url}/s/{recorded.session}/{name}")
-        expect(page.get_by_role("heading", level=1)).to_have_count(1)
         page.wait_for_load_state("networkidle")
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
         page.add_script_tag(path=AXE)
         result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         found += [

@@ -131,7 +131,7 @@ def test_a_run_does_not_wait_for_insights_that_take_long(
     def endless(_: Any, check: Callable[[], None]) -> None:
         try:
             while True:
-                check()
+                check(0.0)
                 time.sleep(0.01)
         finally:
             ended.append(True)

@@ -58,7 +58,9 @@ export default function SqlPage() {
   return (
     <>
       <div className={layout.bar}>
-        <h1 className={layout.title}>{t('nav.sql')}</h1>
+        <div className={layout.title} aria-hidden>
+          {t('nav.sql')}
+        </div>
         <span className={words.dim}>{t('sql.hint')}</span>
       </div>
       <div className={css.body} data-testid="sql-page">
