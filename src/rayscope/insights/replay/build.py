@@ -45,7 +45,9 @@ DRIVER = "driver"
 
 def build(recorded: Recorded) -> Programs:
     """The programs of all attempts, of the driver, and of what threads did."""
-    return _Builder(recorded).build()
+    programs = _Builder(recorded).build()
+    del recorded.lists  # the programs have what they need; of a million attempts that is a gigabyte
+    return programs
 
 
 class _Builder:
