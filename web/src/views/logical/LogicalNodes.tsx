@@ -166,9 +166,11 @@ function Leaf({ data, selected }: NodeProps<Box>) {
         </>
       ) : (
         <span className={css.figures}>
-          {node.kind === 'driver' && node.job_id !== null
-            ? `${node.name === null ? '' : `${t('logical.driver')} · `}${jobName(node.job_id)}`
-            : t(`logical.kind.${node.kind}`)}
+          <span className={words.ellipsis}>
+            {node.kind === 'driver' && node.job_id !== null
+              ? `${node.name === null ? '' : `${t('logical.driver')} · `}${jobName(node.job_id)}`
+              : t(`logical.kind.${node.kind}`)}
+          </span>
         </span>
       )}
     </div>
