@@ -20,7 +20,7 @@ from rayscope.units import duration
 
 if TYPE_CHECKING:
     from rayscope.client import Client
-    from rayscope.client.types import InsightsAnswer
+    from rayscope.client.types import FindingItem, InsightsAnswer
 
 #: Functions whose gain is told, and letters of a bar.
 _FUNCTIONS, _BAR = 5, 20
@@ -100,7 +100,9 @@ def _head(found: InsightsAnswer, name: str) -> str:
 
 
 def _nothing(found: InsightsAnswer) -> str:
-    return "Found nothing that costs 1% of its time or more." if not found["silent"] else "Found nothing."
+    if found["silent"]:
+        return "Found nothing."
+    return "Found nothing that costs 1% of its time or more, and no risk."
 
 
 def _notes(found: InsightsAnswer) -> Iterator[str]:
@@ -140,6 +142,10 @@ def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
         yield Text(f"\n{note}", style="yellow")
 
 
+def _sentence(finding: FindingItem) -> str:
+    return f"It {'is ' if finding['is_risk'] else ''}{gain(finding)}."
+
+
 def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:
     yield from (f"# {_head(found, name)}", "")
     if found["verdict"] is not None:
@@ -147,7 +153,7 @@ def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:
     for finding in found["findings"]:
         place = where(finding).replace("`", "")
         yield f"## {finding['title']}{f': `{place}`' if place else ''} ({finding['severity']})"
-        yield from ("", f"{shown(finding['advice'])} It {gain(finding)}.", "")
+        yield from ("", f"{shown(finding['advice'])} {_sentence(finding)}", "")
         if finding["sketch"]:
             yield from ("```python", visible(finding["sketch"]), "```", "")
     if not found["findings"]:

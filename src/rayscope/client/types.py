@@ -565,13 +565,14 @@ class FileProblem(TypedDict):
 
 class FindingItem(TypedDict):
     """
-    Something that slows the job down, and what to do about it.
+    Something that slows the job down or puts it at risk, and what to do about it.
 
     ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
-    most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
-    where; ``origin``: whose it is, ``user``, a library's name, or null; ``caller``: the function in which it
-    happens, "" in the driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``:
-    Ray's page about it. ``filters``: of the list of tasks.
+    most. ``share`` is the saving, or else the cost, of the job's time. ``is_risk``: it costs less than 1 %
+    of that, and is told because of what may come of it. ``function`` or ``actor_class``: where; ``origin``:
+    whose it is, ``user``, a library's name, or null; ``caller``: the function in which it happens, "" in the
+    driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``: Ray's page about it.
+    ``filters``: of the list of tasks.
     """
 
     kind: str
@@ -580,6 +581,7 @@ class FindingItem(TypedDict):
     share: float
     saving_ns: int | None
     cost_ns: int
+    is_risk: bool
     confidence: Literal["high", "medium", "low"]
     function: str | None
     actor_class: str | None
@@ -2631,10 +2633,10 @@ class InsightsAnswer(TypedDict):
     """
     What slows a job down, and what would make it faster, by how much: the largest savings first.
 
-    ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
-    ``causes``: the whole of the job's time, as its critical path has it; ``verdict``: the same in one
-    sentence, with what would help most. ``functions`` are those of ``functions_total`` that take the most
-    time. ``so_far``: the job runs still.
+    ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
+    that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
+    ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
+    ``functions_total`` that take the most time. ``so_far``: the job runs still.
     """
 
     session: str

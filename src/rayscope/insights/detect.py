@@ -20,6 +20,8 @@ log = logging.getLogger("rayscope.insights")
 GROUP = "rayscope.detectors"
 #: From these shares of the job's time on a finding is critical, a warning, or worth telling.
 SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
+#: A risk that costs less is told all the same.
+_LEAST = SEVERITIES[-1][1]
 #: Findings of one detector, the largest ones.
 _MOST = 10
 _OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
@@ -50,7 +52,7 @@ def detect(
     """What the detectors find, the largest first, as :class:`schemas.FindingItem`; and who found no data.
 
     The saving of a finding is predicted by a replay where there is one that can be trusted, else it is
-    unknown and the finding weighs what it costs at most.
+    unknown and the finding weighs what it costs at most. What is only a risk comes last.
     """
     found: list[tuple[Detector, Finding]] = []
     silent: list[Silent] = []
@@ -78,6 +80,8 @@ def detect(
             saving = None
         share = int(finding.cost_ns if saving is None else saving) / facts.duration_ns
         severity = next((name for name, least in SEVERITIES if share >= least), None)
+        if severity is None and finding.is_risk:
+            severity = SEVERITIES[-1][0]
         if severity is not None:
             items.append(_item(facts, detector, finding, severity, share, saving))
     return sorted(items, key=lambda item: -item["share"]), silent
@@ -106,6 +110,7 @@ def _item(
         "share": share,
         "saving_ns": saving,
         "cost_ns": int(finding.cost_ns),
+        "is_risk": share < _LEAST,
         "confidence": finding.confidence,
         **names,
         "origin": origin,

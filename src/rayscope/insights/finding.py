@@ -30,12 +30,12 @@ _LATEST = 1 << 62
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that slows a job down.
+    """Something that slows a job down, or that puts it at risk.
 
     ``function`` or ``actor_class``: where; ``caller``: the function in which it happens, "" in the driver.
     ``cost_ns``: what it costs of the job's time at most, if no replay can tell; ``changes``: what the replay
-    changes to predict the saving. ``numbers``: the evidence, by the names that the texts use.
-    ``filters``: of the view that shows it.
+    changes to predict the saving. ``is_risk``: worth telling even if it costs no time. ``numbers``: the
+    evidence, by the names that the texts use. ``filters``: of the view that shows it.
     """
 
     cost_ns: int
@@ -43,6 +43,7 @@ class Finding:
     actor_class: str | None = None
     caller: str | None = None
     changes: tuple[Change, ...] = ()
+    is_risk: bool = False
     confidence: Confidence = "high"
     numbers: Mapping[str, Number] = field(default_factory=dict)
     filters: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class NotEnoughData(Exception):
 
 
 class Detector(Protocol):
-    """One kind of thing that slows jobs down.
+    """One kind of thing that slows jobs down or puts them at risk.
 
     ``kind``: a stable name; ``title``: a few words; ``advice``: what to do, in a few sentences, with
     ``{name}`` for numbers of the finding; ``sketch``: code that does it; ``doc``: Ray's page about it, "" if

@@ -14,6 +14,7 @@ from rich.console import Console
 from tests.cluster import wait_until
 from tests.story import DRIVER, JOB, SESSION, Story, at
 from tests.unit.server.conftest import Running
+from tests.unit.server.test_insights_code import puts
 from typer.testing import CliRunner
 
 from rayscope.cli import run, summary
@@ -90,6 +91,14 @@ def test_fail_on_a_finding(looping: Running) -> None:
     assert re.search(r"critical +ray.get in a loop: load +\(would save \d", text)
     done = CliRunner().invoke(app, ["diagnose", "--fail-on", "warning", "--server", looping.server.url])
     assert done.exit_code == 1
+
+
+def test_a_finding_that_costs_no_time_is_called_a_risk(fresh: Running) -> None:
+    fresh.record(puts(268, blocked=0))
+    assert re.search(r"info +Tasks return references of ray.put: load +\(a risk\)", diagnose(fresh))
+    assert "It is a risk." in diagnose(fresh, "--format", "md")
+    lines = [" ".join(line.strip("│ ").split()) for line in shown_at_the_end(fresh).splitlines()]
+    assert "Tasks return references of ray.put load a risk" in lines
 
 
 def shown_at_the_end(running: Running) -> str:

@@ -196,7 +196,7 @@ def test_functions_that_are_only_code(fresh: Running) -> None:
     assert find(fresh, with_code(90_000), "large_closure") is None
 
 
-def puts(returned_bytes: int) -> Story:
+def puts(returned_bytes: int, blocked: float = 20) -> Story:
     story = Story()
     for place in range(5):
         begin = 10 + 100 * place
@@ -204,8 +204,8 @@ def puts(returned_bytes: int) -> Story:
         returns(story, returned_bytes, begin + 50)
         edge(story, task, "put", task, FIRST_PUT, 16, begin + 40)
         story.get(DRIVER, task, begin + 1, begin + 52)
-        story.batch.spans.append(Span(DRIVER, 0, "ray.get", at(begin + 52), at(begin + 72)))
-        edge(story, DRIVER, "get", task, FIRST_PUT, 16, begin + 52, begin + 72)
+        story.batch.spans.append(Span(DRIVER, 0, "ray.get", at(begin + 52), at(begin + 52 + blocked)))
+        edge(story, DRIVER, "get", task, FIRST_PUT, 16, begin + 52, begin + 52 + blocked)
     return ended(story)
 
 
@@ -213,6 +213,16 @@ def test_references_instead_of_results(fresh: Running) -> None:
     found = find(fresh, puts(268), "return_put")
     assert found is not None
     assert (found["function"], found["cost_ns"], found["numbers"]["calls"]) == ("load", 5 * 20 * MS, 5)
+    assert (found["severity"], found["is_risk"]) == ("warning", False)
+
+
+def test_references_that_cost_no_time_are_a_risk_and_come_last(fresh: Running) -> None:
+    found = find(fresh, puts(268, blocked=0), "return_put")
+    assert found is not None
+    assert (found["cost_ns"], found["severity"], found["is_risk"]) == (0, "info", True)
+    all_of_them = fresh.get("/api/insights")["findings"]
+    assert len(all_of_them) > 1
+    assert [one["kind"] for one in all_of_them if one["is_risk"]] == [all_of_them[-1]["kind"]]
 
 
 def test_what_is_put_by_a_task_and_handed_out_by_another(fresh: Running) -> None:

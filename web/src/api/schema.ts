@@ -935,13 +935,14 @@ export interface FoundItem {
   node_id: string | null;
 }
 /**
- * Something that slows the job down, and what to do about it.
+ * Something that slows the job down or puts it at risk, and what to do about it.
  *
  * ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
- * most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
- * where; ``origin``: whose it is, ``user``, a library's name, or null; ``caller``: the function in which it
- * happens, "" in the driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``:
- * Ray's page about it. ``filters``: of the list of tasks.
+ * most. ``share`` is the saving, or else the cost, of the job's time. ``is_risk``: it costs less than 1 %
+ * of that, and is told because of what may come of it. ``function`` or ``actor_class``: where; ``origin``:
+ * whose it is, ``user``, a library's name, or null; ``caller``: the function in which it happens, "" in the
+ * driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``: Ray's page about it.
+ * ``filters``: of the list of tasks.
  */
 export interface FindingItem {
   kind: string;
@@ -950,6 +951,7 @@ export interface FindingItem {
   share: number;
   saving_ns: number | null;
   cost_ns: number;
+  is_risk: boolean;
   confidence: 'high' | 'medium' | 'low';
   function: string | null;
   actor_class: string | null;
@@ -1407,10 +1409,10 @@ export interface Ingest {
 /**
  * What slows a job down, and what would make it faster, by how much: the largest savings first.
  *
- * ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
- * ``causes``: the whole of the job's time, as its critical path has it; ``verdict``: the same in one
- * sentence, with what would help most. ``functions`` are those of ``functions_total`` that take the most
- * time. ``so_far``: the job runs still.
+ * ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
+ * that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
+ * ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
+ * ``functions_total`` that take the most time. ``so_far``: the job runs still.
  */
 export interface InsightsAnswer {
   session: string;

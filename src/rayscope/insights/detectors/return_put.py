@@ -62,6 +62,7 @@ class ReturnPut:
                 yield Finding(
                     blocked_ns,
                     function=function,
+                    is_risk=True,
                     caller=facts.caller(int(a.parent[facts.first_rows[min(makers)]])),
                     numbers={"calls": len(makers), "blocked_ns": blocked_ns},
                     filters={"func_name": function},

@@ -79,9 +79,10 @@ export const enInsights = {
     },
     findings: {
       title: 'Findings',
-      noneText: 'Nothing was found that costs 1% of the time of the job or more.',
+      noneText: 'Nothing was found that costs 1% of the time of the job or more, and no risk.',
       saves: 'would save {{time}} ({{share}}%)',
       costs: 'costs up to {{time}} ({{share}}%)',
+      risk: 'a risk',
       caller: 'called by {{name}}',
       confidence: {
         high: 'High confidence',

@@ -359,9 +359,10 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     },
     findings: {
       title: '发现',
-      noneText: '没有检测到占作业时间 1% 或以上的问题。',
+      noneText: '没有检测到占作业时间 1% 或以上的问题，也没有发现风险。',
       saves: '可节省 {{time}}（{{share}}%）',
       costs: '最多损失 {{time}}（{{share}}%）',
+      risk: '存在风险',
       caller: '调用者：{{name}}',
       confidence: { high: '可信度高', medium: '可信度中', low: '可信度低' },
       evidence: '依据',

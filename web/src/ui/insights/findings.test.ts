@@ -12,6 +12,7 @@ const FINDING: Finding = {
   share: 0.3,
   saving_ns: null,
   cost_ns: 3e9,
+  is_risk: false,
   confidence: 'medium',
   function: 'work',
   actor_class: null,

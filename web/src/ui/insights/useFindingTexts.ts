@@ -37,10 +37,12 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    gain: ({ saving_ns, cost_ns, share }: Finding) =>
-      t(saving_ns === null ? 'insights.findings.costs' : 'insights.findings.saves', {
-        time: duration(saving_ns ?? cost_ns),
-        share: percent(share),
-      }),
+    gain: ({ is_risk, saving_ns, cost_ns, share }: Finding) =>
+      is_risk
+        ? t('insights.findings.risk')
+        : t(saving_ns === null ? 'insights.findings.costs' : 'insights.findings.saves', {
+            time: duration(saving_ns ?? cost_ns),
+            share: percent(share),
+          }),
   };
 }
