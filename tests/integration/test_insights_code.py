@@ -10,6 +10,7 @@ from tests.detector_programs import BENCHMARKS, findings
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
 PROGRAMS = BENCHMARKS / "detector_programs_code.py"
+RISKS = BENCHMARKS / "detector_programs_risks.py"
 #: What is found in the bad one of each pair, and where.
 FOUND = {
     "large_argument": "count",
@@ -37,6 +38,28 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     assert FOUND[kind] in bad[kind]["function"]
     assert bad[kind]["severity"] in ("critical", "warning")
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "program"),
+    [
+        ("forked_process", "forked_process"),
+        ("out_of_band_reference", "out_of_band_reference"),
+        ("out_of_band_reference", "captured_reference"),
+    ],
+)
+def test_a_risk_is_found_where_it_is_in_the_code(cluster: Any, kind: str, program: str) -> None:
+    found = findings(cluster, RISKS, f"{program}_bad")[kind]
+    assert found["is_risk"]
+    assert found["numbers"]["place"].startswith(f"{RISKS.name}:")
+    assert found["numbers"]["place"].endswith(f"({program}_bad)")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["forked_process", "out_of_band_reference"])
+def test_a_program_that_does_the_same_without_a_risk(cluster: Any, kind: str) -> None:
+    assert kind not in findings(cluster, RISKS, f"{kind}_good")
 
 
 @pytest.mark.long

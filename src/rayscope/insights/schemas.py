@@ -134,10 +134,9 @@ class InsightsAnswer(Answer):
     """What slows a job down, and what would make it faster, by how much: the largest savings first.
 
     ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
-    that had not enough data.
-    ``causes``: the whole of the job's time, as its critical path has it; ``verdict``: the same in one
-    sentence, with what would help most. ``functions`` are those of ``functions_total`` that take the most
-    time. ``so_far``: the job runs still.
+    that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
+    ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
+    ``functions_total`` that take the most time. ``so_far``: the job runs still.
     """
 
     session: str

@@ -44,6 +44,7 @@ TRACED = frozenset(
         "rayscope.counter",
         "rayscope.export",
         "rayscope.fetched",
+        "rayscope.risk",
         "rayscope.span",
         "rayscope.sum",
         "rayscope.tracer",

@@ -389,6 +389,13 @@ def contents(large: Sequence[tuple[int, int]]) -> None:
         _send(b"rayscope.contents", told, None if known else task)
 
 
+def risk(kind: str, place: str, times: int) -> None:
+    """Something that may do harm was done at a place in the code, so many times since it was told last."""
+    task, known = _owner()
+    spend()
+    _send(b"rayscope.risk", {"name": kind, "text": place, "n": times}, None if known else task)
+
+
 def tell_fetched(task: Task) -> None:
     """The task runs long, or ended without a value: tell what it was given by itself."""
     fetched, task.fetched = task.fetched, None

@@ -7,6 +7,7 @@ Every wrapper calls what it wraps, whatever becomes of the tracing: what a wrapp
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import time
@@ -15,7 +16,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rayscope.tracer import emit
+from rayscope.tracer import emit, risks
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 
@@ -86,6 +87,7 @@ def install() -> None:
         (worker.Worker, "deserialize_objects", _deserialize_objects),
         (worker.Worker, "main_loop", _main_loop),
         (serialization.SerializationContext, "serialize", _serialize),
+        (serialization.SerializationContext, "add_contained_object_ref", _add_contained_object_ref),
         (remote_function.RemoteFunction, "_remote", _remote),
         (actor.ActorMethod, "_remote", _remote),
         (actor.ActorClass, "_remote", _remote),
@@ -105,6 +107,8 @@ def install() -> None:
         else:
             setattr(owner, name, wrapped(original))
     ray.wait = worker.wait
+    # Python calls this for os.fork alone: subprocess does not fork in Python, unless it must (preexec_fn).
+    os.register_at_fork(after_in_parent=lambda: _note(risks.FORK))
     state.missing = tuple(missing)
     state.on = True
 
@@ -262,6 +266,26 @@ def _serialized(value: Any, serialized: Any) -> None:
         # The objects that a dynamic generator names were stored before it, and have ids of another kind.
         _thread.returns = Returns()
     _thread.returns.add(serialized.total_bytes + len(serialized.metadata))
+
+
+def _add_contained_object_ref(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Ray calls this for each reference that is pickled. What it does not pickle itself, it keeps forever."""
+
+    @functools.wraps(original)
+    def add_contained_object_ref(self: Any, ref: Any, **options: Any) -> Any:
+        result = original(self, ref, **options)
+        # Handles of actors come without a call site.
+        if state.on and "call_site" in options and not self.is_in_band_serialization():
+            _note(risks.PICKLED_REFERENCE)
+        return result
+
+    return add_contained_object_ref
+
+
+@_safe
+def _note(kind: str) -> None:
+    if emit.ready():
+        risks.note(kind)
 
 
 def _around_task(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -211,6 +211,19 @@ def test_code_that_was_exported_and_what_arguments_look_like() -> None:
     assert [span.name for span in odd.spans] == ["rayscope.contents"]
 
 
+def test_places_in_the_code_that_are_a_risk() -> None:
+    batch = records(
+        told("rayscope.risk", 5, 5, name="fork", text="app.py:3 (load)", n=9, t=OTHER),
+        told("rayscope.risk", 5, 5, name="pickled_reference", text="app.py:4", n=1),
+    )
+    assert batch.spans == [
+        Span(OTHER, 0, "fork", 5, 5, '{"place":"app.py:3 (load)","times":9}'),
+        Span(TASK, 2, "pickled_reference", 5, 5, '{"place":"app.py:4","times":1}'),
+    ]
+    odd = records(told("rayscope.risk", 5, 5, name="ray.get", text="app.py:3", n=1))
+    assert [span.name for span in odd.spans] == ["rayscope.risk"]
+
+
 def test_callers_are_told_in_pairs() -> None:
     pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
     assert records(told("rayscope.callers", d=pairs)).edges == [

@@ -290,3 +290,32 @@ def test_more_than_the_object_store_holds(fresh: Running) -> None:
 
 def test_what_the_object_store_holds(fresh: Running) -> None:
     assert find(fresh, large_get(store=2e8), "many_objects_get") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "span_name", "number"),
+    [
+        ("forked_process", "fork", "forks"),
+        ("out_of_band_reference", "pickled_reference", "references"),
+    ],
+)
+def test_risks_by_function_and_place(fresh: Running, kind: str, span_name: str, number: str) -> None:
+    story = Story()
+    for begin in (10, 100):
+        task = story.task("load", begin, begin + 1, begin + 50)
+        span(story, task, span_name, begin + 2, begin + 2, place="app.py:7 (load)", times=1)
+    span(story, task, span_name, 102, 102, place="app.py:7 (load)", times=9)
+    span(story, DRIVER, span_name, 200, 200, place="app.py:20", times=1)
+    # What else may be in a record under this name: of the user's own (rayscope.span), and of others.
+    span(story, DRIVER, span_name, 300, 310, user={"place": "app.py:1", "times": 1})
+    span(story, DRIVER, span_name, 300, 310)
+    span(story, DRIVER, span_name, 300, 310, place="app.py:1", times="often")
+    fresh.record(ended(story))
+    found = [one for one in fresh.get("/api/insights")["findings"] if one["kind"] == kind]
+    assert [(one["function"], one["numbers"]) for one in found] == [
+        ("load", {"place": "app.py:7 (load)", number: 11}),
+        (None, {"place": "app.py:20", number: 1}),
+    ]
+    assert {(one["severity"], one["is_risk"], one["cost_ns"]) for one in found} == {("info", True, 0)}
+    assert (found[0]["filters"], found[1]["filters"]) == ({"func_name": "load"}, {})
+    assert found[0]["advice"].startswith("app.py:7 (load) ")

@@ -24,6 +24,7 @@ from rayscope.insights.replay.recorded import (
     Node,
     Passed,
     Recorded,
+    Risk,
     Sending,
     Texts,
     Wait,
@@ -84,6 +85,7 @@ def read(file: SessionFile, job: str) -> Recorded:
         )
         recorded.open_waits = found.open_waits(sql.read_open_waits(reader, job))
         recorded.sendings = found.sendings(sql.read_sendings(reader, job))
+        recorded.risks = found.risks(sql.read_risks(reader, job))
     return recorded
 
 
@@ -172,7 +174,7 @@ class _Reader:
         actors: list[tuple[Any, ...]],
         groups: list[tuple[Any, ...]],
     ) -> Recorded:
-        """All of it, but for open waits and sendings."""
+        """All of it, but for open waits, sendings and risks."""
         table, driver = self._table, self._driver
         node_ids = [node[0] for node in nodes]
         worker_ids, actor_ids = (_encoded(table, column)[0] for column in ("worker_id", "actor_id"))
@@ -249,6 +251,12 @@ class _Reader:
                 strict=True,
             )
         ]
+
+    def risks(self, table: pa.Table) -> list[Risk]:
+        """What was done that may do harm."""
+        tasks = self._makers(table, "task").tolist()
+        columns = (table[name].to_pylist() for name in ("place", "times"))
+        return [Risk(*one) for one in zip(table["kind"].to_pylist(), tasks, *columns, strict=True)]
 
     def passed(self, table: pa.Table) -> Passed:
         """The objects that tasks made and took."""

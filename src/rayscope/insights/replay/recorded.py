@@ -263,6 +263,17 @@ class Sending(NamedTuple):
     code: str
 
 
+class Risk(NamedTuple):
+    """Of a task, or BY_DRIVER: at a place in the code it forked (``kind`` is ``fork``), or pickled a
+    reference other than for a call, a result or ``ray.put`` (``pickled_reference``), so often at least.
+    """
+
+    kind: str
+    task: int
+    place: str
+    times: int
+
+
 @dataclass
 class Arguments:
     """Objects that tasks were called with: ``made_by`` and ``index``; those of a task follow each other."""
@@ -333,9 +344,9 @@ class Recorded:
     launched and had started, None if that is not known; ``unused_workers``: node, launch and start of those
     that ran nothing; ``start_slots``: by node how many started at once. ``groups``: the placement groups that
     attempts are in; ``empty_groups``: the others.
-    ``passed``: the objects that tasks made and took. ``sendings``: in the order of time. ``modules``: of each
-    function the module that it is defined in, "" if that is not known. ``begin_ns``: what all times count
-    from, ns since the epoch.
+    ``passed``: the objects that tasks made and took. ``sendings`` and ``risks``: in the order of time.
+    ``modules``: of each function the module that it is defined in, "" if that is not known. ``begin_ns``:
+    what all times count from, ns since the epoch.
     """
 
     job_id: str
@@ -360,6 +371,7 @@ class Recorded:
     open_waits: dict[tuple[int, int], Wait] = field(default_factory=dict)
     last: int = -1
     sendings: list[Sending] = field(default_factory=list)
+    risks: list[Risk] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     begin_ns: int = 0
 

@@ -171,6 +171,24 @@ ORDER BY begin_ns, end_ns""",
     )
 
 
+def read_risks(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """What tasks of a job, and its driver, did that may do harm; ``place``: where in the code; ``times``: how
+    often at least.
+    """
+    return _table(
+        reader,
+        f"""
+SELECT name AS kind, {_TASK.format("task")} AS task, json_extract_string(extra, '$.place') AS place,
+    TRY_CAST(json_extract(extra, '$.times') AS BIGINT) AS times
+FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
+    WHERE name IN ('fork', 'pickled_reference') AND NOT coalesce(starts_with(extra, '{{"user":'), false)
+        AND {_OF_JOB})
+WHERE place IS NOT NULL AND times > 0
+ORDER BY begin_ns, place""",
+        job,
+    )
+
+
 def read_fetched(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
     """How many bytes of arguments each attempt fetched."""
     return _table(

@@ -25,6 +25,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       'Driver 在各次提交之间自己计算了 {{own_ns}}（占作业的 {{share}}），其间平均只有 {{running}} 个任务在运行。请把这些工作移到任务中，或由多个任务来提交。',
   },
+  forked_process: {
+    title: 'Driver 或 Worker 派生（fork）进程',
+    advice:
+      '{{place}} 至少 fork 了 {{forks}} 次。新进程复制了 Ray 的连接，却没有复制使用这些连接的线程，线程持有的锁也不会释放：消息可能错乱，进程可能卡死。请用 “spawn” 方式启动进程，或改用任务和 Actor。',
+  },
   get_in_loop: {
     title: '循环中调用 ray.get',
     advice:
@@ -99,6 +104,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     title: '因内存不足被终止',
     advice:
       '{{function}} 有 {{killed}} 次尝试因节点内存不足被终止，当时该节点上同时有 {{running}} 个任务和调用在运行；共浪费 {{lost_ns}} 的工作。请用 memory= 为每个预留 {{memory_bytes}}，使每个节点同时运行得更少，或让每个任务占用更少内存。如果单个任务也放不下，请使用更大的节点。',
+  },
+  out_of_band_reference: {
+    title: '在 Ray 之外序列化引用',
+    advice:
+      '{{place}} 至少序列化了 {{references}} 个引用：直接调用了 cloudpickle，或函数代码中用到了外部的引用。Ray 无法知道谁会使用它们，因此在该进程存活期间一直保留其对象；进程结束后对象也随之丢失。请把引用作为参数或返回值传递，也可以放在列表、字典或对象中。',
   },
   over_asked_cpus: {
     title: '预留的 CPU 多于使用',
@@ -222,6 +232,7 @@ const numbers: Record<string, string> = {
   death: '失效原因',
   definitions: '定义次数',
   failed: '失败',
+  forks: 'fork 次数（至少）',
   full_share: '满载时间占比',
   gets: 'get 次数',
   got_bytes: '取回的数据',
@@ -256,9 +267,11 @@ const numbers: Record<string, string> = {
   own_ns: '自身计算',
   packing_ns: '打包耗时',
   pending: '待处理',
+  place: '代码位置',
   queue: '排队',
   quiet_ns: '无进展时长',
   reason: '原因',
+  references: '引用数（至少）',
   reserved: '预留',
   resource: '资源',
   running: '运行中',

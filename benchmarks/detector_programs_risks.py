@@ -1,0 +1,104 @@
+"""Pairs of programs with what costs no time but may do harm, and without, each a driver of the running Ray.
+
+python benchmarks/detector_programs_risks.py NAME_bad
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pty
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import ray
+from ray import cloudpickle
+
+
+class Table:
+    """A reference inside an object of the program's own."""
+
+    def __init__(self, ref: Any) -> None:
+        self.ref = ref
+
+
+@ray.remote(num_cpus=0.5)
+def total(table: Any) -> int:
+    if isinstance(table, bytes):
+        table = cloudpickle.loads(table)
+    return sum(ray.get(table.ref))
+
+
+def out_of_band_reference_bad() -> None:
+    pickled = cloudpickle.dumps(Table(ray.put(list(range(1000)))))
+    print(sum(ray.get([total.remote(pickled) for _ in range(10)])))
+
+
+def out_of_band_reference_good() -> None:
+    """References travel inside of objects, by an actor, by ray.put and in results; and an actor's handle in code."""
+
+    @ray.remote(num_cpus=0)
+    class Keeper:
+        def keep(self, table: Table) -> list[Table]:
+            self.table = table
+            return [table]
+
+    keeper = Keeper.remote()
+
+    @ray.remote(num_cpus=0.5)
+    def kept(table: Table) -> int:
+        return sum(ray.get(ray.get(keeper.keep.remote(table))[0].ref))
+
+    table = Table(ray.put(list(range(1000))))
+    boxed = ray.put([table])
+    print(ray.get(total.remote(table)), ray.get(kept.remote(table)), sum(ray.get(ray.get(boxed)[0].ref)))
+
+
+def captured_reference_bad() -> None:
+    """A function has a reference in its code."""
+    ref = ray.put(list(range(1000)))
+
+    @ray.remote(num_cpus=0.5)
+    def add() -> int:
+        return sum(ray.get(ref))
+
+    print(ray.get(add.remote()))
+
+
+def forked_process_bad() -> None:
+    @ray.remote(num_cpus=0.5)
+    def squares() -> int:
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(2, mp_context=context) as pool:
+            return sum(pool.map(abs, range(10)))
+
+    print(ray.get(squares.remote()))
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+
+
+def forked_process_good() -> None:
+    """The same by other means, and programs that are run in all ways there are."""
+
+    @ray.remote(num_cpus=0.5)
+    def squares() -> int:
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+            return sum(pool.map(abs, range(10)))
+
+    @ray.remote(num_cpus=0.5)
+    def run_programs() -> int:
+        subprocess.run(["true"], check=True)
+        subprocess.run(["true"], check=True, preexec_fn=os.setpgrp)
+        os.system("true")
+        return pty.spawn(["true"])
+
+    print(ray.get(squares.remote()), ray.get(run_programs.remote()), ray.get(run_programs.remote()))
+
+
+if __name__ == "__main__":
+    ray.init(log_to_driver=False)
+    print("JOB", ray.get_runtime_context().get_job_id())
+    globals()[sys.argv[1]]()

@@ -1,0 +1,28 @@
+"""What a job did that costs no time but may do harm, as findings: one for each function and place in code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rayscope.insights.finding import DRIVER, Facts, Finding
+
+
+def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
+    """The risks of a kind (see :class:`rayscope.insights.replay.recorded.Risk`), the most frequent first.
+
+    ``number``: what to call how often it was done. Raises NotEnoughData.
+    """
+    facts.require_tracer("what they did")
+    times: Counter[tuple[str, str]] = Counter()
+    for one in facts.recorded.risks:
+        if one.kind == kind and one.task >= DRIVER:
+            times[facts.caller(one.task), one.place] += one.times
+    for (function, place), count in times.most_common():
+        yield Finding(
+            0,
+            function=function or None,
+            is_risk=True,
+            numbers={"place": place, number: count},
+            filters={"func_name": function} if function else {},
+        )

@@ -1,0 +1,51 @@
+"""What a process does that costs no time but may do harm later, and where in the code it does it.
+
+It costs nothing where none of it is done: the walk up the stack begins when it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+
+from rayscope.tracer import emit
+
+FORK, PICKLED_REFERENCE = "fork", "pickled_reference"
+#: Libraries of Ray's: what they do, they know how to. Its other modules are called by the user's code.
+_LIBRARIES = frozenset({"air", "data", "llm", "rllib", "serve", "train", "tune"})
+#: They fork to run another program at once, or (the loader of torch) what has nothing to do with Ray.
+_RUN_PROGRAMS = frozenset({"pty", "subprocess", "torch"})
+#: How often something is done at a place when that is told, and places that are told of.
+_TOLD_AT, _MOST_PLACES = frozenset(10**digits for digits in range(10)), 100
+
+_times: Counter[tuple[str, str]] = Counter()
+
+
+def note(kind: str) -> None:
+    """This is being done: tell it the first, the tenth, the hundredth time at each place."""
+    place = _place()
+    key = kind, place
+    if not place or (key not in _times and len(_times) >= _MOST_PLACES):
+        return
+    _times[key] += 1
+    times = _times[key]
+    if times in _TOLD_AT:
+        emit.risk(kind, place, times - times // 10)
+
+
+def _place() -> str:
+    """The code that does it, neither Ray's nor Python's; "" if that need not be told."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        top, _, below = str(frame.f_globals.get("__name__")).partition(".")
+        if top in _RUN_PROGRAMS or (top == "ray" and below.partition(".")[0] in _LIBRARIES):
+            return ""
+        # A worker's main module is Ray's, too.
+        is_rays = top in ("ray", "rayscope") or "/ray/_private/" in code.co_filename.replace("\\", "/")
+        if not is_rays and top not in sys.stdlib_module_names:
+            place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+            return place if code.co_name == "<module>" else f"{place} ({code.co_name})"
+        frame = frame.f_back
+    return ""
