@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from types import FrameType
 
 from rayscope.tracer import emit
 
@@ -36,7 +37,7 @@ def note(kind: str) -> None:
 
 def _place() -> str:
     """The code that does it, neither Ray's nor Python's; "" if that need not be told."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
         top, _, below = str(frame.f_globals.get("__name__")).partition(".")

@@ -12,8 +12,8 @@ class ForkedProcess:
     """A driver, task or actor forks, so that the new process shares Ray's connections.
 
     Limits: one ``os.fork``, as ``multiprocessing`` and ``concurrent.futures`` do it on Linux before Python
-    3.14. Programs that ``subprocess`` runs do not count, and neither do forks of Ray's libraries. How
-    often a process does it is rounded down to a power of ten.
+    3.14. Programs that ``subprocess`` runs do not count, and neither do forks of torch and of Ray's
+    libraries. How often a process does it is rounded down to a power of ten.
 
     Needs: the tracer in the process that forks.
     """
