@@ -95,12 +95,12 @@ def oom_kill_good() -> None:
 
 
 def over_asked_cpus_bad() -> None:
-    @ray.remote(num_cpus=1)
+    @ray.remote(num_cpus=2)
     def download(number: int) -> int:
         time.sleep(1)
         return number
 
-    print(sum(ray.get([download.remote(number) for number in range(36)])))
+    print(sum(ray.get([download.remote(number) for number in range(20)])))
 
 
 def over_asked_cpus_good() -> None:
