@@ -129,7 +129,7 @@ def _hash(threads: int) -> None:
 
     for number in range(2):
         ray.get(digest.remote(number))
-    print(sum(ray.get([digest.remote(number) for number in range(6)])))
+    print(sum(ray.get([digest.remote(number) for number in range(12)])))
 
 
 def under_asked_cpus_bad() -> None:
@@ -294,10 +294,10 @@ def _fill(keep: bool) -> None:
         return bytes(10 * MIB)
 
     kept = []
-    for number in range(80):
-        ref = produce.remote(number)
-        ray.wait([ref])
-        kept = [*kept, ref] if keep and len(kept) < 30 else [ref]
+    for number in range(0, 80, 2):
+        refs = [produce.remote(number), produce.remote(number + 1)]
+        ray.wait(refs, num_returns=2)
+        kept = [*kept, *refs] if keep and len(kept) < 30 else refs
 
 
 def _use_once(keep: bool) -> None:

@@ -11,7 +11,7 @@ from rayscope.insights.replay.changes import Change
 #: About one core, while it is busy. Python's global lock lets one thread compute at a time.
 _ONE_CORE = (0.7, 1.2)
 #: On nodes that are busier, other processes may have kept it from using more, %.
-_BUSY_PERCENT = 90.0
+_BUSY_PERCENT = 75.0
 #: Shorter work than this share of the job is not worth a look.
 _SHARE = 0.1
 
@@ -20,7 +20,7 @@ class SingleCoreActor:
     """An actor or task with several CPUs or threads computes on about one core.
 
     Limits: it uses 0.7 to 1.2 cores while it is busy, for a tenth of the job or longer, and reserves 2 CPUs
-    or more or runs 2 calls at once; its node's CPUs are less than 90 % busy.
+    or more or runs 2 calls at once; its node's CPUs are less than 75 % busy.
 
     Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's
     time.
