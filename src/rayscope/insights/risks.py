@@ -13,11 +13,12 @@ def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
 
     ``number``: what to call how often it was done. Raises NotEnoughData.
     """
-    facts.require_tracer("what they did")
     times: Counter[tuple[str, str]] = Counter()
     for one in facts.recorded.risks:
         if one.kind == kind and one.task >= DRIVER:
             times[facts.caller(one.task), one.place] += one.times
+    if not times:
+        facts.require_tracer("what they did")
     for (function, place), count in times.most_common():
         yield Finding(
             0,

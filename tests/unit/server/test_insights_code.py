@@ -318,4 +318,4 @@ def test_risks_by_function_and_place(fresh: Running, kind: str, span_name: str, 
     ]
     assert {(one["severity"], one["is_risk"], one["cost_ns"]) for one in found} == {("info", True, 0)}
     assert (found[0]["filters"], found[1]["filters"]) == ({"func_name": "load"}, {})
-    assert found[0]["advice"].startswith("app.py:7 (load) ")
+    assert "at app.py:7 (load): at least 11" in found[0]["advice"]

@@ -21,9 +21,9 @@ class ForkedProcess:
     kind = "forked_process"
     title = "A driver or worker forks"
     advice = (
-        "{place} forked {forks} times or more. The new process has copies of Ray's connections, but not of "
-        "the threads that use them and of the locks that those held: messages get mixed up, and it may hang. "
-        'Start processes with the method "spawn", or use tasks and actors instead.'
+        "Processes forked at {place}: at least {forks}. A forked process shares Ray's connections, but has "
+        "none of the threads that serve them: messages may get mixed up, and the process may hang on a lock "
+        'that such a thread held. Start processes with the method "spawn", or use tasks and actors instead.'
     )
     sketch = (
         'context = multiprocessing.get_context("spawn")\n'

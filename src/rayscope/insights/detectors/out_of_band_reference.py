@@ -22,9 +22,10 @@ class OutOfBandReference:
     kind = "out_of_band_reference"
     title = "References are pickled outside of Ray"
     advice = (
-        "{place} pickled {references} references or more, itself or in the code of a function. Ray cannot "
-        "know who will use them, so it keeps their objects for as long as the process lives, and they are "
-        "lost with it. Pass references as arguments or return values, also inside lists, dicts and objects."
+        "References pickled at {place}: at least {references}, by the program itself or with the code of a "
+        "function that uses them. Ray cannot know who else will, so it keeps their objects for as long as "
+        "the process lives. Pass references as arguments or return values, also inside lists, dicts and "
+        "objects."
     )
     sketch = "ref = use.remote([table_ref])  # not use.remote(cloudpickle.dumps(table_ref))"
     doc = "anti-pattern: serialize ray.ObjectRef out of band"

@@ -26,9 +26,9 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
       'Driver 在各次提交之间自己计算了 {{own_ns}}（占作业的 {{share}}），其间平均只有 {{running}} 个任务在运行。请把这些工作移到任务中，或由多个任务来提交。',
   },
   forked_process: {
-    title: 'Driver 或 Worker 派生（fork）进程',
+    title: 'Driver 或 Worker 中 fork 了进程',
     advice:
-      '{{place}} 至少 fork 了 {{forks}} 次。新进程复制了 Ray 的连接，却没有复制使用这些连接的线程，线程持有的锁也不会释放：消息可能错乱，进程可能卡死。请用 “spawn” 方式启动进程，或改用任务和 Actor。',
+      '{{place}} 至少 fork 了 {{forks}} 个进程。fork 出的进程共用 Ray 的连接，却没有处理这些连接的线程：消息可能错乱，进程也可能卡在这些线程当时持有的锁上。请用 spawn 方式启动进程，或改用任务和 Actor。',
   },
   get_in_loop: {
     title: '循环中调用 ray.get',
@@ -108,7 +108,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   out_of_band_reference: {
     title: '在 Ray 之外序列化引用',
     advice:
-      '{{place}} 至少序列化了 {{references}} 个引用：直接调用了 cloudpickle，或函数代码中用到了外部的引用。Ray 无法知道谁会使用它们，因此在该进程存活期间一直保留其对象；进程结束后对象也随之丢失。请把引用作为参数或返回值传递，也可以放在列表、字典或对象中。',
+      '{{place}} 至少序列化了 {{references}} 个引用：程序自行序列化，或函数的代码中用到了它们。Ray 无法知道还有谁会使用，因此在该进程存活期间一直保留这些对象。请把引用作为参数或返回值传递，也可以放在列表、字典或对象中。',
   },
   over_asked_cpus: {
     title: '预留的 CPU 多于使用',

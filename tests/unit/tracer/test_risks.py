@@ -1,0 +1,63 @@
+"""Where in the code something is done, and how often that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rayscope.tracer import emit, risks
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
+    """What would go to Ray's worker."""
+    found: list[tuple[str, str, int]] = []
+    monkeypatch.setattr(emit, "risk", lambda *one: found.append(one))
+    risks._times.clear()
+    return found
+
+
+def module(name: str, file: str = "inner.py") -> Callable[[Callable[[], None]], None]:
+    """A function of a module that calls what it is given."""
+    names = {"__name__": name}
+    exec(compile("def call(function):\n    function()", file, "exec"), names)
+    call: Callable[[Callable[[], None]], None] = names["call"]  # type: ignore[assignment]
+    return call
+
+
+def note_of(kind: str) -> Callable[[], None]:
+    """Notes it, as the tracer's wrappers do."""
+    names = {"__name__": "rayscope.tracer.hooks", "note": risks.note, "kind": kind}
+    exec("def tell():\n    note(kind)", names)
+    tell: Callable[[], None] = names["tell"]  # type: ignore[assignment]
+    return tell
+
+
+def test_the_first_the_tenth_and_the_hundredth_time_are_told(told: list[tuple[str, str, int]]) -> None:
+    app = module("app", "/home/me/app.py")
+    for _ in range(150):
+        app(note_of("fork"))
+    assert [times for _, _, times in told] == [1, 9, 90]
+
+
+@pytest.mark.parametrize(
+    ("doer", "is_told"),
+    [
+        ("multiprocessing.popen_fork", True),
+        ("ray.remote_function", True),
+        ("subprocess", False),
+        ("pty", False),
+        ("ray.data._internal.plan", False),
+    ],
+)
+def test_whose_code_it_is(told: list[tuple[str, str, int]], doer: str, is_told: bool) -> None:
+    names = {"__name__": "app", "doer": module(doer), "note": note_of("fork")}
+    exec(compile("def load():\n    doer(note)\nload()", "/home/me/app.py", "exec"), names)
+    assert told == ([("fork", "app.py:2 (load)", 1)] if is_told else [])
+
+
+def test_places_have_an_end(told: list[tuple[str, str, int]]) -> None:
+    for number in range(300):
+        module("app", f"app_{number}.py")(note_of("fork"))
+    assert len(told) == 100
