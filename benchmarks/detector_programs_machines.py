@@ -16,6 +16,7 @@ import ray
 
 #: Programs that start their own Ray.
 OWN_CLUSTER = (
+    "leaked_objects",
     "locality",
     "many_objects_get",
     "node_death",
@@ -294,7 +295,7 @@ def _fill(keep: bool) -> None:
         return bytes(10 * MIB)
 
     kept = []
-    for number in range(0, 80, 2):
+    for number in range(0, 160, 2):
         refs = [produce.remote(number), produce.remote(number + 1)]
         ray.wait(refs, num_returns=2)
         kept = [*kept, *refs] if keep and len(kept) < 30 else refs
@@ -307,7 +308,7 @@ def _use_once(keep: bool) -> None:
 
     @ray.remote(num_cpus=0.5)
     def read(number: int) -> bytes:
-        time.sleep(0.6)
+        time.sleep(2.4)
         return bytes(MIB)
 
     kept, total = [], 0
@@ -315,7 +316,6 @@ def _use_once(keep: bool) -> None:
         refs = [read.remote(number) for number in range(numbers, numbers + 4)]
         total += sum(len(value) for value in ray.get(refs))
         kept += refs if keep else []
-        time.sleep(1.8)
     print(total, len(kept))
 
 
