@@ -15,6 +15,8 @@ _TIMES = 2.0
 #: More than this share of the calls are no exception.
 _FEW = 0.2
 _LEAST = 8
+#: Some part is always larger: what costs less of the job's time is noise.
+_SHARE = 0.05
 #: The duration goes with the bytes: Pearson's correlation of both.
 _CORRELATION = 0.8
 
@@ -23,8 +25,8 @@ class DataSkew:
     """Few calls of a function get much more data than the others, and take longer in proportion.
 
     Limits: 8 calls or more with large arguments; at most a fifth of them have twice the median of the bytes
-    and take twice the median of the time, longer by 1 % of the job's time; bytes and durations correlate by
-    0.8.
+    and take twice the median of the time, longer by 1 % of the job's time; the longest is longer than the
+    average by 5 % of it; bytes and durations correlate by 0.8.
 
     Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over
     100 KB).
@@ -52,9 +54,12 @@ class DataSkew:
                 continue
             own, sizes = facts.own_ns[calls], a.fetched_bytes[calls]
             longest = int(facts.own_ns[skewed].max())
+            # Shared evenly, each call would take what they take on average.
+            cost_ns = max(0, longest - round(float(own.mean())))
+            if cost_ns < _SHARE * facts.duration_ns:
+                continue
             yield Finding(
-                # Shared evenly, each call would take what they take on average.
-                max(0, longest - round(float(own.mean()))),
+                cost_ns,
                 function=function,
                 numbers={
                     "skewed": len(skewed),
