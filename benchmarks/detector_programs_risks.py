@@ -10,6 +10,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -96,6 +97,37 @@ def forked_process_good() -> None:
         return pty.spawn(["true"])
 
     print(ray.get(squares.remote()), ray.get(run_programs.remote()), ray.get(run_programs.remote()))
+
+
+def map_rows(rows: int, hanging: int | None = None) -> int:
+    """A dataset of so many blocks, of which one may hang for a while; Ray Data looks for those."""
+    import ray.data
+    from ray.data._internal.issue_detection import (
+        HangingExecutionIssueDetector,
+        HangingExecutionIssueDetectorConfig,
+    )
+
+    def look_up(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(20 if row["id"] == hanging else row["id"] % 10 / 10)
+        return row
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.issue_detectors_config.detectors = []
+    ray.data.range(8, override_num_blocks=8).materialize()  # starts the workers
+    context.issue_detectors_config.detectors = [HangingExecutionIssueDetector]
+    context.issue_detectors_config.hanging_detector_config = HangingExecutionIssueDetectorConfig(
+        detection_time_interval_s=0.5
+    )
+    return int(ray.data.range(rows, override_num_blocks=rows).map(look_up).materialize().count())
+
+
+def data_issue_bad() -> None:
+    print(map_rows(30, hanging=29))
+
+
+def data_issue_good() -> None:
+    print(map_rows(30))
 
 
 if __name__ == "__main__":

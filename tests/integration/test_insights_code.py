@@ -63,6 +63,16 @@ def test_a_program_that_does_the_same_without_a_risk(cluster: Any, kind: str) ->
 
 
 @pytest.mark.long
+def test_what_ray_data_reports(cluster: Any) -> None:
+    found = findings(cluster, RISKS, "data_issue_bad")["data_issue"]
+    assert found["is_risk"]
+    assert "Map(look_up)" in found["numbers"]["operator"]
+    assert found["numbers"]["issue"] == "hanging"
+    assert found["numbers"]["message"].startswith("A task ")
+    assert "data_issue" not in findings(cluster, RISKS, "data_issue_good")
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(("program", "kind"), LOOK_ALIKES)
 def test_a_detector_finds_nothing_in_a_program_that_looks_alike(
     cluster: Any, program: str, kind: str

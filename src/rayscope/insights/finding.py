@@ -204,7 +204,7 @@ class Facts:
 
     def origin(self, name: str) -> str | None:
         """Whose a function or class of actors is: ``user``, a library's name, or None if it is not known."""
-        return self._origins.get(name)
+        return self._origins.get(name) if name else None
 
     @cached_property
     def methods(self) -> set[str]:

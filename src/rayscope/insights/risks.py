@@ -1,4 +1,6 @@
-"""What a job did that costs no time but may do harm, as findings: one for each function and place in code."""
+"""What a job did that costs no time but may do harm, as findings: one for each function and place in code, or
+for each operator of Ray Data and its issue.
+"""
 
 from __future__ import annotations
 
@@ -27,3 +29,18 @@ def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
             numbers={"place": place, number: count},
             filters={"func_name": function} if function else {},
         )
+
+
+def find_data_issues(facts: Facts) -> Iterator[Finding]:
+    """What Ray Data reported: one finding for each operator and issue, in the order of time.
+
+    Raises NotEnoughData.
+    """
+    messages: dict[tuple[str, str], str] = {}
+    for one in facts.recorded.risks:
+        if one.kind == "data_issue":
+            messages.setdefault((one.place, one.issue), one.message)
+    if not messages:
+        facts.require_tracer("what Ray Data reported")
+    for (operator, issue), message in messages.items():
+        yield Finding(0, is_risk=True, numbers={"operator": operator, "issue": issue, "message": message})

@@ -389,11 +389,17 @@ def contents(large: Sequence[tuple[int, int]]) -> None:
         _send(b"rayscope.contents", told, None if known else task)
 
 
-def risk(kind: str, place: str, times: int) -> None:
-    """Something that may do harm was done at a place in the code, so many times since it was told last."""
+def risk(kind: str, place: str, times: int, values: dict[str, str] | None = None) -> None:
+    """Something that may do harm was done at a place in the code, so many times since it was told last.
+
+    ``values``: what else is known of it.
+    """
     task, known = _owner()
     spend()
-    _send(b"rayscope.risk", {"name": kind, "text": place, "n": times}, None if known else task)
+    told: dict[str, Any] = {"name": kind, "text": place, "n": times}
+    if values:
+        told["values"] = values
+    _send(b"rayscope.risk", told, None if known else task)
 
 
 def tell_fetched(task: Task) -> None:

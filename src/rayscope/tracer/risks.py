@@ -1,4 +1,5 @@
-"""What a process does that costs no time but may do harm later, and where in the code it does it.
+"""What a process does that costs no time but may do harm later, and where in the code it does it; and the
+issues that Ray Data reports.
 
 It costs nothing where none of it is done: the walk up the stack begins when it is.
 """
@@ -12,15 +13,18 @@ from types import FrameType
 
 from rayscope.tracer import emit
 
-FORK, PICKLED_REFERENCE = "fork", "pickled_reference"
+FORK, PICKLED_REFERENCE, DATA_ISSUE = "fork", "pickled_reference", "data_issue"
 #: Libraries of Ray's: what they do, they know how to. Its other modules are called by the user's code.
 _LIBRARIES = frozenset({"air", "data", "llm", "rllib", "serve", "train", "tune"})
 #: They fork to run another program at once, or (the loader of torch) what has nothing to do with Ray.
 _RUN_PROGRAMS = frozenset({"pty", "subprocess", "torch"})
 #: How often something is done at a place when that is told, and places that are told of.
 _TOLD_AT, _MOST_PLACES = frozenset(10**digits for digits in range(10)), 100
+#: Issues that are told of, and letters of a message.
+_MOST_ISSUES, _MAX_MESSAGE = 100, 1000
 
 _times: Counter[tuple[str, str]] = Counter()
+_issues: set[tuple[str, str]] = set()
 
 
 def note(kind: str) -> None:
@@ -33,6 +37,15 @@ def note(kind: str) -> None:
     times = _times[key]
     if times in _TOLD_AT:
         emit.risk(kind, place, times - times // 10)
+
+
+def note_issue(operator: str, issue: str, message: str) -> None:
+    """Ray Data reports an issue of an operator: tell the first of its kind."""
+    key = operator, issue
+    if key not in _issues and len(_issues) < _MOST_ISSUES:
+        _issues.add(key)
+        text = " ".join(message.split())[:_MAX_MESSAGE]
+        emit.risk(DATA_ISSUE, operator, 1, {"issue": issue, "message": text})
 
 
 def _place() -> str:

@@ -215,10 +215,12 @@ def test_places_in_the_code_that_are_a_risk() -> None:
     batch = records(
         told("rayscope.risk", 5, 5, name="fork", text="app.py:3 (load)", n=9, t=OTHER),
         told("rayscope.risk", 5, 5, name="pickled_reference", text="app.py:4", n=1),
+        told("rayscope.risk", 5, 5, name="data_issue", text="Map(f)", n=1, values={"message": "It hangs."}),
     )
     assert batch.spans == [
         Span(OTHER, 0, "fork", 5, 5, '{"place":"app.py:3 (load)","times":9}'),
         Span(TASK, 2, "pickled_reference", 5, 5, '{"place":"app.py:4","times":1}'),
+        Span(TASK, 2, "data_issue", 5, 5, '{"place":"Map(f)","times":1,"message":"It hangs."}'),
     ]
     odd = records(told("rayscope.risk", 5, 5, name="ray.get", text="app.py:3", n=1))
     assert [span.name for span in odd.spans] == ["rayscope.risk"]

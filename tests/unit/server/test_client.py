@@ -199,16 +199,16 @@ def test_tables_keep_their_types(client: rayscope.Client) -> None:
     assert dict(jobs["tasks"].to_pylist()[0]) == client.jobs().to_list()[0]["tasks"]
 
 
-def test_pandas_is_not_needed(client: rayscope.Client) -> None:
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        with pytest.raises(rayscope.RayscopeError, match="pip install pandas"):
-            client.tasks().to_pandas()
-    else:
-        frame = client.tasks().to_pandas()
-        assert str(frame["end_ns"].dtype) == "Int64"
-        assert len(frame) == client.tasks().to_arrow().num_rows
+def test_a_frame_of_pandas(client: rayscope.Client) -> None:
+    frame = client.tasks().to_pandas()
+    assert str(frame["end_ns"].dtype) == "Int64"
+    assert len(frame) == client.tasks().to_arrow().num_rows
+
+
+def test_pandas_is_not_needed(client: rayscope.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(rayscope.RayscopeError, match="pip install pandas"):
+        client.tasks().to_pandas()
 
 
 def test_which_server_is_meant(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

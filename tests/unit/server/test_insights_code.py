@@ -319,3 +319,28 @@ def test_risks_by_function_and_place(fresh: Running, kind: str, span_name: str, 
     assert {(one["severity"], one["is_risk"], one["cost_ns"]) for one in found} == {("info", True, 0)}
     assert (found[0]["filters"], found[1]["filters"]) == ({"func_name": "load"}, {})
     assert "at app.py:7 (load): at least 11" in found[0]["advice"]
+
+
+def test_issues_of_ray_data_by_operator(fresh: Running) -> None:
+    story = Story()
+    story.task("_map_task", 1, 2, 900)
+    story.batch.attempts[-1].module_name = "ray.data._internal.map"
+    for begin, issue, message in (
+        (10, "hanging", "A task {of} Map(f) runs for 9 s."),
+        (20, "hanging", "A task of Map(f) runs for 19 s."),
+        (30, "high memory", "Map(f) uses 4.1GiB."),
+    ):
+        told = {"place": "Map(f)", "times": 1, "issue": issue, "message": message}
+        span(story, DRIVER, "data_issue", begin, begin, **told)
+    # Ray gives a thread of an actor's a task of its own.
+    span(story, "ef" * 20 + JOB, "data_issue", 40, 40, place="Sort", times=1, issue="hanging", message="No.")
+    span(story, DRIVER, "data_issue", 50, 60, user={"place": "Sort", "times": 1})
+    fresh.record(ended(story))
+    found = [one for one in fresh.get("/api/insights")["findings"] if one["kind"] == "data_issue"]
+    assert [(one["numbers"]["operator"], one["numbers"]["issue"]) for one in found] == [
+        ("Map(f)", "hanging"),
+        ("Map(f)", "high memory"),
+        ("Sort", "hanging"),
+    ]
+    assert found[0]["advice"].endswith("Map(f) (hanging): A task {of} Map(f) runs for 9 s.")
+    assert {(one["severity"], one["is_risk"], one["origin"]) for one in found} == {("info", True, None)}

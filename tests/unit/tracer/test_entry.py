@@ -43,3 +43,21 @@ def test_who_is_traced(tmp_path: Path, program: str, setting: str | None, expect
     assert told == expected
     # The installed Ray has all that is wrapped.
     assert missing == ("()" if expected == "traced" else "None")
+
+
+def test_ray_data_is_wrapped_when_the_program_loads_it(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys, ray\n"
+        "print('ray.data' in sys.modules)\n"
+        "import ray.data\n"
+        "from ray.data._internal.issue_detection import IssueDetectorManager as manager\n"
+        "print(hasattr(manager._report_issues, '__wrapped__'))\n"
+        "print(sys.modules['rayscope.tracer.hooks'].state.missing)\n"
+    )
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(
+        command, env=env | {"RAYSCOPE_TRACE": "1"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True", "()"]

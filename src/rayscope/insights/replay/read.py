@@ -255,7 +255,7 @@ class _Reader:
     def risks(self, table: pa.Table) -> list[Risk]:
         """What was done that may do harm."""
         tasks = self._makers(table, "task").tolist()
-        columns = (table[name].to_pylist() for name in ("place", "times"))
+        columns = (table[name].to_pylist() for name in ("place", "times", "issue", "message"))
         return [Risk(*one) for one in zip(table["kind"].to_pylist(), tasks, *columns, strict=True)]
 
     def passed(self, table: pa.Table) -> Passed:

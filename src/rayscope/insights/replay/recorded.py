@@ -266,12 +266,16 @@ class Sending(NamedTuple):
 class Risk(NamedTuple):
     """Of a task, or BY_DRIVER: at a place in the code it forked (``kind`` is ``fork``), or pickled a
     reference other than for a call, a result or ``ray.put`` (``pickled_reference``), so often at least.
+
+    Or Ray Data reported an ``issue`` there (``data_issue``): ``place`` is the operator.
     """
 
     kind: str
     task: int
     place: str
     times: int
+    issue: str = ""
+    message: str = ""
 
 
 @dataclass

@@ -172,17 +172,19 @@ ORDER BY begin_ns, end_ns""",
 
 
 def read_risks(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """What tasks of a job, and its driver, did that may do harm; ``place``: where in the code; ``times``: how
-    often at least.
+    """What tasks of a job, and its driver, did that may do harm; ``place``: where in the code, or, of an
+    issue of Ray Data, the operator; ``times``: how often at least.
     """
     return _table(
         reader,
         f"""
 SELECT name AS kind, {_TASK.format("task")} AS task, json_extract_string(extra, '$.place') AS place,
-    TRY_CAST(json_extract(extra, '$.times') AS BIGINT) AS times
+    TRY_CAST(json_extract(extra, '$.times') AS BIGINT) AS times,
+    coalesce(json_extract_string(extra, '$.issue'), '') AS issue,
+    coalesce(json_extract_string(extra, '$.message'), '') AS message
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
-    WHERE name IN ('fork', 'pickled_reference') AND NOT coalesce(starts_with(extra, '{{"user":'), false)
-        AND {_OF_JOB})
+    WHERE name IN ('fork', 'pickled_reference', 'data_issue')
+        AND NOT coalesce(starts_with(extra, '{{"user":'), false) AND {_OF_JOB})
 WHERE place IS NOT NULL AND times > 0
 ORDER BY begin_ns, place""",
         job,

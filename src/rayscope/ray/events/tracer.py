@@ -5,8 +5,8 @@ Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes
 and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
 What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
 and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
-the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, and what a counter says
-that is no number. ``code`` is Ray's hash of a function's code, and ``sums``
+the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, of which ``values`` say
+more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code, and ``sums``
 are check sums of arguments.
 """
 
@@ -30,7 +30,7 @@ _MAX_TEXT = 1000
 #: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
 _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
-_RISKS = frozenset({"fork", "pickled_reference"})
+_RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
 
 #: What fits into the record: times and sizes that can still be added up.
@@ -184,7 +184,7 @@ def _add(
     elif name == "rayscope.risk":
         if told.name not in _RISKS:
             raise ValueError("no risk")
-        text = _text({"place": told.text[:_MAX_TEXT], "times": told.n})
+        text = _text({"place": told.text[:_MAX_TEXT], "times": told.n, **_plain(told.values)})
         batch.spans.append(Span(task_id, attempt, told.name, begin, begin, text))
     elif name == "rayscope.callers":
         batch.edges += [

@@ -10,6 +10,10 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{actor_class}} 从第一次调用到最后一次调用有 {{busy}} 的时间在忙，平均有 {{queue}} 个调用在等它。请把调用分散到多个 Actor；如果调用大多在等待，可让它并发执行（async 方法、max_concurrency）。',
   },
+  data_issue: {
+    title: 'Ray Data 报告了问题',
+    advice: 'Ray Data 对算子 {{operator}} 的报告（{{issue}}）：{{message}}',
+  },
   data_skew: {
     title: '数据不均',
     advice:
@@ -243,6 +247,7 @@ const numbers: Record<string, string> = {
   holder: '占用者',
   holders: '占用者数',
   idle_share: '空闲',
+  issue: '问题类型',
   killed: '被终止',
   largest: '最大节点',
   largest_bytes: '最大数据量',
@@ -254,6 +259,7 @@ const numbers: Record<string, string> = {
   median_bytes: '数据量中位数',
   median_ns: '中位数',
   memory_bytes: '每个的内存',
+  message: '消息',
   moved_bytes: '传输的数据',
   name: '名称',
   needed: '需要',
@@ -262,6 +268,7 @@ const numbers: Record<string, string> = {
   nodes: '节点数',
   objects: '对象数',
   open: '未完成',
+  operator: '算子',
   others_busy: '其他节点忙碌',
   others_ns: '其他节点',
   own_ns: '自身计算',
