@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
+import sys
 
 import psutil
 import pytest
@@ -58,10 +60,12 @@ def test_what_another_user_runs_is_not_ours(user: str | None) -> None:
         pytest.skip("only root can run a process as somebody else")
     session = f"session_of_{user}"
     flags = ["--gcs-address=192.0.2.1:6379", f"--session-name={session}"]
-    fake = subprocess.Popen(["raylet", "-c", "sleep 30; true", *flags], executable="/bin/sh", user=user)
+    # With `user`, Popen forks: then gRPC, whose threads other tests have started, may end the child.
+    uid = os.getuid() if user is None else pwd.getpwnam(user).pw_uid
+    become = f"import os, sys; os.setuid({uid}); os.execv('/bin/sh', sys.argv[1:])"
+    fake = subprocess.Popen([sys.executable, "-c", become, "raylet", "-c", "sleep 30; true", *flags])
     try:
-        # Popen returns in the midst of exec, when a process has no command line yet.
-        wait_until(psutil.Process(fake.pid).cmdline, "its command line")
+        wait_until(lambda: psutil.Process(fake.pid).cmdline()[:1] == ["raylet"], "its command line")
         assert local_gcs_addresses()[session] == "192.0.2.1:6379"
         assert (session in local_gcs_addresses(own=True)) == (user is None)
     finally:
