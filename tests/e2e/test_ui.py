@@ -161,6 +161,7 @@ def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> 
 
 
 def test_keys_move_a_row_that_stays_in_sight(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
     page.goto(f"{recorded.url}/s/{recorded.session}")
     # By the name of the session once it is known, and by its ID before.
     expect(page).to_have_title(re.compile(r"^Tasks · (workload\.py|session_.*) · Rayscope$"))
