@@ -35,9 +35,6 @@ JobId = Annotated[
     str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
 ]
 
-router = APIRouter()
-
-
 Long = Annotated[
     bool,
     Query(
@@ -45,6 +42,8 @@ Long = Annotated[
         "`GET /api/insights/progress` tells how far it is."
     ),
 ]
+
+router = APIRouter()
 
 
 def _check(_: float) -> None:

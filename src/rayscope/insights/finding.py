@@ -171,6 +171,12 @@ class Facts:
         return {names[number]: rows for number, rows in groups(self.attempts.function)}
 
     @cached_property
+    def calls_of_function(self) -> dict[str, Ints]:
+        """The same without creations of actors, and without attempts whose own time is not known."""
+        is_call = ~self.is_creation & (self.own_ns >= 0)
+        return {name: rows[is_call[rows]] for name, rows in self.rows_of_function.items()}
+
+    @cached_property
     def _children(self) -> dict[int, Ints]:
         return dict(groups(self.attempts.parent[self.first_rows]))
 
@@ -245,9 +251,9 @@ class Facts:
     @cached_property
     def cpus_asked(self) -> Any:
         """By attempt the CPUs that it asks for; what asks for none, or nobody knows for how many, has 0."""
-        return self.asked_of("CPU")
+        return self.amounts_of("CPU")
 
-    def asked_of(self, resource: str) -> Any:
+    def amounts_of(self, resource: str) -> Any:
         """The same of another resource."""
         of_demand = [demand.get(resource, 0.0) for demand in self.recorded.demands]
         return np.array([*of_demand, 0.0])[self.attempts.demand]

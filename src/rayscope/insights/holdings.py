@@ -49,7 +49,7 @@ def granted(facts: Facts) -> Ints:
     return np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.start))
 
 
-def asked(facts: Facts) -> Ints:
+def ready_times(facts: Facts) -> Ints:
     """Since when each attempt waited for its resources: its arguments were there."""
     return np.maximum(facts.attempts.created, facts.attempts.pending)
 
@@ -92,7 +92,7 @@ def holdings(facts: Facts) -> Iterable[Holding]:
 def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
     """What waited for resources at least so long."""
     a, recorded = facts.attempts, facts.recorded
-    begin, end = asked(facts), granted(facts)
+    begin, end = ready_times(facts), granted(facts)
     end = np.where(end >= 0, end, np.where(is_open(facts), recorded.last, a.ended))
     for row in np.flatnonzero((a.kind != CALL) & (a.group < 0) & (end - begin >= least_ns)).tolist():
         is_actor = facts.is_creation[row] and a.actor[row] >= 0

@@ -47,8 +47,7 @@ class DataSkew:
         a = facts.attempts
         if not a.fetched_bytes.any():
             return
-        for function, rows in facts.rows_of_function.items():
-            calls = rows[~facts.is_creation[rows] & (facts.own_ns[rows] >= 0)]
+        for function, calls in facts.calls_of_function.items():
             skewed = skewed_calls(facts, calls)
             if not len(skewed):
                 continue

@@ -94,7 +94,7 @@ def _reservations(facts: Facts) -> _Reservations:
     of_actor = np.array([*(actor.resources.get("GPU", 0.0) for actor in actors), 0.0])[a.actor]
     gone = np.array([*(facts.lifetime(actor)[1] for actor in actors), -1])[a.actor]
     makes, (begin, end) = facts.is_creation, facts.held
-    gpus = np.where(makes, of_actor, np.where(a.kind == NORMAL, facts.asked_of("GPU"), 0.0))
+    gpus = np.where(makes, of_actor, np.where(a.kind == NORMAL, facts.amounts_of("GPU"), 0.0))
     rows = np.flatnonzero((a.node >= 0) & (a.start >= 0) & (gpus > 0))
     names = Texts(
         np.where(makes, len(functions) + a.actor, a.function)[rows],

@@ -9,7 +9,7 @@ import numpy as np
 
 from rayscope.cluster.nodes.demand import amount_of
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.holdings import Holding, asked, demand_of, granted, holdings, totals
+from rayscope.insights.holdings import Holding, demand_of, granted, holdings, ready_times, totals
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import union_ns, union_of
@@ -104,7 +104,7 @@ def _executed_ns(facts: Facts, holding: Holding) -> int:
 def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     """By resource when tasks and actors waited for it."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    begin, end = asked(facts), granted(facts)
+    begin, end = ready_times(facts), granted(facts)
     for row in np.flatnonzero((facts.attempts.kind != CALL) & (end > begin)).tolist():
         for resource in demand_of(facts, row):
             found[resource].append((int(begin[row]), int(end[row])))

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rayscope.insights.finding import DRIVER, Facts, Finding, Points
-from rayscope.insights.replay.recorded import PUT, RETURN
+from rayscope.insights.finding import Facts, Finding, Points
 
 #: What nobody has used for this share of the job's time, and so long, is not needed any more.
 _UNUSED_SHARE, _UNUSED_NS = 0.5, 20_000_000_000
@@ -74,11 +73,9 @@ def _unused(facts: Facts, since: int) -> dict[str, tuple[int, int]]:
     keys, places = np.unique(passed.key, return_inverse=True)
     last = np.zeros(len(keys), dtype=np.int64)
     np.maximum.at(last, places, passed.end)
-    is_made = ((passed.kind == PUT) | (passed.kind == RETURN)) & (passed.maker >= DRIVER)
-    is_unused = is_made & (last[places] < since) & (passed.bytes > 0)
-    _, first = np.unique(passed.key[is_unused], return_index=True)
+    unused = passed.made[(last[places] < since)[passed.made] & (passed.bytes[passed.made] > 0)]
     found: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    makers, sizes = passed.maker[is_unused][first], passed.bytes[is_unused][first]
+    makers, sizes = passed.maker[unused], passed.bytes[unused]
     for maker, size in zip(makers.tolist(), sizes.tolist(), strict=True):
         objects, before = found[facts.caller(maker)]
         found[facts.caller(maker)] = objects + 1, before + size

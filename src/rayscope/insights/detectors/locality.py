@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rayscope.insights.finding import Facts, Finding, groups
-from rayscope.insights.holdings import asked
+from rayscope.insights.holdings import ready_times
 from rayscope.insights.replay.delays import Reserved
 from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import ARGUMENT, Ints, Recorded
@@ -49,7 +49,7 @@ class Locality:
         if not candidates:
             return
         away: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        came, reserved = asked(facts), Reserved(recorded)
+        came, reserved = ready_times(facts), Reserved(recorded)
         for home, rows, sizes in candidates:
             free = reserved.free_at(home, came[rows].tolist())
             for row, size, cpus in zip(rows.tolist(), sizes.tolist(), free, strict=True):

@@ -41,22 +41,22 @@ class ManyObjectsGet:
         """Gets by their bytes and the object store of their node."""
         facts.require_tracer("their waits")
         a, waits = facts.attempts, facts.recorded.waits
-        large = _large_gets(facts)
+        large, named = _large_gets(facts), np.diff(waits.first_named)
+        sizes, stores = _bytes(waits), _stores(facts)
         awaited = a.function[facts.last_rows[waits.named_task[waits.first_named[large]]]]
         for task, of_task in groups(waits.task[large]):
             for number, places in groups(awaited[of_task]):
                 gets = large[of_task[places]]
-                sizes = _bytes(waits)[gets]
-                most = gets[sizes.argmax()]
+                most = gets[sizes[gets].argmax()]
                 function = facts.recorded.functions[number] if number >= 0 else ""
                 yield Finding(
                     union_ns(_fetching(facts, get) for get in gets.tolist()),
                     function=function,
                     caller=facts.caller(task),
                     numbers={
-                        "objects": int(max(waits.objects[most], _named(waits)[most])),
-                        "got_bytes": int(sizes.max()),
-                        "store_bytes": int(_stores(facts)[most]),
+                        "objects": int(max(waits.objects[most], named[most])),
+                        "got_bytes": int(sizes[most]),
+                        "store_bytes": int(stores[most]),
                         "gets": len(gets),
                     },
                     filters={"func_name": function},
@@ -66,9 +66,7 @@ class ManyObjectsGet:
 def _large_gets(facts: Facts) -> Ints:
     """The single gets of last attempts that need too much of their object store."""
     waits, store = facts.recorded.waits, _stores(facts)
-    is_last = waits.attempt == waits.attempt[np.searchsorted(waits.task, waits.task, "right") - 1]
-    is_single = ~waits.is_wait & (waits.summed_ns < 0)
-    found: Ints = np.flatnonzero(is_last & is_single & (store > 0) & (_bytes(waits) > _SHARE * store))
+    found: Ints = np.flatnonzero(waits.is_last_get & (store > 0) & (_bytes(waits) > _SHARE * store))
     return found
 
 
@@ -80,14 +78,9 @@ def _stores(facts: Facts) -> Any:
     return np.array([*stores, max(stores, default=0.0)])[nodes]
 
 
-def _named(waits: Waits) -> Ints:
-    """By wait how many objects are known one by one: the first 256."""
-    return np.diff(waits.first_named)
-
-
 def _bytes(waits: Waits) -> Ints:
-    """By wait the bytes of all its objects."""
-    named = np.maximum(_named(waits), 1)
+    """By wait the bytes of all its objects: the first 256 are known one by one."""
+    named = np.maximum(np.diff(waits.first_named), 1)
     return np.rint(waits.bytes * np.maximum(waits.objects / named, 1.0)).astype(np.int64)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rayscope.insights.finding import DRIVER, Facts, Finding, groups
-from rayscope.insights.replay.recorded import PUT, RETURN
+from rayscope.insights.finding import Facts, Finding, groups
 
 #: Less is not worth a look.
 _BYTES = 10 << 20
@@ -40,7 +39,7 @@ class ObjectStoreFull:
         if spilled < _BYTES:
             return
         since = min(next(time for time, value in series[node] if value > series[node][0][1]) for node in full)
-        name, size = max(_made(facts).items(), key=lambda one: one[1], default=("", 0))
+        name, size = max(_bytes_by_function(facts).items(), key=lambda one: one[1], default=("", 0))
         capacity = [facts.recorded.nodes[node].resources.get("object_store_memory", 0.0) for node in full]
         yield Finding(
             max(0, facts.recorded.driver[1] - since),
@@ -57,11 +56,10 @@ class ObjectStoreFull:
         )
 
 
-def _made(facts: Facts) -> dict[str, int]:
+def _bytes_by_function(facts: Facts) -> dict[str, int]:
     """By function the bytes of the objects that it made; each object counts once."""
     a, passed = facts.attempts, facts.recorded.passed
-    rows = np.flatnonzero(((passed.kind == PUT) | (passed.kind == RETURN)) & (passed.maker >= DRIVER))
-    rows = rows[np.unique(passed.key[rows], return_index=True)[1]]
+    rows = passed.made
     # The driver has no function, and is the last of the makers: number -1.
     functions = np.append(a.function[facts.last_rows], -1)[passed.maker[rows]]
     names = [*facts.recorded.functions, "the driver"]

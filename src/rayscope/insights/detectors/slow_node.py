@@ -50,8 +50,8 @@ class SlowNode:
         spent: dict[int, int] = defaultdict(int)
         a, own = facts.attempts, facts.own_ns
         begin, end = facts.held
-        for function, all_rows in facts.rows_of_function.items():
-            ran = all_rows[~facts.is_creation[all_rows] & (own[all_rows] >= 0) & (a.node[all_rows] >= 0)]
+        for function, calls in facts.calls_of_function.items():
+            ran = calls[a.node[calls] >= 0]
             of_node = {node: ran[places] for node, places in groups(a.node[ran])}
             for node, compared in _compare(facts, of_node).items():
                 spent[node] += int(own[of_node[node]].sum())

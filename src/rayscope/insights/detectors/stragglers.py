@@ -43,9 +43,8 @@ class Stragglers:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with a few long calls."""
-        for function, rows in facts.rows_of_function.items():
-            is_known = ~facts.is_creation[rows] & (facts.own_ns[rows] >= 0) & facts.is_executing_known[rows]
-            calls = rows[is_known]
+        for function, of_function in facts.calls_of_function.items():
+            calls = of_function[facts.is_executing_known[of_function]]
             if len(calls) < _LEAST:
                 continue
             own, is_warm = facts.own_ns[calls], facts.is_warm[calls]

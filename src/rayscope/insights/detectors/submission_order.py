@@ -67,8 +67,7 @@ def _single_gets(facts: Facts) -> Ints:
     """The waits for one task each, not in ray.wait, of last attempts that have enough of them."""
     waits = facts.recorded.waits
     first, end = waits.first_named[:-1], waits.first_named[1:]
-    is_last = waits.attempt == waits.attempt[np.searchsorted(waits.task, waits.task, "right") - 1]
-    found: Ints = np.flatnonzero(is_last & ~waits.is_wait & (waits.summed_ns < 0) & (end > first))
+    found: Ints = np.flatnonzero(waits.is_last_get & (end > first))
     # What a wait names is in the order of the tasks.
     found = found[waits.named_task[first[found]] == waits.named_task[end[found] - 1]]
     callers = waits.task[found] + 1  # the driver is -1

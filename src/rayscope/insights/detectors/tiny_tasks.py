@@ -41,9 +41,8 @@ class TinyTasks:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions by the median of what their calls compute."""
-        for function, rows in facts.rows_of_function.items():
-            a, own = facts.attempts, facts.own_ns[rows]
-            calls = rows[~facts.is_creation[rows] & (own >= 0)]
+        a = facts.attempts
+        for function, calls in facts.calls_of_function.items():
             cost_ns = len(calls) * _COST_NS
             if len(calls) < _LEAST or cost_ns < _SHARE * facts.duration_ns:
                 continue

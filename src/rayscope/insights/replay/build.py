@@ -413,7 +413,7 @@ class _Builder:
         """Many short calls: it waited for those of its children that ended meanwhile, at the end of all."""
         signals = tuple(
             one
-            for one in self._children.known_between(task, wait.begin, wait.end, self._known)
+            for one in self._children.between(task, wait.begin, wait.end, self._known)
             if self._attempts.created[self._rows[one][0]] <= wait.begin
         )
         blocked = min(wait.summed_ns, wait.end - wait.begin)

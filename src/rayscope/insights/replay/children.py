@@ -42,7 +42,7 @@ class Children:
             found += tasks[max(0, end - count) : end]
         return sorted(found)[-count:]
 
-    def known_between(self, task: int, begin: int, end: int, known: list[int]) -> list[int]:
+    def between(self, task: int, begin: int, end: int, known: list[int]) -> list[int]:
         """Those whose value was known after ``begin``, at ``end`` at the latest. ``known``: by task when."""
         if task not in self._by_end:
             of_task = (tasks for (parent, _), (tasks, _) in self._of_function.items() if parent == task)

@@ -162,6 +162,13 @@ class Waits:
         return np.where(self.summed_ns >= 0, self.summed_ns, self.end - self.begin)
 
     @cached_property
+    def is_last_get(self) -> Bools:
+        """Whether each is a single ``ray.get`` of the last attempt of its task that waited."""
+        last = self.attempt[np.searchsorted(self.task, self.task, "right") - 1]
+        found: Bools = (self.attempt == last) & ~self.is_wait & (self.summed_ns < 0)
+        return found
+
+    @cached_property
     def _firsts(self) -> Ints:
         """Where each attempt's waits begin, and the end of all."""
         if not len(self.task):
@@ -246,6 +253,12 @@ class Passed:
     by_value: Bools
     begin: Ints
     end: Ints
+
+    @cached_property
+    def made(self) -> Ints:
+        """Where each object stands that a task, or the driver, put or returned."""
+        rows = np.flatnonzero(((self.kind == PUT) | (self.kind == RETURN)) & (self.maker >= BY_DRIVER))
+        return rows[np.unique(self.key[rows], return_index=True)[1]]
 
 
 class Sending(NamedTuple):
