@@ -26,7 +26,7 @@ def warm_up() -> None:
 
 
 def memory(share: float) -> int:
-    """So much of the cluster's memory, a resource that every cluster has."""
+    """So much of the cluster's memory, a resource that every cluster has; one node must have nearly all of it."""
     return int(share * ray.cluster_resources()["memory"])
 
 

@@ -94,14 +94,18 @@ def talk(cluster: Recorded, resource: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """Node one has 3 CPUs, node two 2 CPUs and 8 of the resource ``second``."""
+    """Node one has 3 CPUs, node two 2 CPUs and 8 of the resource ``second``.
+
+    Nearly all of the resource ``memory`` is node one's: else each would have all of the machine's, and what asks
+    for more than half of the cluster's would fit on neither.
+    """
     server = Server(Settings(data_dir=tmp_path_factory.mktemp("cluster"), port=0))
     server.start()
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         recorded = Recorded(Path(folder), server.ingest_url, server=server)
         try:
             recorded.start("--num-cpus=3")
-            recorded.add_node("second", "--num-cpus=2", '--resources={"second": 8}')
+            recorded.add_node("second", "--num-cpus=2", "--memory=100000000", '--resources={"second": 8}')
             services = server.services
             assert services is not None
             session = recorded.session
