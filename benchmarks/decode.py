@@ -4,30 +4,33 @@
     python benchmarks/decode.py --rounds 31
 
 The batches are those of ingest.py (load.py makes them from a recording of Ray 2.60), 1,000 events each, and
-Ray's own classes write them as protobuf before the clock starts. The two take turns, so that whatever else
-the machine does meets both. Their records must be equal, or the exit status is 1.
+Ray's own classes write them as protobuf before the clock starts. Each is checked by itself, as while its sender
+waits, and as many are decoded together as the server's writer takes. The two formats take turns, so that
+whatever else the machine does meets both. Their records must be equal, or the exit status is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import json
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 
-from google.protobuf import json_format
-from ray.core.generated.events_event_aggregator_service_pb2 import RayEventsData
+from common import HERE, SRC, header, table
+from load import Cluster, to_binary
 
-from common import SRC, header, table
-from load import Cluster
-
+sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(SRC))
 
-from rayscope.model import RecordBatch
+from tests.records import decode, in_order
+
 from rayscope.ray.events import batch as events_batch
-from rayscope.ray.events.batch import Format
+from rayscope.ray.events.batch import Batch, Format
+
+#: As the server's writer.
+DECODE_BYTES = 8 << 20
 
 
 def bodies(events: int) -> dict[Format, list[bytes]]:
@@ -36,25 +39,32 @@ def bodies(events: int) -> dict[Format, list[bytes]]:
     made: list[bytes] = []
     while len(made) * 1000 < events:
         made += [body for node in cluster.round() for body, _ in node]
-    binary = []
-    for body in made:
-        data = RayEventsData()
-        for event in json.loads(body):
-            json_format.ParseDict(event, data.events.add())
-        binary.append(data.SerializeToString())
-    return {Format.JSON: made, Format.BINARY: binary}
+    return {Format.JSON: made, Format.BINARY: [to_binary(body) for body in made]}
 
 
 def measure(made: list[bytes], form: Format) -> dict[str, float]:
-    """CPU seconds of each step for all bodies, one after another as the server takes them."""
-    parse = convert = 0.0
-    for body in made:
-        began = time.process_time()
-        batch = events_batch.parse(body, form)
-        parsed = time.process_time()
-        batch.convert(look=False)
-        parse, convert = parse + parsed - began, convert + time.process_time() - parsed
-    return {"parse": parse, "convert": convert, "both": parse + convert}
+    """CPU seconds of each step for all bodies."""
+    began = time.process_time()
+    batches = [events_batch.check(body, form) for body in made]
+    checked = time.process_time()
+    for together in chunks(batches):
+        (session,) = {session for batch in together for session in batch.sessions}
+        events_batch.decode([batch.body for batch in together], form, session)
+    decoded = time.process_time()
+    return {"check": checked - began, "decode": decoded - checked, "both": decoded - began}
+
+
+def chunks(batches: list[Batch]) -> Iterator[list[Batch]]:
+    """Batches that are decoded together."""
+    size, together = 0, []
+    for batch in batches:
+        together.append(batch)
+        size += len(batch.body)
+        if size >= DECODE_BYTES:
+            yield together
+            size, together = 0, []
+    if together:
+        yield together
 
 
 def main() -> int:
@@ -66,19 +76,12 @@ def main() -> int:
     print(header("Decoding Ray's events", ["ray", "protobuf", "msgspec"]))
     gc.set_threshold(50_000, 20, 20)  # as the server does
     made = bodies(args.events)
-
-    def records(form: Format) -> list[list[RecordBatch]]:
-        found = [events_batch.parse(body, form).convert(look=False)[0] for body in made[form]]
-        for batches in found:
-            for batch in batches:  # their order is not the same
-                for some in (batch.attempts, batch.spans, batch.entities, batch.edges, batch.annotations):
-                    some.sort(key=repr)
-        return found
-
-    if records(Format.JSON) != records(Format.BINARY):
-        print("The two formats give different records.")
-        return 1
-    count = sum(len(events_batch.parse(body, Format.JSON)) for body in made[Format.JSON])
+    for text, binary in zip(made[Format.JSON], made[Format.BINARY], strict=True):
+        (from_json, no_json), (from_binary, no_binary) = decode(text), decode(binary, Format.BINARY)
+        if no_json or no_binary or in_order(from_json) != in_order(from_binary):
+            print("The two formats give different records.")
+            return 1
+    count = sum(events_batch.check(body, Format.JSON).count for body in made[Format.JSON])
     times: dict[Format, list[dict[str, float]]] = {form: [] for form in Format}
     for number in range(args.rounds):
         for form in list(Format)[:: 1 if number % 2 else -1]:
@@ -89,7 +92,7 @@ def main() -> int:
         f"{size[Format.BINARY]:.0f} as protobuf. Medians of {args.rounds} alternating rounds.\n"
     )
     rows = []
-    for step in ("parse", "convert", "both"):
+    for step in ("check", "decode", "both"):
         rates = {form: count / statistics.median(t[step] for t in times[form]) for form in Format}
         ratio = statistics.median(
             a[step] / b[step] for a, b in zip(times[Format.JSON], times[Format.BINARY], strict=True)

@@ -172,10 +172,11 @@ class Campaign:
         body = events_batch.join(pieces, form)
         self.counts[f"bodies {form.value}"] += 1
         try:
-            sessions = events_batch.parse(body, form).sessions
-            if sessions - {SESSION, ""}:
+            batch = events_batch.check(body, form)
+            if set(batch.sessions) - {SESSION, ""}:
                 self.counts["of another session, only read"] += 1
-                events_batch.parse(body, form).convert()
+                for session, part in events_batch.split(batch).items():
+                    events_batch.decode([part], form, session)
                 return
             self.writer.submit(body, form)
             self.expected += 2

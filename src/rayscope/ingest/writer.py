@@ -13,16 +13,17 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
 
 from rayscope.model import AgentReport, RecordBatch
-from rayscope.model.long_texts import MAX_CHARS, cut_long_texts
+from rayscope.model.long_texts import cut_long_texts
 from rayscope.ray.events import batch as events_batch
-from rayscope.ray.events.batch import Format, MalformedBatch, ParsedBatch
+from rayscope.ray.events.batch import Batch, Format, MalformedBatch, SessionEvents
+from rayscope.storage import rows
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull, StoreError
 from rayscope.storage.schema import SPAN_LOSSES
@@ -48,14 +49,12 @@ _COUNT_S = 2.0
 _FLUSH_SHARE = 0.25
 #: But what waits in memory grows with the pause.
 _MAX_PAUSE_S = 4.0
-#: Decoded events that may wait in memory; what comes beyond waits in the spool alone.
-_MAX_QUEUED_EVENTS = 30_000
-_MAX_QUEUED_BYTES = 64 << 20
-#: Fields that we do not know are looked for in so many batches, and then in one of so many.
-_LOOK_FIRST = 200
-_LOOK_EVERY = 16
-#: Changed attempts in memory at which merging pauses for a flush.
-_FLUSH_AT = 100_000
+#: Bytes of batches that may wait in memory; what comes beyond waits in the spool alone.
+_MAX_QUEUED_BYTES = 32 << 20
+#: Bytes of batches that are decoded together. The more, the less an event costs, but it takes memory.
+_DECODE_BYTES = 8 << 20
+#: Rows in memory at which decoding pauses for a flush.
+_FLUSH_AT = 150_000
 #: Or so many bytes of batches.
 _FLUSH_AT_BYTES = 64 << 20
 #: Ray's agents send the events of their own session.
@@ -66,8 +65,8 @@ _FLUSH_TURN_S = 2.0
 _MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
 #: What cannot be read from the spool is tried again so often.
 _TRY_AGAIN_S = 2.0
-#: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
-_MAX_HELD = 300_000
+#: Rows in memory beyond which the writer stops reading while the store cannot be written.
+_MAX_HELD = 600_000
 _NODE_ID_DIGITS = 56
 #: What a batch is no fault of, so that it is tried again.
 _PASSING = (OSError, MemoryError, SpoolFull)
@@ -92,10 +91,10 @@ class _Removal:
 
 @dataclass(frozen=True)
 class _Queued:
-    """What waits to be merged: a batch in the spool, parsed already or not, or records without a batch."""
+    """What waits to be merged: a batch in the spool, in memory too or not, or records without a batch."""
 
-    name: str | None
-    parsed: ParsedBatch | None = None
+    name: str | None = None
+    batch: Batch | None = None
     records: RecordBatch | None = None
     recording: str = "events"
     #: A session that has ended, and when.
@@ -135,7 +134,8 @@ class Writer:
         self._retention = retention
         self._in_use = in_use
         self._queue: collections.deque[_Queued] = collections.deque()
-        self._queued_events = self._queued_bytes = 0
+        #: Bytes of the batches that wait, and of those that are in memory as well.
+        self._waiting_bytes = self._queued_bytes = 0
         #: The writer merges one just now.
         self._is_merging = False
         #: Batches that could not be read from the spool, and when that is tried again.
@@ -143,7 +143,6 @@ class Writer:
         self._next_try = 0.0
         self._unread: StoreError | None = None
         self._reading = threading.Lock()
-        self._converted = 0
         #: Bytes of the batches that were merged since the last flush.
         self._merged_bytes = 0
         self._wake = threading.Condition()
@@ -168,6 +167,7 @@ class Writer:
         self.last_batch_ns = 0
         for name in spool.waiting():
             self._queue.append(_Queued(name))
+            self._waiting_bytes += spool.size(name)
             self._put += 1
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
 
@@ -176,16 +176,16 @@ class Writer:
         self._thread.start()
 
     def submit(self, body: bytes, form: Format = Format.JSON) -> None:
-        """See :class:`Recording`. Invalid events among valid ones are set aside, the rest is kept."""
+        """See :class:`Recording`. Invalid events among valid ones are set aside later, the rest is kept."""
         try:
             # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
             with self._reading:
-                parsed = events_batch.parse(body, form)
-            if len(parsed.sessions) > _MAX_SESSIONS_OF_BATCH:
+                batch = events_batch.check(body, form)
+            if len(batch.sessions) > _MAX_SESSIONS_OF_BATCH:
                 raise MalformedBatch(
-                    f"A batch names {len(parsed.sessions)} sessions, but a node has only one."
+                    f"A batch names {len(batch.sessions)} sessions, but a node has only one."
                 )
-            self._begin_sessions(parsed.sessions)
+            self._begin_sessions(batch.sessions)
         except SpoolFull:
             raise
         except (MalformedBatch, StoreError) as error:
@@ -202,19 +202,16 @@ class Writer:
             log.exception("a batch cannot be read")
             raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
         name = self.spool.put(body, form)
-        self._set_aside(parsed.invalid, form)
         with self._wake:
             self.last_batch_ns = time.time_ns()
             self._put += 1
-            if self._queued_events > _MAX_QUEUED_EVENTS or self._queued_bytes > _MAX_QUEUED_BYTES:
-                self._queue.append(_Queued(name))
-            else:
-                self._queued_events += len(parsed)
-                self._queued_bytes += len(body)
-                self._queue.append(_Queued(name, parsed))
+            self._waiting_bytes += len(body)
+            fits = self._queued_bytes + len(body) <= _MAX_QUEUED_BYTES
+            self._queued_bytes += len(body) * fits
+            self._queue.append(_Queued(name, batch if fits else None))
             self._wake.notify()
 
-    def _begin_sessions(self, sessions: set[str]) -> None:
+    def _begin_sessions(self, sessions: Collection[str]) -> None:
         """Make sure that there is a place for each. Raises StoreError if none can be one."""
         problem: StoreError | None = None
         begun = not sessions
@@ -239,14 +236,14 @@ class Writer:
         self.catalog.add(batch.session)
         with self._wake:
             self._put += 1
-            self._queue.append(_Queued(None, records=batch, recording=recording))
+            self._queue.append(_Queued(records=batch, recording=recording))
             self._wake.notify()
 
     def end_session(self, session: str, end_ns: int) -> None:
         """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so."""
         with self._wake:
             self._put += 1
-            self._queue.append(_Queued(None, ended=(session, end_ns)))
+            self._queue.append(_Queued(ended=(session, end_ns)))
             self._wake.notify()
 
     def remove_session(self, session: str, timeout_s: float = 10.0) -> bool:
@@ -256,7 +253,8 @@ class Writer:
         removal = _Removal(session)
         with self._wake:
             self._put += 1
-            self._queue.append(_Queued(None, removal=removal))
+            self._asked = self._put
+            self._queue.append(_Queued(removal=removal))
             self._wake.notify()
         return removal.done.wait(timeout_s) and removal.is_gone
 
@@ -334,19 +332,22 @@ class Writer:
             # While the store fails, whoever asks for a flush waits for the next try like all others.
             asked = self._written < self._asked and (self.error is None or now >= self._next_flush)
             can_read = self.error is None or self._held() < _MAX_HELD
-            if not self._stopping and not asked and now < self._next_flush and not (self._queue and can_read):
+            # What waits is decoded at once, before a flush: the more at a time, the less an event costs.
+            has_many = self._waiting_bytes >= _DECODE_BYTES and can_read
+            if not self._stopping and not asked and now < self._next_flush and not has_many:
                 self._wake.wait(min(self._next_flush - now, 0.5))
+                return False
             stopping = self._stopping
         # What cannot be merged before a stop waits in the spool for the next start.
         if stopping and self._stop_by is None:
             self._stop_by = time.monotonic() + _STOP_S
+        self._try_again(time.monotonic())
         self._drain_queue(self._stop_by or time.monotonic() + (1.0 if asked else 0.2))
         now = time.monotonic()
-        self._try_again(now)
         full = self._is_full()
         if now >= self._next_flush or stopping or asked or full:
             taken = self._taken
-            ok = self._flush(everything=stopping or asked or full)
+            ok = self._flush(everything=stopping or asked)
             took = time.monotonic() - now
             pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1)) if self.error is None else 2.0
             ended = time.monotonic()
@@ -376,38 +377,116 @@ class Writer:
         while self._queue and time.monotonic() < until:
             if self._held() >= _MAX_HELD or self._is_full():
                 return
-            with self._wake:
-                item = self._queue.popleft()
-                self._is_merging = True
-                self._taken += 1
-                if item.parsed is not None:
-                    self._queued_events -= len(item.parsed)
-                    self._queued_bytes -= len(item.parsed.body)
+            items = self._take()
             try:
-                self._merge_item(item)
+                if items[0].name is None:
+                    self._merge_item(items[0])
+                else:
+                    self._merge_batches(items)
             finally:
                 self._is_merging = False
+
+    def _take(self) -> list[_Queued]:
+        """The next in the queue: one item, or as many batches as are decoded together."""
+        items: list[_Queued] = []
+        size = 0
+        with self._wake:
+            self._is_merging = True
+            while self._queue and size < _DECODE_BYTES and (not items or self._queue[0].name is not None):
+                item = self._queue.popleft()
+                items.append(item)
+                if item.name is None:
+                    break
+                size += self.spool.size(item.name)
+                self._queued_bytes -= len(item.batch.body) if item.batch is not None else 0
+            self._taken += len(items)
+            self._waiting_bytes -= size
+        return items
 
     def _merge_item(self, item: _Queued) -> None:
         now = time.monotonic()
         if item.ended is not None:
             self._end(*item.ended, now)
-            return
-        if item.removal is not None:
+        elif item.removal is not None:
             self._remove(item.removal)
-            return
+        elif item.records is not None:
+            try:
+                self._merge(item.records, item.recording, now)
+            except SpoolFull as error:
+                self._set_back_item(item, error)
+            except StoreError as error:
+                log.warning("%s", error.message)
+
+    def _set_back_item(self, item: _Queued, error: Exception) -> None:
+        """Try again later what cannot be merged just now. The others go on."""
+        log.warning("batch %s is tried again later: %s", item.name, error)
+        self._unread = _passing(error)
+        with self._wake:
+            self._set_back.append(_Queued(item.name, records=item.records, recording=item.recording))
+            self._taken -= 1
+
+    def _merge_batches(self, items: Sequence[_Queued]) -> None:
+        """Decode batches, those of a session together, and merge them. To do so again does no harm."""
+        now = time.monotonic()
+        bodies: dict[tuple[str, Format], list[bytes]] = {}
+        read: list[tuple[_Queued, frozenset[str]]] = []
+        for item in items:
+            sessions: set[str] = set()
+            try:
+                batch = item.batch or self._read_spooled(item.name or "")
+                if batch is not None:
+                    for session, body in self._parts_of(batch).items():
+                        bodies.setdefault((session, batch.format), []).append(body)
+                        sessions.add(session)
+            except _PASSING as error:
+                self._set_back_item(item, error)
+            else:
+                read.append((item, frozenset(sessions)))
         try:
-            sessions = self._take_in(item, now)
+            for (session, form), of_session in bodies.items():
+                for number, events in enumerate(self._decode(of_session, form, session)):
+                    self._merge(events.records, "events", now, events, 0 if number else len(of_session))
+                    self._set_aside(events.invalid, form)
+                self._merged_bytes += sum(map(len, of_session))
         except _PASSING as error:
-            # The batch is in the spool and cannot be read just now. The others go on.
-            log.warning("batch %s is tried again later: %s", item.name, error)
-            self._unread = _passing(error)
-            with self._wake:
-                self._set_back.append(_Queued(item.name, records=item.records, recording=item.recording))
-                self._taken -= 1
+            for item, _ in read:
+                self._set_back_item(item, error)
             return
-        if item.name is not None:
-            self._unwritten.append((now, item.name, sessions))
+        self._unwritten.extend((now, item.name or "", sessions) for item, sessions in read)
+
+    def _parts_of(self, batch: Batch) -> dict[str, bytes]:
+        """A body for each session of a batch that can be recorded; what is of no session is set aside."""
+        parts = events_batch.split(batch)
+        for session, body in list(parts.items()):
+            try:
+                self.catalog.add(session)
+            except SpoolFull:
+                raise
+            except StoreError as error:
+                self._reject(body, batch.format, error.message)
+                del parts[session]
+        if batch.format is Format.JSON:
+            for session, body in parts.items():
+                self._note_json(session, events_batch.node_id(body, batch.format))
+        return parts
+
+    def _decode(self, bodies: Sequence[bytes], form: Format, session: str) -> list[SessionEvents]:
+        """What bodies of one session tell. What no decoder foresaw costs the event that it is in."""
+        try:
+            return [events_batch.decode(bodies, form, session)]
+        except _PASSING:
+            raise
+        except Exception as error:
+            pieces = bodies if len(bodies) > 1 else events_batch.split_events(bodies[0], form)
+            if len(pieces) > 1:
+                half = len(pieces) // 2
+                return [
+                    *self._decode(pieces[:half], form, session),
+                    *self._decode(pieces[half:], form, session),
+                ]
+            log.exception("an event cannot be decoded")
+            self._reject(bodies[0], form, f"could not be decoded: {error!r}; see the server's log")
+            return []
 
     def _try_again(self, now: float) -> None:
         """Queue what could not be read a while ago."""
@@ -415,58 +494,9 @@ class Writer:
             self._next_try = now + _TRY_AGAIN_S
             with self._wake:
                 self._queue.extend(self._set_back)
+                self._waiting_bytes += sum(self.spool.size(item.name or "") for item in self._set_back)
                 self._set_back = []
             self._unread = None
-
-    def _take_in(self, item: _Queued, now: float) -> frozenset[str]:
-        """Merge what waits; returns the sessions. Raises what may pass: merging it again does no harm."""
-        if item.records is not None:
-            cut_long_texts(item.records)
-            try:
-                self._merge(item.records, item.recording, now)
-            except StoreError as error:
-                log.warning("%s", error.message)
-            return frozenset({item.records.session})
-        parsed = item.parsed or self._parse_spooled(item.name or "")
-        if parsed is None:
-            return frozenset()
-        self._converted += 1
-        look = self._converted <= _LOOK_FIRST or self._converted % _LOOK_EVERY == 0
-        try:
-            return self._merge_parsed(parsed, now, look=look)
-        except _PASSING:
-            raise
-        except StoreError:
-            pass  # some events name no session
-        except Exception:  # what no decoder foresaw: only the event that it is in is lost
-            log.exception("a batch cannot be merged as a whole")
-        sessions: frozenset[str] = frozenset()
-        for event in events_batch.split(parsed.body, parsed.format):
-            try:
-                one = events_batch.parse(event, parsed.format)
-                sessions |= self._merge_parsed(one, now, look=False)
-            except MalformedBatch:
-                continue  # set aside when the batch came
-            except _PASSING:
-                raise
-            except Exception as error:
-                self.rejected += 1
-                self.spool.reject(
-                    event, f"could not be merged: {error!r}; see the server's log", parsed.format
-                )
-        return sessions
-
-    def _merge_parsed(self, parsed: ParsedBatch, now: float, *, look: bool) -> frozenset[str]:
-        batches, invalid = parsed.convert(look=look)
-        for batch in batches:
-            if parsed.longest > MAX_CHARS:
-                cut_long_texts(batch)
-            self._merge(batch, "events", now)
-            if parsed.format is Format.JSON:
-                self._note_json(batch.session, parsed.node_id)
-        self._set_aside(invalid, parsed.format)
-        self._merged_bytes += len(parsed.body)
-        return frozenset(batch.session for batch in batches)
 
     def _note_json(self, session: str, node_id: str | None) -> None:
         """A node that sends Ray's JSON and whose agent perhaps never spoke for itself."""
@@ -486,11 +516,12 @@ class Writer:
         if invalid:
             self.spool.reject(events_batch.join(invalid, form), "events that could not be read", form)
 
-    def _parse_spooled(self, name: str) -> ParsedBatch | None:
+    def _read_spooled(self, name: str) -> Batch | None:
         form = self.spool.form(name)
+        body = b""
         try:
             body = self.spool.get(name)
-            return events_batch.parse(body, form)
+            return events_batch.check(body, form)
         except FileNotFoundError as error:
             log.warning("spooled batch %s is gone: %s", name, error)
         except _PASSING:
@@ -500,19 +531,28 @@ class Writer:
             self._reject(body, form, str(error))
         return None
 
-    def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
+    def _merge(
+        self,
+        batch: RecordBatch,
+        recording: str,
+        now: float,
+        events: SessionEvents | None = None,
+        bodies: int = 0,
+    ) -> None:
+        """Hand records to the writer of their session, and with them the columns of so many ``bodies``."""
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
         if about.ended_ns is not None and time.time_ns() - about.ended_ns > _STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
-        writer.add(batch, now)
+        cut_long_texts(batch)
+        columns = (events.attempts, events.spans) if events else ([], [])
+        writer.add(batch, now, *(rows.cut_long_texts(tables, batch) for tables in columns))
         about.last_ns = time.time_ns()
         if recording not in about.recording:
             about.recording = sorted({*about.recording, recording})
-        if recording == "events":
-            about.events += batch.events
-            about.batches += batch.events > 0
+        about.events += batch.events
+        about.batches += bodies
         for what, count in batch.unknown.items():
             if what in about.unknown or len(about.unknown) < 1000:
                 about.unknown[what] = about.unknown.get(what, 0) + count

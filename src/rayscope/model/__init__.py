@@ -5,10 +5,8 @@ from rayscope.model.attempt import (
     CUT_OFF,
     PHASES,
     STATES,
-    TERMINAL_STATES,
     Attempt,
     TaskError,
-    merge_attempts,
 )
 from rayscope.model.entity import KINDS, Entity, Kind, merge_entities
 from rayscope.model.records import Annotation, Drop, Edge, RecordBatch, Span
@@ -18,7 +16,6 @@ __all__ = [
     "KINDS",
     "PHASES",
     "STATES",
-    "TERMINAL_STATES",
     "AgentReport",
     "Annotation",
     "Attempt",
@@ -29,6 +26,5 @@ __all__ = [
     "RecordBatch",
     "Span",
     "TaskError",
-    "merge_attempts",
     "merge_entities",
 ]

@@ -1,10 +1,6 @@
-"""A task attempt, and how two partial accounts of one become one.
+"""A task attempt, and what partial accounts of one are made of.
 
-The owner and the executor of a task report independently, a batch may come twice, in any order or
-not at all, and the GCS tells it again. So an attempt is a record that only grows, and every part of
-it is a semilattice: the *least* of two known values wins, unknown loses to known. For state times
-that is the earliest; for fields, which hardly ever conflict, it makes the choice independent of the
-order of arrival. Hence merging is commutative, associative and idempotent.
+How these become one: :mod:`rayscope.storage.sql.merge`.
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ STATES: tuple[str, ...] = (
     "FINISHED",
     "FAILED",
 )
-TERMINAL_STATES = frozenset({"FINISHED", "FAILED"})
 #: Not Ray's: the state of what had no end when its worker, node, job or session ended.
 CUT_OFF = "CUT_OFF"
 _RANK = {state: rank for rank, state in enumerate(STATES)}
@@ -42,20 +37,11 @@ PHASES: tuple[str, ...] = ("deserialize", "execute", "store", "total")
 
 
 class TaskError(NamedTuple):
-    """Why an attempt failed, as Ray says it.
-
-    Of competing accounts the earliest with a message wins: of a worker that died its task's owner says
-    that, and the GCS, a second later, how.
-    """
+    """Why an attempt failed, as Ray says it."""
 
     time_ns: int
     type: str
     message: str
-
-    @property
-    def order(self) -> tuple[bool, int, str, str]:
-        """The least of several accounts holds."""
-        return (not self.message, *self)
 
 
 #: What the submitter says of a task, the same for all its attempts.
@@ -76,7 +62,7 @@ DEFINITION: tuple[str, ...] = (
     "runtime_env",
     "call_site",
 )
-#: Scalar fields of an attempt: strings and integers, None while unknown, least known value wins.
+#: Scalar fields of an attempt: strings and integers, None while unknown.
 SCALARS: tuple[str, ...] = (
     *DEFINITION,
     "node_id",
@@ -144,54 +130,3 @@ class Attempt(msgspec.Struct, gc=False):
     def state(self) -> str | None:
         """The attempt's state by Ray's own rule, or None if no state was reported."""
         return max(self.states, key=lambda state: _RANK.get(state, -1)) if self.states else None
-
-    @property
-    def submitter(self) -> str | None:
-        """The task that made the call, as far as anybody knows."""
-        return self.caller_task_id or self.parent_task_id
-
-    @property
-    def has_definition(self) -> bool:
-        """Whether the submitter's account (name, parent, type) has arrived."""
-        return self.name is not None
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether the attempt finished or failed."""
-        return "FINISHED" in self.states or "FAILED" in self.states
-
-    def define_like(self, other: Attempt) -> None:
-        """Take over what is known of the definition from another attempt of the same task."""
-        for name in DEFINITION:
-            if getattr(self, name) is None:
-                setattr(self, name, getattr(other, name))
-
-
-def merge_attempts(into: Attempt, other: Attempt) -> Attempt:
-    """Merge ``other`` into ``into`` (changed in place and returned) by the merge rule.
-
-    Both must describe the same (task_id, attempt). ``other`` is not changed and shares nothing with
-    the result afterwards.
-    """
-    for name in SCALARS:
-        new = getattr(other, name)
-        if new is None:
-            continue
-        old = getattr(into, name)
-        if old is None or new < old:
-            setattr(into, name, new)
-    states = into.states
-    for state, time_ns in other.states.items():
-        known = states.get(state)
-        if known is None or time_ns < known:
-            states[state] = time_ns
-    phases = into.phases
-    for phase, interval in other.phases.items():
-        seen = phases.get(phase)
-        if seen is None or interval < seen:
-            phases[phase] = interval
-    if other.error is not None and (into.error is None or other.error.order < into.error.order):
-        into.error = other.error
-    if other.returned is not None and (into.returned is None or other.returned < into.returned):
-        into.returned = other.returned
-    return into

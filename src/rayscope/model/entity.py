@@ -1,6 +1,6 @@
 """Actors, nodes, workers, jobs and placement groups: things with an identity and a life.
 
-All five merge in the same way (see :mod:`rayscope.model.attempt` for why): fixed fields keep the least
+All five merge in the same way (see :mod:`rayscope.storage.sql.merge` for why): fixed fields keep the least
 known value, transitions are a set keyed by (time, state), and a snapshot, which says what something is
 *now* and not when it became so, is a register that keeps the newest observation. What has died is dead
 from then on, so of several accounts of a death the earliest holds: Ray marks all actors of a job dead once

@@ -5,7 +5,7 @@ Every page shows some of them, and would hang at the first that has megabytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TypeVar
 
@@ -60,6 +60,19 @@ def cut_long_texts(batch: RecordBatch) -> None:
     number += spans + annotations
     if number:
         batch.unknown[CUT] = batch.unknown.get(CUT, 0) + number
+
+
+def cut_column(name: str, texts: Sequence[str | None]) -> tuple[list[str | None], int]:
+    """A column of attempts or spans with its long texts cut, and how many these are."""
+    cut = [_cut_as(name, text) if text is not None and len(text) > MAX_CHARS else text for text in texts]
+    return cut, sum(text is not None and len(text) > MAX_CHARS for text in texts)
+
+
+def _cut_as(name: str, text: str) -> str | None:
+    if name in (*_JSON, "extra"):
+        return None
+    # The end of an error says what happened, as in Ray's own texts.
+    return "…" + text[1 - MAX_CHARS :] if name == "error_message" else _cut(text)
 
 
 def _cut(text: str) -> str:

@@ -6,9 +6,8 @@ ids whatever the order in which its tasks become known. The driver is the root, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
-
-from rayscope.model import Attempt
 
 ROOT = 0
 #: A driver's task id: 20 bytes of ones and the job's id.
@@ -31,21 +30,19 @@ class PathIndex:
             self._depth[identifier] = depth
         self._interned: dict[tuple[int, str], int] = {(parent, name): i for i, parent, name, _ in known}
         self._of_task: dict[str, int] = {}
+        #: Those that the file does not have yet.
         self.fresh: list[tuple[int, int, str, int]] = []
 
     def of_task(self, task_id: str) -> int | None:
-        """The path of a recently seen task, or None."""
+        """The path of a task that was a caller lately, or None."""
         if task_id.startswith(DRIVER_PREFIX):
             return ROOT
         return self._of_task.get(task_id)
 
-    def remember(self, task_id: str, path: int) -> None:
-        """Note the path of a task that may become a parent."""
-        self._of_task[task_id] = path
-
-    def forget(self, task_id: str) -> None:
-        """The path of a task is not what it was."""
-        self._of_task.pop(task_id, None)
+    def forget(self, task_ids: Iterable[str]) -> None:
+        """The paths of tasks are not what they were."""
+        for task_id in task_ids:
+            self._of_task.pop(task_id, None)
 
     def forget_some(self) -> None:
         """Drop the older half of too many tasks: between flushes, when the file has what memory forgets."""
@@ -53,18 +50,52 @@ class PathIndex:
             for old in list(self._of_task)[: len(self._of_task) // 2]:
                 del self._of_task[old]
 
-    def resolve(self, attempt: Attempt) -> int | None:
-        """The path of an attempt, or None while its own name or its parent's path is unknown."""
-        if attempt.type == "DRIVER_TASK":
-            return ROOT
-        name = attempt.func_name or attempt.name
-        submitter = attempt.submitter
-        if submitter is None or name is None:
+    def resolve(
+        self,
+        calls: Iterable[tuple[str, str]],
+        callers: Iterable[tuple[str, str | None, str | None, int | None]],
+    ) -> list[tuple[str, str, int]]:
+        """The paths of calls, each of a task and the name of what it called, as far as they are known.
+
+        ``callers``: attempts of some of these tasks, each with who called it, its name and, unless that is to
+        be found as well, its path.
+        """
+        told: dict[str, tuple[str, str]] = {}
+        known: dict[str, int] = {}
+        for task_id, submitter, name, path in callers:
+            if path is not None:
+                known.setdefault(task_id, path)
+            elif submitter is not None and name is not None:
+                told.setdefault(task_id, (submitter, name))
+        found = []
+        for task_id, name in calls:
+            parent = self._find(task_id, known, told)
+            if parent is not None:
+                found.append((task_id, name, self._intern(parent, name)))
+        return found
+
+    def _find(self, task_id: str, known: dict[str, int], told: dict[str, tuple[str, str]]) -> int | None:
+        """The path of a task, up to the next of its callers that is known, and from there down again."""
+        chain: list[str] = []
+        seen: set[str] = set()
+        path: int | None = None
+        while task_id not in seen:
+            path = known.get(task_id)
+            if path is None and task_id not in told:
+                path = self.of_task(task_id)
+            if path is not None or task_id not in told:
+                break
+            seen.add(task_id)
+            chain.append(task_id)
+            task_id = told[task_id][0]
+        else:
+            return None  # it called itself
+        if path is None:
             return None
-        parent = self.of_task(submitter)
-        if parent is None:
-            return None
-        return self._intern(parent, name)
+        self._of_task[task_id] = path
+        for one in reversed(chain):
+            path = known[one] = self._of_task[one] = self._intern(path, told[one][1])
+        return path
 
     def _intern(self, parent: int, name: str) -> int:
         key = (parent, name)

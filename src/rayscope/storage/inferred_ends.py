@@ -34,6 +34,11 @@ _CUT_OFF_BY_JOB = (
     f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR a.error_type IN {_DEATHS} AND "
     f"(contains(a.error_message, '{_JOB_ENDED[1]}') OR a.failed_ns >= j.end_ns))"
 )
+#: Whether it may be that no end of an attempt was reported: an error may say no more than that the job ended.
+IS_OPEN = (
+    f"finished_ns IS NULL AND (failed_ns IS NULL OR error_type IN {_DEATHS} "
+    f"OR starts_with(error_message, '{_JOB_ENDED[0]}'))"
+)
 _FINAL_JOB = ", ".join(map(repr, sorted(FINAL_STATES["job"])))
 _OVER = "{0}.state {1} AND {0}.end_ns <= $before AND {0}.end_known_by IS DISTINCT FROM 'session'"
 _ATTEMPTS = f"""
@@ -65,11 +70,6 @@ _FORGET = f"""
 UPDATE attempts SET state = reported_state, {END} = coalesce(failed_ns, finished_ns), end_known_by = NULL
 WHERE end_known_by IS NOT NULL
 """
-
-
-def may_be_cut_off(error_type: str, message: str) -> bool:
-    """Whether an error may say no more than that the job has ended."""
-    return message.startswith(_JOB_ENDED[0]) or error_type in _DEATHS
 
 
 def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: int | None) -> None:

@@ -1,22 +1,34 @@
-"""Attempts, spans and entities to Arrow tables for DuckDB, and back."""
+"""Records to Arrow tables for DuckDB, and entities back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rayscope.model import PHASES, STATES, Annotation, Attempt, Edge, Entity, Kind, Span, TaskError
+from rayscope.model import (
+    PHASES,
+    STATES,
+    Annotation,
+    Attempt,
+    Edge,
+    Entity,
+    Kind,
+    RecordBatch,
+    Span,
+    long_texts,
+)
 from rayscope.model.attempt import SCALARS
 from rayscope.storage.schema import (
     ANNOTATION_COLUMNS,
-    ATTEMPT_COLUMNS,
     EDGE_COLUMNS,
     ENTITY_COLUMNS,
     SPAN_COLUMNS,
 )
+from rayscope.storage.sql.merge import PART_COLUMNS
 
 _ARROW = {
     "UBIGINT": pa.uint64(),
@@ -27,14 +39,13 @@ _ARROW = {
     "VARCHAR": pa.string(),
     "BOOLEAN": pa.bool_(),
 }
-_STORED_SCALARS = tuple(name for name in SCALARS if name not in ("parent_task_id", "caller_task_id"))
-ATTEMPT_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in ATTEMPT_COLUMNS])
+PART_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in PART_COLUMNS])
 SPAN_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in SPAN_COLUMNS])
 EDGE_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in EDGE_COLUMNS])
 ANNOTATION_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in ANNOTATION_COLUMNS])
-KEY_SCHEMA = pa.schema([("task_hi", pa.uint64()), ("task_lo", pa.string()), ("attempt", pa.int32())])
-
-TaskKey = tuple[str, int]
+_TASK_SCHEMA = pa.schema([("task_hi", pa.uint64()), ("task_lo", pa.string())])
+_CALLER_SCHEMA = pa.schema([*_TASK_SCHEMA, ("caller", pa.string())])
+_PATH_SCHEMA = pa.schema([("submitter", pa.string()), ("called", pa.string()), ("path_id", pa.int64())])
 
 
 def split_id(task_id: str | None) -> tuple[int | None, str | None]:
@@ -51,74 +62,45 @@ def join_id(high: int | None, low: str | None) -> str | None:
     return None if high is None else f"{high:016x}{low or ''}"
 
 
-def key_table(keys: Iterable[TaskKey]) -> pa.Table:
-    """(task id, attempt) pairs as a table to join with."""
-    items = list(keys)
-    return pa.table(
-        [
-            [int(task_id[:16], 16) for task_id, _ in items],
-            [task_id[16:] for task_id, _ in items],
-            [attempt for _, attempt in items],
-        ],
-        schema=KEY_SCHEMA,
-    )
+def task_table(task_ids: Iterable[str]) -> pa.Table:
+    """Tasks as a table to join with."""
+    high, low = _ids(task_ids)
+    return pa.table([high, low], schema=_TASK_SCHEMA)
 
 
-def attempt_table(attempts: Sequence[Attempt], path_ids: Sequence[int | None]) -> pa.Table:
-    """Attempts with their call path ids as rows of ``attempts``."""
-    parents = [split_id(a.submitter) for a in attempts]
-    columns: list[list[Any]] = [
-        [int(a.task_id[:16], 16) for a in attempts],
-        [a.task_id[16:] for a in attempts],
-        [a.attempt for a in attempts],
-        states := [a.state for a in attempts],
-        states,
-        [None] * len(attempts),
-        list(path_ids),
-        [high for high, _ in parents],
-        [low for _, low in parents],
-        [a.caller_task_id and (a.parent_task_id or "") for a in attempts],
-    ]
-    columns += [[getattr(a, name) for a in attempts] for name in _STORED_SCALARS]
-    columns += [[a.states.get(state) for a in attempts] for state in STATES]
+def caller_table(called: Mapping[str, str]) -> pa.Table:
+    """Tasks and their callers."""
+    high, low = _ids(called)
+    return pa.table([high, low, list(called.values())], schema=_CALLER_SCHEMA)
+
+
+def path_table(paths: Sequence[tuple[str, str, int]]) -> pa.Table:
+    """Calls (who called what) and their paths."""
+    columns = list(zip(*paths, strict=True)) or [(), (), ()]
+    return pa.table([list(column) for column in columns], schema=_PATH_SCHEMA)
+
+
+def part_table(attempts: Sequence[Attempt]) -> pa.Table:
+    """Attempts as parts to be merged, see :mod:`rayscope.storage.sql.merge`."""
+    high, low = _ids([a.task_id for a in attempts])
+    columns: dict[str, list[Any]] = {
+        "task_hi": high,
+        "task_lo": low,
+        "attempt": [a.attempt for a in attempts],
+        **{name: [getattr(a, name) for a in attempts] for name in SCALARS},
+        **{f"{state.lower()}_ns": [a.states.get(state) for a in attempts] for state in STATES},
+    }
     for phase in PHASES:
         intervals = [a.phases.get(phase, (None, None)) for a in attempts]
-        columns += [[begin for begin, _ in intervals], [end for _, end in intervals]]
-    columns += [
-        [a.error.time_ns if a.error else None for a in attempts],
-        [a.error.type if a.error else None for a in attempts],
-        [a.error.message if a.error else None for a in attempts],
-        *([a.returned[part] if a.returned else None for a in attempts] for part in range(3)),
-    ]
-    return pa.table(columns, schema=ATTEMPT_SCHEMA)
-
-
-def attempts_from_table(table: pa.Table) -> list[tuple[Attempt, int | None]]:
-    """Rows of ``attempts`` back to (attempt, call path id)."""
-    result = []
-    for row in table.to_pylist():
-        attempt = Attempt(join_id(row["task_hi"], row["task_lo"]) or "", row["attempt"])
-        submitter, named = join_id(row["parent_hi"], row["parent_lo"]), row["named_parent"]
-        if named is None:
-            attempt.parent_task_id = submitter
-        else:
-            attempt.caller_task_id, attempt.parent_task_id = submitter, named or None
-        for name in _STORED_SCALARS:
-            setattr(attempt, name, row[name])
-        for state in STATES:
-            time_ns = row[f"{state.lower()}_ns"]
-            if time_ns is not None:
-                attempt.states[state] = time_ns
-        for phase in PHASES:
-            begin = row[f"{phase}_begin_ns"]
-            if begin is not None:
-                attempt.phases[phase] = (begin, row[f"{phase}_end_ns"])
-        if row["error_ns"] is not None:
-            attempt.error = TaskError(row["error_ns"], row["error_type"], row["error_message"])
-        if row["returned_ns"] is not None:
-            attempt.returned = (row["returned_ns"], row["return_bytes"], row["output_bytes"])
-        result.append((attempt, row["path_id"]))
-    return result
+        columns[f"{phase}_begin_ns"] = [begin for begin, _ in intervals]
+        columns[f"{phase}_end_ns"] = [end for _, end in intervals]
+    for number, name in enumerate(("error_ns", "error_type", "error_message")):
+        columns[name] = [None if a.error is None else a.error[number] for a in attempts]
+    for number, name in enumerate(("returned_ns", "return_bytes", "output_bytes")):
+        columns[name] = [None if a.returned is None else a.returned[number] for a in attempts]
+    # What nobody says need not be looked at again.
+    told = [field for field in PART_SCHEMA if any(value is not None for value in columns[field.name])]
+    return pa.table([columns[field.name] for field in told], schema=pa.schema(told))
 
 
 def span_table(spans: Iterable[Span]) -> pa.Table:
@@ -214,3 +196,22 @@ def decode_entity(kind: Kind, entity_id: str, doc: str) -> Entity:
         observed_ns,
         observed,
     )
+
+
+def cut_long_texts(tables: Sequence[pa.Table], batch: RecordBatch) -> list[pa.Table]:
+    """The same as :func:`rayscope.model.long_texts.cut_long_texts`, for parts of attempts and for spans."""
+    return [_cut(table, batch) for table in tables]
+
+
+def _cut(table: pa.Table, batch: RecordBatch) -> pa.Table:
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if (
+            field.type != pa.string()
+            or (pc.max(pc.binary_length(column)).as_py() or 0) <= long_texts.MAX_CHARS
+        ):
+            continue
+        texts, number = long_texts.cut_column(field.name, column.to_pylist())
+        batch.unknown[long_texts.CUT] = batch.unknown.get(long_texts.CUT, 0) + number
+        table = table.set_column(place, field, [pa.array(texts, pa.string())])
+    return table

@@ -57,12 +57,35 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 
 DERIVED_COLUMNS = tuple((name, "BIGINT") for name in execution.DERIVED)
-#: Of a table ``fresh`` with :data:`ATTEMPT_COLUMNS`.
-INSERT_ATTEMPTS = (
-    "INSERT INTO attempts BY NAME SELECT *, "
-    + ", ".join(f"{made} AS {name}" for name, made in execution.DERIVED.items())
-    + " FROM fresh"
+_SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
+#: The state by Ray's own rule.
+_STATE = (
+    "CASE "
+    + " ".join(
+        f"WHEN {column} IS NOT NULL THEN '{state}'"
+        for state, column in zip(STATES[::-1], STATE_COLUMNS[::-1], strict=True)
+    )
+    + " END"
 )
+#: Columns that are made of those of :data:`rayscope.storage.sql.merge.PART_COLUMNS`.
+_MADE_OF_PARTS = {
+    "state": _STATE,
+    "reported_state": _STATE,
+    "end_known_by": "NULL",
+    "parent_hi": f"TRY_CAST('0x' || {_SUBMITTER}[:16] AS UBIGINT)",
+    "parent_lo": f"{_SUBMITTER}[17:]",
+    "named_parent": "CASE WHEN caller_task_id IS NOT NULL THEN coalesce(parent_task_id, '') END",
+}
+
+
+def insert_attempts(parts: str) -> str:
+    """The statement that adds rows of ``parts``, a table of parts with ``path_id``, to ``attempts``."""
+    stored = ", ".join(
+        f"{_MADE_OF_PARTS[name]} AS {name}" if name in _MADE_OF_PARTS else name for name, _ in ATTEMPT_COLUMNS
+    )
+    derived = ", ".join(f"{made} AS {name}" for name, made in execution.DERIVED.items())
+    return f"INSERT INTO attempts BY NAME SELECT *, {derived} FROM (SELECT {stored} FROM {parts})"
+
 
 SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),

@@ -11,19 +11,22 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rayscope.model import Annotation, Attempt, Drop, Edge, Entity, Kind, Span
+from rayscope.model import Drop, Entity, Kind
 from rayscope.storage import inferred_ends, rows
 from rayscope.storage.errors import StoreError
 from rayscope.storage.interruption import current_work
-from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, INSERT_ATTEMPTS, TABLES, VIEWS
+from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, TABLES, VIEWS
+from rayscope.storage.sql.execution import PARENT_ID, TASK_ID
 
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/explanation/decisions/0002).
@@ -31,7 +34,8 @@ CHECKPOINT_THRESHOLD = "128MB"
 #: What DuckDB may take for each open session, unless told otherwise.
 MEMORY_LIMIT = "320MB"
 _VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
-_JOIN = "t.task_hi = k.task_hi AND t.task_lo = k.task_lo AND t.attempt = k.attempt"
+#: By which time of a row the same row is looked for.
+_SET_TIMES = {"span_rows": "begin_ns", "edge_rows": "begin_ns", "annotation_rows": "time_ns"}
 
 
 _FULL = ("no space left", "not enough space", "file too large", "disk quota")
@@ -219,83 +223,28 @@ class SessionFile:
         row = self._writer.execute("SELECT count(*) FROM attempts").fetchone()
         return int(row[0]) if row else 0
 
-    def load_attempts(self, keys: Iterable[rows.TaskKey]) -> list[tuple[Attempt, int | None]]:
-        """The stored attempts among ``keys``, with their call path ids."""
-        return self._matching(rows.key_table(keys), _JOIN)
-
-    def load_task_attempts(self, task_ids: Iterable[str]) -> list[tuple[Attempt, int | None]]:
-        """All stored attempts of some tasks."""
-        keys = rows.key_table((task_id, 0) for task_id in task_ids)
-        return self._matching(keys, "t.task_hi = k.task_hi AND t.task_lo = k.task_lo")
-
-    def load_children(self, task_ids: Iterable[str]) -> list[tuple[Attempt, int | None]]:
-        """The stored attempts without a call path whose parent is one of ``task_ids``."""
-        keys = rows.key_table((task_id, 0) for task_id in task_ids)
-        return self._matching(
-            keys, "t.parent_hi = k.task_hi AND t.parent_lo = k.task_lo AND t.path_id IS NULL"
-        )
-
-    def load_called(self, task_ids: Iterable[str]) -> list[tuple[Attempt, int | None]]:
-        """The stored attempts that ``task_ids`` submitted."""
-        keys = rows.key_table((task_id, 0) for task_id in task_ids)
-        return self._matching(keys, "t.parent_hi = k.task_hi AND t.parent_lo = k.task_lo")
-
     def has_callers(self) -> bool:
         """Whether the tracer told of any task who called it."""
         return bool(self._writer.execute("SELECT 1 FROM edge_rows WHERE kind = 'caller' LIMIT 1").fetchall())
 
-    def load_callers(self, task_ids: Iterable[str]) -> list[tuple[str, str]]:
-        """Some of ``task_ids``, each with its caller: those of which the tracer told that."""
-        keys = rows.key_table((task_id, 0) for task_id in task_ids)
-        if not keys.num_rows:
-            return []
-        self._writer.register("wanted", keys)
-        try:
-            found = self._writer.execute(
-                "SELECT task_hi, task_lo, object_hi, object_lo FROM edge_rows "
-                "SEMI JOIN wanted USING (task_hi, task_lo) WHERE kind = 'caller'"
-            ).fetchall()
-        finally:
-            self._writer.unregister("wanted")
-        return [
-            (rows.join_id(high, low) or "", rows.join_id(caller_high, caller_low) or "")
-            for high, low, caller_high, caller_low in found
-        ]
-
-    def _matching(self, keys: pa.Table, condition: str) -> list[tuple[Attempt, int | None]]:
-        if not keys.num_rows:
-            return []
-        self._writer.register("wanted", keys)
-        try:
-            table = self._writer.sql(
-                f"SELECT t.* FROM attempts t SEMI JOIN wanted k ON {condition}"
-            ).to_arrow_table()
-        finally:
-            self._writer.unregister("wanted")
-        return rows.attempts_from_table(table)
-
-    def load_unresolved_parents(self) -> list[str]:
-        """Task ids of parents whose children have no call path yet."""
+    def load_awaited(self) -> set[str]:
+        """Tasks whose calls have no path yet, or will have another one."""
         found = self._writer.execute(
-            "SELECT DISTINCT parent_hi, parent_lo FROM attempts "
-            "WHERE path_id IS NULL AND parent_hi IS NOT NULL"
+            f"SELECT {PARENT_ID} FROM attempts WHERE path_id IS NULL AND parent_hi IS NOT NULL "
+            f"UNION SELECT {TASK_ID} FROM attempts WHERE path_id IS NULL AND named_parent IS NOT NULL"
         ).fetchall()
-        return [rows.join_id(high, low) or "" for high, low in found]
+        return {task_id for (task_id,) in found}
 
-    def load_undefined_retries(self) -> list[str]:
-        """Task ids of retries and of actors' restarts without a definition."""
+    def has_cut_off(self, over: Collection[str]) -> bool:
+        """Whether something that came has no end, and is of a worker, node or job that is ``over``."""
+        if not over:
+            return False
+        self._register("over", pa.table({"id": list(over)}))
         found = self._writer.execute(
-            "SELECT DISTINCT task_hi, task_lo FROM attempts WHERE attempt > 0 AND name IS NULL"
+            f"SELECT 1 FROM merged WHERE {inferred_ends.IS_OPEN} AND (worker_id IN (FROM over) "
+            "OR node_id IN (FROM over) OR job_id IN (FROM over)) LIMIT 1"
         ).fetchall()
-        return [rows.join_id(high, low) or "" for high, low in found]
-
-    def load_moved(self) -> list[str]:
-        """The tasks whose callers the tracer told and whose call path is not known yet."""
-        found = self._writer.execute(
-            "SELECT DISTINCT task_hi, task_lo FROM attempts "
-            "WHERE path_id IS NULL AND named_parent IS NOT NULL"
-        ).fetchall()
-        return [rows.join_id(high, low) or "" for high, low in found]
+        return bool(found)
 
     def load_paths(self) -> list[tuple[int, int, str, int]]:
         """(path_id, parent_path_id, name, depth) of all call paths."""
@@ -311,65 +260,56 @@ class SessionFile:
         """All known losses."""
         return [Drop(*row) for row in self._writer.execute("FROM drops").fetchall()]
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One flush, of which everything is written or nothing. Raises :class:`StoreError`."""
+        try:
+            with self._transaction(self._writer):
+                yield self._writer
+                self._writer.execute("DELETE FROM meta WHERE key = 'writes'")
+                self._writer.execute("INSERT INTO meta VALUES ('writes', ?)", [str(self.writes + 1)])
+        except duckdb.Error as error:
+            raise explain(self.path, error) from error
+        self.writes += 1
+
     def write(
         self,
         *,
-        attempts: Sequence[Attempt] = (),
-        path_ids: Sequence[int | None] = (),
-        replaced: Sequence[rows.TaskKey] = (),
-        spans: Iterable[Span] = (),
-        edges: Iterable[Edge] = (),
-        annotations: Iterable[Annotation] = (),
+        changes: int = 0,
+        sets: Mapping[str, pa.Table] = MappingProxyType({}),
         entities: Iterable[Entity] = (),
         drops: Sequence[Drop] = (),
         paths: Sequence[tuple[int, int, str, int]] = (),
         infer_ends: tuple[int, int | None] | None = None,
         forget_ends: bool = False,
     ) -> None:
-        """Write one flush in one transaction.
+        """Write what comes with ``changes`` attempts, while :meth:`writing`.
 
-        ``replaced`` are the keys among ``attempts`` that the file already has: their rows are replaced.
-        ``infer_ends``: the time and, if it has ended, the session's end, see
+        ``sets``: rows of ``span_rows``, ``edge_rows`` and ``annotation_rows``, of which the new ones are
+        added. ``infer_ends``: the time and, if it has ended, the session's end, see
         :mod:`rayscope.storage.inferred_ends`; ``forget_ends``: begin by forgetting what was inferred.
-        Raises :class:`StoreError`; then nothing of it is written.
         """
-        try:
-            with self._transaction(self._writer):
-                if replaced:
-                    self._register("gone", rows.key_table(replaced))
-                    self._writer.execute(f"DELETE FROM attempts t USING gone k WHERE {_JOIN}")
-                if attempts:
-                    self._register("fresh", rows.attempt_table(attempts, path_ids))
-                    self._writer.execute(INSERT_ATTEMPTS)
-                self._write_set("span_rows", rows.span_table(spans), "begin_ns")
-                self._write_set("edge_rows", rows.edge_table(edges), "begin_ns")
-                self._write_set("annotation_rows", rows.annotation_table(annotations), "time_ns")
-                self._write_entities(entities)
-                if paths:
-                    self._writer.executemany("INSERT INTO paths VALUES (?, ?, ?, ?)", list(paths))
-                if drops:
-                    self._writer.execute("DELETE FROM drops")
-                    self._writer.executemany(
-                        "INSERT INTO drops VALUES (?, ?, ?, ?, ?, ?, ?)", [astuple(d) for d in drops]
-                    )
-                if forget_ends:
-                    inferred_ends.forget(self._writer)
-                if infer_ends:
-                    inferred_ends.infer(self._writer, *infer_ends)
-                self._writer.execute("DELETE FROM meta WHERE key = 'writes'")
-                self._writer.execute("INSERT INTO meta VALUES ('writes', ?)", [str(self.writes + 1)])
-        except duckdb.Error as error:
-            raise explain(self.path, error) from error
-        self.writes += 1
-        self.rows_written += len(attempts)
+        for name, table in sets.items():
+            self._write_set(name, table, _SET_TIMES[name])
+        self._write_entities(entities)
+        if paths:
+            self._writer.executemany("INSERT INTO paths VALUES (?, ?, ?, ?)", list(paths))
+        if drops:
+            self._writer.execute("DELETE FROM drops")
+            self._writer.executemany(
+                "INSERT INTO drops VALUES (?, ?, ?, ?, ?, ?, ?)", [astuple(d) for d in drops]
+            )
+        if forget_ends:
+            inferred_ends.forget(self._writer)
+        if infer_ends:
+            inferred_ends.infer(self._writer, *infer_ends)
+        self.rows_written += changes
 
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)
 
     def _write_set(self, name: str, table: pa.Table, time: str) -> None:
-        if not table.num_rows:
-            return
-        times = table.column(time).to_pylist()
+        times = pc.min_max(table.column(time)).as_py()
         self._register("fresh_rows", table)
         # A set: only what is not there yet. Equal rows have the same time, so only the row groups of this
         # time range are looked at, and of them only the rows of these very times are compared: one call that
@@ -377,7 +317,7 @@ class SessionFile:
         self._writer.execute(
             f"INSERT INTO {name} SELECT * FROM fresh_rows EXCEPT SELECT * FROM {name} "
             f"WHERE {time} BETWEEN ? AND ? AND {time} IN (SELECT {time} FROM fresh_rows)",
-            [min(times), max(times)],
+            [times["min"], times["max"]],
         )
 
     def _write_entities(self, entities: Iterable[Entity]) -> None:

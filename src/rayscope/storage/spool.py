@@ -118,6 +118,10 @@ class Spool:
         """The form of a waiting batch."""
         return Format(name.rpartition(".")[2])
 
+    def size(self, name: str) -> int:
+        """A waiting batch's bytes."""
+        return self._sizes.get(name, 0)
+
     def get(self, name: str) -> bytes:
         """A waiting batch's body."""
         return (self.folder / name).read_bytes()

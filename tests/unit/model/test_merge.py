@@ -1,9 +1,13 @@
-"""The merge rule: any order, any grouping and any duplication of partial accounts gives the same record."""
+"""The merge rule: any order, any grouping and any duplication of partial accounts gives the same record.
+
+For attempts, which merge in SQL, see ``tests/unit/storage/test_merge_sql.py``.
+"""
 
 from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Iterable
 from functools import reduce
 from itertools import permutations, product
 
@@ -11,25 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.model import PHASES, STATES, Attempt, Entity, Kind, TaskError, merge_attempts, merge_entities
-from rayscope.model.attempt import SCALARS
+from rayscope.model import STATES, Attempt, Entity, Kind, merge_entities
 from rayscope.model.entity import FINAL_STATES
 
 TEXTS = st.sampled_from(["", "a", "b", "é", "RUNNING"])
 TIMES = st.integers(0, 4)
-INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
-
-
-@st.composite
-def attempts(draw: st.DrawFn) -> Attempt:
-    attempt = Attempt("ab" * 24, 1)
-    for name in draw(st.lists(st.sampled_from(SCALARS), max_size=4)):
-        setattr(attempt, name, draw(TIMES if name in INTEGERS else TEXTS))
-    attempt.states = draw(st.dictionaries(st.sampled_from(STATES), TIMES, max_size=4))
-    attempt.phases = draw(st.dictionaries(st.sampled_from(PHASES), st.tuples(TIMES, TIMES), max_size=2))
-    attempt.error = draw(st.none() | st.builds(TaskError, TIMES, TEXTS, TEXTS))
-    return attempt
-
 
 # 1, 1.0 and True are equal and differ in JSON: a field has one type, as in Ray's messages.
 FIELDS = st.fixed_dictionaries(
@@ -52,38 +42,8 @@ def entities(draw: st.DrawFn) -> Entity:
     )
 
 
-def merged(parts, merge):  # type: ignore[no-untyped-def]
-    return reduce(merge, [copy.deepcopy(part) for part in parts])
-
-
-@given(parts=st.lists(attempts(), min_size=1, max_size=5), seed=st.integers())
-def test_attempts_merge_alike_in_any_order_and_often(parts: list[Attempt], seed: int) -> None:
-    again = [*parts, *parts[: len(parts) // 2 + 1]]
-    random.Random(seed).shuffle(again)
-    assert merged(again, merge_attempts) == merged(parts, merge_attempts)
-
-
-@given(attempts(), attempts(), attempts())
-def test_attempts_merge_alike_in_any_grouping(one: Attempt, two: Attempt, three: Attempt) -> None:
-    left = merged([merged([one, two], merge_attempts), three], merge_attempts)
-    assert left == merged([one, merged([two, three], merge_attempts)], merge_attempts)
-
-
-@given(attempts(), attempts())
-def test_merging_loses_nothing_and_keeps_the_other_as_it_was(into: Attempt, other: Attempt) -> None:
-    before = copy.deepcopy(other)
-    result = merged([into, other], merge_attempts)
-    both = merge_attempts(copy.deepcopy(into), other)
-    assert both == result
-    assert other == before
-    both.states["RUNNING"] = both.phases.setdefault("execute", (9, 9))[0]  # shares nothing with the other
-    assert other == before
-    for name in SCALARS:
-        given_values = [v for v in (getattr(into, name), getattr(other, name)) if v is not None]
-        assert getattr(result, name) == (min(given_values) if given_values else None)
-    for state in STATES:
-        times = [part.states[state] for part in (into, other) if state in part.states]
-        assert result.states.get(state) == (min(times) if times else None)
+def merged(parts: Iterable[Entity]) -> Entity:
+    return reduce(merge_entities, copy.deepcopy(list(parts)))
 
 
 def test_the_state_is_the_last_in_rays_own_order() -> None:
@@ -107,18 +67,18 @@ def test_the_state_is_the_last_in_rays_own_order() -> None:
 def test_entities_merge_alike_in_any_order_and_often(parts: list[Entity], seed: int) -> None:
     again = [*parts, *parts[: len(parts) // 2 + 1]]
     random.Random(seed).shuffle(again)
-    assert merged(again, merge_entities) == merged(parts, merge_entities)
+    assert merged(again) == merged(parts)
 
 
 @given(entities(), entities(), entities())
 def test_entities_merge_alike_in_any_grouping(one: Entity, two: Entity, three: Entity) -> None:
-    left = merged([merged([one, two], merge_entities), three], merge_entities)
-    assert left == merged([one, merged([two, three], merge_entities)], merge_entities)
+    left = merged([merged([one, two]), three])
+    assert left == merged([one, merged([two, three])])
 
 
 @given(st.lists(entities(), min_size=1, max_size=4))
 def test_nothing_revives_what_has_died(parts: list[Entity]) -> None:
-    result = merged(parts, merge_entities)
+    result = merged(parts)
     told = {state for _, state in result.transitions} | {result.observed.get("state")}
     died = told & FINAL_STATES["actor"]
     assert (result.current().get("state") == "DEAD") == bool(died)
@@ -128,8 +88,8 @@ def test_a_snapshot_counts_where_it_is_newer_than_the_last_transition() -> None:
     alive = Entity("actor", "a", transitions={(10, "ALIVE"): {"pid": 1}})
     older = Entity("actor", "a", observed_ns=5, observed={"state": "PENDING_CREATION", "pid": 0})
     newer = Entity("actor", "a", observed_ns=20, observed={"state": "RESTARTING"})
-    assert merged([alive, older], merge_entities).current() == {"state": "ALIVE", "pid": 1}
-    assert merged([alive, newer, older], merge_entities).current() == {"state": "RESTARTING", "pid": 1}
+    assert merged([alive, older]).current() == {"state": "ALIVE", "pid": 1}
+    assert merged([alive, newer, older]).current() == {"state": "RESTARTING", "pid": 1}
 
 
 @pytest.mark.parametrize("kind", ["actor", "node", "worker"])
@@ -146,7 +106,7 @@ def test_the_dead_keep_their_time_and_cause_of_death(kind: Kind) -> None:
         kind, "a", transitions={(50, "DEAD"): {"end_ns": 50, "death_reason": "its owner has died"}}
     )
     for parts in permutations([alive, crashed, again, event]):
-        current = merged(parts, merge_entities).current()
+        current = merged(parts).current()
         assert (current["state"], current["end_ns"], current["death_reason"]) == ("DEAD", 10, "crashed")
 
 
@@ -154,12 +114,4 @@ def test_how_a_job_ended_is_what_was_learnt_last() -> None:
     ended = Entity("job", "01", transitions={(10, "SUCCEEDED"): {"end_ns": 10}})
     how = Entity("job", "01", observed_ns=12, observed={"state": "FAILED", "end_ns": 11, "exit_code": 3})
     for parts in permutations([ended, how]):
-        assert merged(parts, merge_entities).current() == {"state": "FAILED", "end_ns": 11, "exit_code": 3}
-
-
-def test_how_it_failed_is_not_hidden_by_a_bare_account_of_it() -> None:
-    """A worker dies: the task's owner says that it did, the GCS a second later how."""
-    bare, how = TaskError(1, "WORKER_DIED", ""), TaskError(2, "WORKER_DIED", "killed by the OOM killer")
-    for first, second in ((bare, how), (how, bare)):
-        found = merge_attempts(Attempt("ab" * 24, error=first), Attempt("ab" * 24, error=second))
-        assert found.error == how
+        assert merged(parts).current() == {"state": "FAILED", "end_ns": 11, "exit_code": 3}

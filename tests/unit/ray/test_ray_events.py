@@ -13,25 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.records import decode, in_order
+from tests.reference import merge_attempts
 
-from rayscope.model import Attempt, Entity, RecordBatch, merge_attempts, merge_entities
-from rayscope.ray.events.batch import Format, MalformedBatch, parse
+from rayscope.model import Attempt, Entity, RecordBatch, merge_entities
+from rayscope.ray.events.batch import Format, MalformedBatch, check, node_id
 from rayscope.ray.events.from_json import _unknown_keys
 from rayscope.ray.events.json_types import Event
 from rayscope.ray.timestamps import parse_ns
 
 Events = list[dict[str, Any]]
 Sample = Callable[[str], list[Events]]
-
-
 Recorded = Callable[[str, Format], list[bytes]]
-
-
-def decode(body: bytes, form: Format = Format.JSON) -> tuple[list[RecordBatch], list[bytes]]:
-    """Records, and all events that could not be read."""
-    parsed = parse(body, form)
-    batches, invalid = parsed.convert()
-    return batches, parsed.invalid + invalid
 
 
 def decoded(bodies: list[bytes], form: Format = Format.JSON) -> RecordBatch:
@@ -110,7 +103,7 @@ def test_a_sample_is_understood_whole(
     assert batch.session.startswith("session_")
     assert batch.events == events
     assert Counter(attempt.state for attempt in attempts.values()) == states
-    assert sum(attempt.has_definition for attempt in attempts.values()) == defined
+    assert sum(attempt.name is not None for attempt in attempts.values()) == defined
     assert len(set(batch.spans)) == spans
     assert Counter(kind for kind, _ in entities_of(batch)) == entities
 
@@ -200,7 +193,9 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> N
     batch = sample("2.60")[0]
     event = next(e for b in sample("2.60") for e in b if e["eventType"] == "TASK_LIFECYCLE_EVENT")
     event["taskLifecycleEvent"] |= {"brandNew": 1}
-    event["taskLifecycleEvent"]["stateTransitions"][0]["state"] = 99
+    transitions = event["taskLifecycleEvent"]["stateTransitions"]
+    (known,) = transitions
+    transitions += [known | {"state": state} for state in (99, -(2**40), "NEW_STATE")]
     unheard = {"eventType": "COFFEE_EVENT", "sessionName": event["sessionName"], "coffeeEvent": {}}
     broken = {
         "eventType": "TASK_LIFECYCLE_EVENT",
@@ -212,15 +207,25 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> N
     assert found.unknown["event type COFFEE_EVENT"] == 1
     assert any(what.startswith("invalid event: ") for what in found.unknown)
     assert [json.loads(raw) for raw in invalid] == [broken]
-    assert "99" in found.attempts[0].states
     (alone,), _ = decode(json.dumps([event]).encode())
-    assert alone.unknown == {"field taskLifecycleEvent.brandNew": 1, "enum TaskStatus 99": 1}
+    assert alone.attempts[0].states.keys() == {known["state"]}
+    assert alone.unknown == {
+        "field taskLifecycleEvent.brandNew": 1,
+        **{f"enum TaskStatus {state}": 1 for state in (99, -(2**40), "NEW_STATE")},
+    }
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"7", b"[7]", b"[", b'["a"]', b"\xff"])
 def test_what_is_no_batch_is_refused(body: bytes) -> None:
     with pytest.raises(MalformedBatch):
         decode(body)
+
+
+def test_a_batch_of_which_only_the_session_can_be_read_is_set_aside_whole() -> None:
+    broken = {"eventType": "TASK_LIFECYCLE_EVENT", "sessionName": "s", "taskLifecycleEvent": 7}
+    (found,), invalid = decode(json.dumps([broken]).encode())
+    assert (found.session, found.events, found.attempts) == ("s", 0, [])
+    assert [json.loads(raw) for raw in invalid] == [broken]
 
 
 def test_two_sessions_in_one_batch_stay_apart(sample: Sample) -> None:
@@ -236,12 +241,11 @@ def test_two_sessions_in_one_batch_stay_apart(sample: Sample) -> None:
 @both_formats
 def test_what_a_batch_says_of_itself(sample: Sample, recorded: Recorded, form: Format) -> None:
     events = sample("2.60")[0]
-    parsed = parse(recorded("2.60", form)[0], form)
-    assert len(parsed) == len(events)
-    assert parsed.format is form
-    assert parsed.sessions == {events[0]["sessionName"]}
-    assert parsed.node_id == b64decode(events[0]["nodeId"]).hex()
-    assert parsed.invalid == []
+    body = recorded("2.60", form)[0]
+    batch = check(body, form)
+    assert (batch.body, batch.format, batch.count) == (body, form, len(events))
+    assert batch.sessions == [events[0]["sessionName"]]
+    assert node_id(body, form) == b64decode(events[0]["nodeId"]).hex()
 
 
 @pytest.mark.parametrize(
@@ -249,8 +253,8 @@ def test_what_a_batch_says_of_itself(sample: Sample, recorded: Recorded, form: F
 )
 def test_a_sender_that_does_not_say_its_node(sample: Sample, change: dict[str, Any]) -> None:
     event = {key: value for key, value in sample("2.60")[0][0].items() if key != "nodeId"} | change
-    assert parse(json.dumps([event]).encode(), Format.JSON).node_id is None
-    assert parse(b"[]", Format.JSON).node_id is None
+    assert node_id(json.dumps([event]).encode(), Format.JSON) is None
+    assert node_id(b"[]", Format.JSON) is None
 
 
 @pytest.mark.parametrize(
@@ -298,16 +302,14 @@ def test_a_bad_event_costs_itself_alone(bodies: list[bytes], what: str, snake_ca
     good = next(body for body in bodies if b"taskDefinitionEvent" in body).strip()[1:-1]
     if snake_case:
         good = good.replace(b'"eventId"', b'"event_id"')
-    (alone,), _ = parse(b"[" + good + b"]", Format.JSON).convert()
+    (alone,), _ = decode(b"[" + good + b"]")
     assert alone.attempts
-    beside = parse(b"[" + good + b"," + BAD_EVENTS[what] + b" , " + good + b"]", Format.JSON)
-    batches, invalid = beside.convert()
-    assert next(b for b in batches if b.session == alone.session).attempts == alone.attempts * 2
-    if what != "no UTF-8 in a name":  # whose other fields can be read
-        assert len(beside.invalid) == 1
-    assert sum(n for b in batches for w, n in b.unknown.items() if w.startswith("invalid event")) == len(
-        beside.invalid
-    ) + len(invalid)
+    batches, invalid = decode(b"[" + good + b"," + BAD_EVENTS[what] + b" , " + good + b"]")
+    among = next(batch for batch in batches if batch.session == alone.session)
+    alone.attempts *= 2
+    assert in_order([among])[0].attempts == in_order([alone])[0].attempts
+    assert invalid == [BAD_EVENTS[what]]
+    assert sum(n for b in batches for w, n in b.unknown.items() if w.startswith("invalid event")) == 1
 
 
 @pytest.mark.parametrize("depth", [600, 50_000])
@@ -316,7 +318,7 @@ def test_a_runtime_env_that_is_nested_deep_is_not_shown(bodies: list[bytes], dep
     definition = next(event for event in events if "taskDefinitionEvent" in event)
     deep = '{"pip":' * depth + "1" + "}" * depth
     definition["taskDefinitionEvent"]["serializedRuntimeEnv"] = deep
-    (batch,), invalid = parse(json.dumps([definition]).encode(), Format.JSON).convert()
+    (batch,), invalid = decode(json.dumps([definition]).encode())
     assert not invalid
     assert batch.attempts[0].runtime_env == '"<redacted>"'
 
@@ -327,4 +329,4 @@ def test_a_runtime_env_that_is_nested_deep_is_not_shown(bodies: list[bytes], dep
 )
 def test_what_does_not_end_is_no_batch(body: bytes) -> None:
     with pytest.raises(MalformedBatch):
-        parse(body, Format.JSON)
+        check(body, Format.JSON)

@@ -1,29 +1,42 @@
-"""The protobuf format: equal to JSON, and what can only go wrong in bytes."""
+"""The protobuf format: equal to JSON; and what may be wrong with events in either."""
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ray.core.generated import gcs_pb2
+from tests.records import decode, in_order, records
+from tests.reference import merge_attempts
 
-from rayscope.model import Attempt, RecordBatch
-from rayscope.ray.events import from_protobuf, tasks_protobuf
-from rayscope.ray.events.batch import Format, MalformedBatch, join, parse
-from rayscope.ray.events.schema import UNION
+from rayscope.model import Attempt, RecordBatch, Span
+from rayscope.ray.events import batch as events_batch
+from rayscope.ray.events.batch import Format, MalformedBatch, check, join, node_id, split_events
+from rayscope.ray.events.schema import UNION, as_json
+from rayscope.ray.gcs.task_table import add_tasks
 
 Recorded = Callable[[str, Format], list[bytes]]
 VERSIONS = ("2.50", "2.53", "2.56", "2.60")
 TASK = bytes(range(20)) + b"\x07\0\0\0"
+both_forms = pytest.mark.parametrize("form", list(Format), ids=lambda form: form.value)
 
 
 def convert(body: bytes) -> tuple[list[RecordBatch], list[bytes]]:
-    parsed = parse(body, Format.BINARY)
-    batches, invalid = parsed.convert()
-    return batches, parsed.invalid + invalid
+    return decode(body, Format.BINARY)
+
+
+def _joined(batches: list[RecordBatch]) -> RecordBatch:
+    whole = RecordBatch("")
+    for batch in batches:
+        for name in ("attempts", "spans", "entities", "edges", "annotations"):
+            getattr(whole, name).extend(getattr(batch, name))
+    return in_order([whole])[0]
 
 
 def field(number: int, value: bytes | int) -> bytes:
@@ -50,9 +63,11 @@ def lifecycle(*transitions: bytes, task: bytes = TASK, rest: bytes = field(8, b"
     return envelope(2, 9, body)
 
 
-def envelope(kind: int, number: int, body: bytes, session: str = "session_a") -> bytes:
+def envelope(
+    kind: int, number: int, body: bytes, session: str = "session_a", time: bytes = field(4, timestamp())
+) -> bytes:
     """An event of a kind, with its content in a field, as a RayEventsData of its own."""
-    head = field(3, kind) + field(4, timestamp()) + field(7, session.encode())
+    head = field(3, kind) + time + field(7, session.encode())
     return field(1, head + field(number, body))
 
 
@@ -64,34 +79,12 @@ def one(body: bytes) -> Attempt:
     return attempt
 
 
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The events that take the slow way."""
-    taken: list[bytes] = []
-    real = from_protobuf._add_by_json
-
-    def add(raws: list[bytes], batch: RecordBatch) -> list[bytes]:
-        taken.extend(raws)
-        return real(raws, batch)
-
-    monkeypatch.setattr(from_protobuf, "_add_by_json", add)
-    return taken
-
-
-def in_order(batches: list[RecordBatch]) -> list[RecordBatch]:
-    """The binary form is read kind by kind, so its records have another order."""
-    for batch in batches:
-        for records in (batch.attempts, batch.spans, batch.entities, batch.edges, batch.annotations):
-            records.sort(key=repr)  # type: ignore[attr-defined]
-    return batches
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_records_equal_those_of_json(recorded: Recorded, version: str) -> None:
     pairs = zip(recorded(version, Format.JSON), recorded(version, Format.BINARY), strict=True)
     for text, body in pairs:
-        from_json, no_json = parse(text, Format.JSON).convert()
-        from_binary, no_binary = parse(body, Format.BINARY).convert()
+        from_json, no_json = decode(text)
+        from_binary, no_binary = convert(body)
         if version == "2.50":
             # It does not know the reason of a restart, which is the default on the wire later.
             for batch in from_binary:
@@ -108,8 +101,8 @@ def test_what_the_tracer_tells_is_the_same_in_both_forms(
     edges, annotations = [], []
     for events in sample("2.60-traced"):
         text = json.dumps(events).encode()
-        from_json, no_json = parse(text, Format.JSON).convert()
-        from_binary, no_binary = parse(to_binary(text), Format.BINARY).convert()
+        from_json, no_json = decode(text)
+        from_binary, no_binary = convert(to_binary(text))
         assert in_order(from_binary) == in_order(from_json)
         assert no_binary == no_json == []
         edges += [edge for batch in from_binary for edge in batch.edges]
@@ -120,39 +113,22 @@ def test_what_the_tracer_tells_is_the_same_in_both_forms(
     assert {note.name for note in annotations} == {"model", "layers", "parts"}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_slow_way_gives_the_same_as_the_fast(
-    recorded: Recorded, version: str, monkeypatch: pytest.MonkeyPatch, slow: list[bytes]
-) -> None:
-    bodies = recorded(version, Format.BINARY)
-    fast = [in_order(convert(body)[0]) for body in bodies]
-    events = sum(batch.events for found in fast for batch in found)
-    hot = [raw for raw in slow if UNION["RayEvent"].FromString(raw).event_type <= 4]
-    assert len(hot) < events / 20
-    monkeypatch.setattr(tasks_protobuf, "add", lambda events, _: events.raws)
-    assert [in_order(convert(body)[0]) for body in bodies] == fast
-
-
-def test_bodies_after_one_another_are_one_body(recorded: Recorded) -> None:
-    bodies = recorded("2.60", Format.BINARY)
-    whole, invalid = convert(b"".join(bodies))
-    parts = [convert(body)[0][0] for body in bodies]
-    assert not invalid
-    joined = RecordBatch(parts[0].session)
-    for part in parts:
-        joined.events += part.events
-        joined.attempts += part.attempts
-        joined.spans += part.spans
-        joined.entities += part.entities
-        for what, number in part.unknown.items():
-            joined.unknown[what] = joined.unknown.get(what, 0) + number
-    whole[0].unknown = joined.unknown = {}
-    assert in_order(whole) == in_order([joined])
+@both_forms
+def test_bodies_that_are_read_together_tell_what_each_tells(recorded: Recorded, form: Format) -> None:
+    bodies = recorded("2.60", form)
+    (session,) = check(bodies[0], form).sessions
+    together = [records(events_batch.decode(bodies, form, session))]
+    if form is Format.BINARY:  # after one another they are one body
+        together += convert(b"".join(bodies))[0]
+    parts = [batch for body in bodies for batch in decode(body, form)[0]]
+    for whole in together:
+        assert whole.events == sum(part.events for part in parts)
+        assert _joined([whole]) == _joined(parts)
 
 
 def test_two_sessions_in_one_body_stay_apart() -> None:
     bodies = [envelope(2, 9, field(1, TASK) + field(8, b"\x07\0\0\0"), name) for name in ("b", "a", "b")]
-    assert parse(b"".join(bodies), Format.BINARY).sessions == {"a", "b"}
+    assert check(b"".join(bodies), Format.BINARY).sessions == ["b", "a"]
     found, _ = convert(b"".join(bodies))
     assert [(batch.session, batch.events, len(batch.attempts)) for batch in found] == [
         ("b", 2, 2),
@@ -164,9 +140,9 @@ def test_dropped_attempts() -> None:
     creation = b"\xff" * 8 + TASK[8:]
     metadata = field(2, field(2, field(1, TASK) + field(2, 3)) + field(2, field(1, creation)))
     wrong = field(2, field(2, field(1, b"short")) + field(2, field(1, b"\xff" * 24)))
-    parsed = parse(metadata + lifecycle() + wrong, Format.BINARY)
-    assert len(parsed) == 1
-    (batch,), invalid = parsed.convert()
+    body = metadata + lifecycle() + wrong
+    assert check(body, Format.BINARY).count == 1
+    (batch,), invalid = convert(body)
     assert batch.attempts[1:] == [
         Attempt(TASK.hex(), 3, job_id="07000000"),
         Attempt(creation.hex(), job_id="07000000", type="ACTOR_CREATION_TASK", actor_id=creation.hex()[16:]),
@@ -180,10 +156,10 @@ def test_dropped_attempts() -> None:
 
 
 def test_a_body_without_events() -> None:
-    parsed = parse(b"", Format.BINARY)
-    assert (len(parsed), parsed.sessions, parsed.node_id) == (0, set(), None)
-    assert parsed.convert() == ([], [])
-    assert len(parse(field(2, b""), Format.BINARY)) == 0
+    for body in (b"", field(2, b"")):
+        batch = check(body, Format.BINARY)
+        assert (batch.count, batch.sessions, node_id(body, Format.BINARY)) == (0, [], None)
+        assert convert(body) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -191,25 +167,21 @@ def test_a_body_without_events() -> None:
 )
 def test_what_is_no_batch_is_refused(body: bytes) -> None:
     with pytest.raises(MalformedBatch, match="RayEventsData"):
-        parse(body, Format.BINARY)
+        check(body, Format.BINARY)
 
 
 def test_an_event_that_cannot_be_read_does_not_take_the_others_along(recorded: Recorded) -> None:
     (body, *_) = recorded("2.60", Format.BINARY)
     no_text = envelope(2, 9, field(1, TASK)).replace(b"session_a", b"session_\xff")
     too_short = field(1, field(3, 2) + b"\x4a\x7fabc")
-    parsed = parse(no_text + body + too_short, Format.BINARY)
-    good = parse(body, Format.BINARY)
-    assert join(parsed.invalid, Format.BINARY) == no_text + too_short
-    assert len(parsed) == len(good)
-    (found,), invalid = parsed.convert()
-    (expected,), _ = good.convert()
-    assert not invalid
-    assert found.attempts == expected.attempts
+    (found,), invalid = convert(no_text + body + too_short)
+    (expected,), _ = convert(body)
+    assert join(invalid, Format.BINARY) == no_text + too_short
+    assert in_order([found])[0].attempts == in_order([expected])[0].attempts
     assert all(what.startswith("invalid event: DecodeError") for what in found.unknown)
     assert sum(found.unknown.values()) == 2
     with pytest.raises(MalformedBatch, match="invalid event"):
-        parse(no_text, Format.BINARY)
+        check(no_text, Format.BINARY)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +190,6 @@ def test_an_event_that_cannot_be_read_does_not_take_the_others_along(recorded: R
         lifecycle(task=TASK[:20]),
         lifecycle(field(1, 8) + field(2, timestamp(seconds=9_223_372_036))),
         lifecycle(field(1, 8) + field(2, timestamp(seconds=2**64 - 1))),
-        lifecycle(field(1, 8) + field(2, timestamp(nanos=1_000_000_000))),
         lifecycle(field(1, 8)),
         lifecycle(rest=field(10, b"\xff")),
         envelope(1, 8, field(1, TASK) + field(6, b"\xff")),
@@ -227,14 +198,33 @@ def test_an_event_that_cannot_be_read_does_not_take_the_others_along(recorded: R
         envelope(1, 8, field(1, TASK) + field(7, field(1, b"CPU") + b"\x11\0\0\0\0\0\0\xf0\x7f")),
         envelope(4, 11, field(1, b"") + field(4, field(4, field(1, 1)))),
         envelope(16, 24, field(3, field(2, timestamp(seconds=9_223_372_036)))),
+        # A failure without its time, and no event's time that could stand for it.
+        *(
+            envelope(2, 9, field(1, TASK) + field(4, field(5, b"no")), time=time)
+            for time in (b"", field(4, b"\xff"), *(field(4, timestamp(s)) for s in (2**64 - 1, 2**40)))
+        ),
+        # A length beyond all bounds, at which the parser in Rust panics.
+        envelope(2, 9, field(1, TASK) + b"*" + b"\xff" * 9 + b"\x01"),
     ],
 )
 def test_an_invalid_event_is_set_aside(broken: bytes) -> None:
-    parsed = parse(broken + lifecycle(), Format.BINARY)
-    (batch,), invalid = parsed.convert(look=False)
+    (batch,), invalid = convert(broken + lifecycle())
     assert join(invalid, Format.BINARY) == broken
     assert batch.attempts == [Attempt(TASK.hex(), job_id="07000000")]
     assert [what.partition(":")[0] for what in batch.unknown] == ["invalid event"]
+
+
+def test_the_others_stay_together_among_many_that_cannot_be_read() -> None:
+    """A table takes as long as hundreds of its rows."""
+    broken = [
+        envelope(2, 9, field(1, TASK) + b"*\xff"),
+        envelope(2, 9, field(1, TASK)).replace(b"session_a", b"session_\xff"),
+        lifecycle(task=TASK[:20]),
+    ]
+    body = b"".join(lifecycle() + one for one in broken * 20)
+    events = events_batch.decode([body], Format.BINARY, "session_a")
+    assert sorted(join([raw], Format.BINARY) for raw in events.invalid) == sorted(broken * 20)
+    assert [table.num_rows for table in events.attempts] == [60]
 
 
 @pytest.mark.parametrize(
@@ -252,38 +242,6 @@ def test_times_are_exact(seconds: int, nanos: int) -> None:
 def test_the_first_of_two_times_of_a_state() -> None:
     parts = [field(1, 8) + field(2, timestamp(nanos=n)) for n in (400_000_000, 300_000_000, 500_000_000)]
     assert one(lifecycle(*parts)).states == {"RUNNING": 1_800_000_000_300_000_000}
-
-
-def test_bytes_that_look_like_a_parent(slow: list[bytes]) -> None:
-    """A definition is cut at its parent's id, whose first two bytes can also be part of something else."""
-    parent = bytes(range(100, 120)) + b"\x07\0\0\0"
-    name = "a" + "R\x18" + "x" * 30
-    body = field(1, TASK) + field(6, name.encode()) + field(10, parent) + field(14, b"call")
-    attempt = one(envelope(1, 8, body))
-    assert (attempt.name, attempt.parent_task_id, attempt.call_site) == (name, parent.hex(), "call")
-    assert len(slow) == 1
-    plain = one(envelope(1, 8, body.replace(name.encode(), b"a" * len(name))))
-    assert (plain.parent_task_id, plain.call_site) == (parent.hex(), "call")
-    assert len(slow) == 1
-
-
-def test_log_files_with_any_names(slow: list[bytes]) -> None:
-    def attempt(out: bytes, err: bytes, *offsets: int) -> Attempt:
-        log = field(1, out) + field(2, err)
-        log += b"".join(field(number, value) for number, value in zip((3, 4, 5, 6), offsets, strict=False))
-        return one(lifecycle(rest=field(8, b"\x07\0\0\0") + field(11, log)))
-
-    folder = b"/tmp/" + b"a" * 60
-    for _ in range(2):  # the second time from what was kept
-        for offsets in ((), (1, 2, 3, 4), (2**40, 2**62, 7, 300)):
-            found = attempt(folder + b"/w.out", folder + b"/w.err", *offsets)
-            assert found.stderr_file == (folder + b"/w.err").decode()
-            given = (found.stdout_start, found.stdout_end, found.stderr_start, found.stderr_end)
-            assert given == (offsets or (None,) * 4)
-    assert not slow
-    found = attempt(folder + b"/w.err", folder + b"/w.errors", 1, 2, 3, 4)
-    assert (found.stderr_file, found.stderr_end) == ((folder + b"/w.errors").decode(), 4)
-    assert len(slow) == 1
 
 
 def test_a_failure_without_its_time_has_that_of_the_event() -> None:
@@ -304,7 +262,7 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept() -> None:
     (batch,), invalid = convert(late)
     assert not invalid
     (attempt,) = batch.attempts
-    assert attempt.states.keys() == {"99", "RUNNING"}
+    assert attempt.states.keys() == {"RUNNING"}
     assert attempt.error is not None
     assert attempt.error.type == "77"
     assert batch.unknown == {
@@ -327,130 +285,298 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept() -> None:
     }
 
 
-def _check(body: bytes) -> None:
+ANY_ID = st.sampled_from([b"", b"\xff" * 4, b"\xff" * 28, b"\x07\0\0\0", b"w" * 28])
+ANY_TASK = st.sampled_from(
+    [TASK, TASK[4:20] + TASK[:8], b"\xff" * 8 + TASK[8:], b"\xff" * 20 + TASK[20:], b"\xff" * 24]
+)
+ANY_TEXT = st.text(max_size=5) | st.sampled_from(
+    ["{}", '{"s":[1,2]}', '{"env_vars":{"a":1}}', "a.b", "\x1b[0m"]
+)
+ANY_NUMBER = st.integers(-3, 15) | st.integers(-(2**31), 2**31 - 1)
+ANY_LONG = st.integers(0, 9) | st.integers(-(2**63), 2**63 - 1)
+ANY_TIME = st.fixed_dictionaries(
+    {
+        "seconds": st.integers(1, 3) | st.sampled_from([-1, 0, 9_223_372_035, 9_223_372_036]),
+        "nanos": st.integers(0, 999_999_999),
+    }
+)
+ANY_FUNCTION = st.sampled_from(["python", "java", "cpp"]).flatmap(
+    lambda language: st.fixed_dictionaries(
+        {
+            f"{language}_function_descriptor": st.fixed_dictionaries(
+                {}, optional={"class_name": st.sampled_from(["", "A", "m.A"]), "function_name": ANY_TEXT}
+            )
+        }
+    )
+)
+
+
+def some_of(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+OF_ATTEMPT = {"task_attempt": ANY_NUMBER, "job_id": ANY_ID}
+DEFINED = {
+    **OF_ATTEMPT,
+    "language": ANY_NUMBER,
+    "required_resources": st.dictionaries(ANY_TEXT, st.floats(), max_size=2),
+    "label_selector": st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=2),
+    "parent_task_id": ANY_TASK | ANY_ID,
+    "placement_group_id": ANY_ID,
+    "serialized_runtime_env": ANY_TEXT,
+    "call_site": ANY_TEXT,
+}
+LOGS = {f"{stream}_{what}": ANY_LONG for stream in ("stdout", "stderr") for what in ("start", "end")}
+ANY_PROFILE = some_of(
+    component_type=st.sampled_from(["worker", "driver"]),
+    component_id=ANY_ID,
+    events=st.lists(
+        some_of(
+            event_name=st.sampled_from(
+                [
+                    *("task:deserialize_arguments", "task:execute", "task:store_outputs", "task::f"),
+                    *("task::g", "mine", "ray.get", "rayscope.returned", "rayscope.span"),
+                ]
+            ),
+            start_time=ANY_LONG,
+            end_time=ANY_LONG,
+            extra_data=ANY_TEXT,
+        ),
+        max_size=6,
+    ),
+)
+#: Number and name of the content of an event, and what that may be.
+ANY_CONTENT: dict[tuple[int, str], st.SearchStrategy[dict[str, Any]]] = {
+    (1, "task_definition_event"): some_of(
+        **DEFINED, task_type=ANY_NUMBER, task_name=ANY_TEXT, task_func=ANY_FUNCTION
+    ),
+    (3, "actor_task_definition_event"): some_of(
+        **DEFINED, actor_id=ANY_ID, actor_task_name=ANY_TEXT, actor_func=ANY_FUNCTION
+    ),
+    (2, "task_lifecycle_event"): some_of(
+        **OF_ATTEMPT,
+        state_transitions=st.lists(some_of(state=ANY_NUMBER, timestamp=ANY_TIME), max_size=4),
+        ray_error_info=some_of(error_type=ANY_NUMBER, error_message=ANY_TEXT),
+        node_id=ANY_ID,
+        worker_id=ANY_ID,
+        worker_pid=ANY_NUMBER,
+        actor_repr_name=ANY_TEXT,
+        task_log_info=some_of(stdout_file=ANY_TEXT, stderr_file=ANY_TEXT, **LOGS),
+    ),
+    (4, "task_profile_events"): st.fixed_dictionaries(
+        {"profile_events": ANY_PROFILE}, optional={"attempt_number": ANY_NUMBER, "job_id": ANY_ID}
+    ),
+}
+
+
+@st.composite
+def any_event(draw: st.DrawFn) -> Any:
+    """An event of a task with any values that its fields can have."""
+    (kind, name), contents = draw(st.sampled_from(list(ANY_CONTENT.items())))
+    content = draw(contents) | {"task_id": draw(ANY_TASK | st.just(TASK[:20]))}
+    head = draw(some_of(timestamp=ANY_TIME))
+    return UNION["RayEvent"](event_type=kind, session_name="session_a", **head, **{name: content})
+
+
+@given(st.lists(any_event(), min_size=1, max_size=4))
+def test_whatever_events_say_both_formats_say_the_same(events: list[Any]) -> None:
+    body = join([event.SerializeToString() for event in events], Format.BINARY)
+    (from_binary,), no_binary = convert(body)
+    (from_json,), no_json = decode(json.dumps([as_json(event) for event in events]).encode())
+    assert len(no_binary) == len(no_json)
+    if no_binary:  # what is wrong with them is counted otherwise
+        from_binary.unknown = from_json.unknown = {}
+        from_binary.events = from_json.events = 0
+    assert in_order([from_binary]) == in_order([from_json])
+
+
+@given(st.sampled_from([TASK, b"\xff" * 8 + TASK[8:]]), st.integers(0, 2), ANY_PROFILE)
+def test_profiles_say_the_same_as_in_the_table_of_the_gcs(task: bytes, number: int, profile: Any) -> None:
+    """So the two accounts of an attempt merge without conflict, and no span comes twice."""
+    told = {"task_id": task, "attempt_number": number, "job_id": b"\x07\0\0\0", "profile_events": profile}
+    event = UNION["RayEvent"](event_type=4, session_name="s", task_profile_events=told)
+    (ours,), _ = convert(join([event.SerializeToString()], Format.BINARY))
+    theirs = RecordBatch("s")
+    add_tasks([gcs_pb2.TaskEvents(**told)], theirs)
+    assert sorted(ours.spans) == sorted(theirs.spans)
+    assert ours.edges == theirs.edges
+    if theirs.attempts and theirs.attempts[0].phases:
+        (attempt,) = theirs.attempts
+        merged = functools.reduce(merge_attempts, ours.attempts)
+        for name in ("task_id", "attempt", "job_id", "worker_id", "phases", "returned", "cpu_ns"):
+            assert getattr(merged, name) == getattr(attempt, name)
+
+
+def _check(body: bytes, form: Format = Format.BINARY) -> None:
     """Whatever comes, it is refused, or gives only records that the store can hold."""
     try:
-        parsed = parse(body, Format.BINARY)
+        batch = check(body, form)
     except MalformedBatch:
         return
-    batches, invalid = parsed.convert()
-    assert parsed.node_id is None or isinstance(parsed.node_id, str)
-    assert all(isinstance(raw, bytes) for raw in parsed.invalid + invalid)
-    assert sum(batch.events for batch in batches) == len(parsed)
-    for batch in batches:
-        for attempt in batch.attempts:
+    batches, invalid = decode(body, form)
+    sender = node_id(body, form)
+    assert sender is None or isinstance(sender, str)
+    assert all(isinstance(raw, bytes) for raw in invalid)
+    read = sum(batch.events for batch in batches)
+    assert max(read, len(invalid)) <= batch.count <= read + len(invalid)
+    for found in batches:
+        for attempt in found.attempts:
             assert len(bytes.fromhex(attempt.task_id)) == 24
             assert -(2**31) <= attempt.attempt < 2**31
             assert all(0 <= time_ns < 2**63 for time_ns in attempt.states.values()) or attempt.phases
             texts = [getattr(attempt, name) for name in attempt.__struct_fields__]
-            json.dumps([text for text in texts if isinstance(text, str)]).encode()
             "".join(text for text in texts if isinstance(text, str)).encode()
-        for span in batch.spans:
+        for span in found.spans:
             assert -(2**63) <= span.begin_ns < 2**63
             (span.task_id + span.name + span.extra).encode()
-        for entity in batch.entities:
+        for entity in found.entities:
             entity.current()
             assert all(0 <= time_ns < 2**63 for time_ns, _ in entity.transitions)
     # What was kept from this body must not come up in another.
-    assert parse(body, Format.BINARY).convert() == (batches, invalid)
+    assert decode(body, form) == (batches, invalid)
 
 
 @given(st.binary(max_size=300))
 def test_random_bytes(body: bytes) -> None:
     _check(body)
     _check(field(1, body))
-    _check(envelope(2, 9, body))
-    _check(envelope(2, 9, field(1, TASK) + body))
-    _check(envelope(1, 8, field(1, TASK) + body))
+    for kind, number in ((1, 8), (2, 9), (3, 10), (4, 11)):
+        _check(envelope(kind, number, body))
+        _check(envelope(kind, number, field(1, TASK) + body))
+    _check(body, Format.JSON)
+    _check(b"[" + body + b"]", Format.JSON)
+    _check(b'[{"eventType":2,"taskLifecycleEvent":' + body + b"}]", Format.JSON)
 
 
-@given(st.data())
-def test_mutated_bodies(recorded: Recorded, data: Any) -> None:
-    """One event of a real body, some of its bytes changed, cut out or doubled."""
-    bodies = recorded(data.draw(st.sampled_from(VERSIONS)), Format.BINARY)
-    raws = UNION["RayEventsData"].FromString(b"".join(bodies)).events
-    raw = bytearray(raws[data.draw(st.integers(0, len(raws) - 1))])
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(raw)))
-        end = at + data.draw(st.integers(0, 3))
-        raw[at:end] = data.draw(st.one_of(st.binary(max_size=3), st.just(bytes(raw[at:end]) * 2)))
-    _check(field(1, bytes(raw)))
+def _events(version: str, form: Format, recorded: Recorded) -> list[bytes]:
+    """Single events of a real Ray."""
+    if form is Format.BINARY:
+        return list(UNION["RayEventsData"].FromString(b"".join(recorded(version, form))).events)
+    return [json.dumps(event).encode() for body in recorded(version, form) for event in json.loads(body)]
 
 
-def _records(body: bytes) -> tuple[RecordBatch, list[bytes]]:
-    """All records of a body in one batch of one order, without what is unknown; and what is invalid."""
-    try:
-        batches, invalid = convert(body)
-    except MalformedBatch:
-        return RecordBatch(""), list(UNION["RayEventsData"].FromString(body).events)
-    whole = RecordBatch("")
-    for batch in batches:
-        whole.attempts += batch.attempts
-        whole.spans += batch.spans
-        whole.entities += batch.entities
-        whole.edges += batch.edges
-        whole.annotations += batch.annotations
-    return in_order([whole])[0], sorted(invalid)
-
-
-@given(st.data())
-def test_a_damaged_event_leaves_its_neighbours_alone(
-    recorded: Recorded, sample: Callable[[str], Any], to_binary: Callable[[bytes], bytes], data: Any
-) -> None:
-    """Events are read joined, so one that ends too early must not take from the next one."""
-    version = data.draw(st.sampled_from(("2.50", "2.60", "2.60-traced")))
-    if version == "2.60-traced":
-        bodies = [to_binary(json.dumps(events).encode()) for events in sample(version)]
-    else:
-        bodies = recorded(version, Format.BINARY)
-    raws = list(UNION["RayEventsData"].FromString(b"".join(bodies)).events)
-    some = data.draw(st.lists(st.sampled_from(raws), min_size=2, max_size=6, unique=True))
-    damaged = bytearray(some.pop())
+def _damaged(raw: bytes, data: st.DataObject, *, most: int) -> bytes:
+    """Some bytes changed, cut out or doubled; or, in JSON, another value behind a colon."""
+    if raw.startswith(b"{") and data.draw(st.booleans()):
+        at = data.draw(st.sampled_from([found.end() for found in re.finditer(b": ", raw)]))
+        end = min(found for sign in b",}" if (found := raw.find(sign, at)) >= 0)
+        return raw[:at] + data.draw(st.sampled_from(VALUES)) + raw[end:]
+    damaged = bytearray(raw)
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(damaged)))
-        end = at + data.draw(st.integers(0, 40))
+        end = at + data.draw(st.integers(0, most))
         damaged[at:end] = data.draw(st.one_of(st.binary(max_size=3), st.just(bytes(damaged[at:end]) * 2)))
-    at = data.draw(st.integers(0, len(some)))
-    among = b"".join(field(1, raw) for raw in (*some[:at], bytes(damaged), *some[at:]))
-    whole, invalid = _records(among)
-    good, none = _records(b"".join(field(1, raw) for raw in some))
-    alone, broken = _records(field(1, bytes(damaged)))
+    return bytes(damaged)
+
+
+#: What JSON may have for a value.
+VALUES = (
+    *(b"null", b"true", b"-1", b"0", b"1e400", b"-1e-400", b"NaN", b"9" * 400, b"1" + b"0" * 5000, b"[]"),
+    *(b"{}", b'""', b'"\xff\xfe"', b'"\\ud800"', b'"\\u0000"', b'"2262-99-99T00:00:00Z"', b'"token"'),
+    *(b"18446744073709551616", b"9223372036854775807", b"-1099511627776", b'"9223372036854775808"'),
+    *(b"[" * 600 + b"]" * 600, b"[" * 20_000 + b"]" * 20_000, b'{"a":' * 2000 + b"1" + b"}" * 2000),
+)
+
+
+@both_forms
+@given(data=st.data())
+def test_mutated_bodies(recorded: Recorded, form: Format, data: st.DataObject) -> None:
+    """One event of a real body, some of its bytes changed, cut out or doubled."""
+    raw = data.draw(st.sampled_from(_events(data.draw(st.sampled_from(VERSIONS)), form, recorded)))
+    damaged = _damaged(raw, data, most=3)
+    _check(field(1, damaged) if form is Format.BINARY else b"[" + damaged + b"]", form)
+
+
+def _records(raws: list[bytes], form: Format) -> tuple[RecordBatch, list[bytes]]:
+    """All records of events in one batch of one order, without what is unknown; and what is invalid."""
+    body = join(raws, form)
+    try:
+        batches, invalid = decode(body, form)
+    except MalformedBatch:
+        return RecordBatch(""), sorted(split_events(body, form))
+    return _joined(batches), sorted(join([raw], form) for raw in invalid)
+
+
+@both_forms
+@given(data=st.data())
+def test_a_damaged_event_leaves_its_neighbours_alone(
+    recorded: Recorded,
+    sample: Callable[[str], Any],
+    to_binary: Callable[[bytes], bytes],
+    form: Format,
+    data: st.DataObject,
+) -> None:
+    """Events are read together, so one that ends too early must not take from the next one."""
+
+    def bodies(version: str, form: Format) -> list[bytes]:
+        if version != "2.60-traced":
+            return recorded(version, form)
+        texts = [json.dumps(events).encode() for events in sample(version)]
+        return texts if form is Format.JSON else list(map(to_binary, texts))
+
+    raws = _events(data.draw(st.sampled_from(("2.50", "2.60", "2.60-traced"))), form, bodies)
+    some = data.draw(st.lists(st.sampled_from(raws), min_size=2, max_size=6, unique=True))
+    damaged = _damaged(some.pop(), data, most=40)
+    try:
+        split_events(join([damaged], form), form)
+    except ValueError:
+        return  # an array of JSON that nobody can take apart
+    good, none = _records(some, form)
+    alone, broken = _records([damaged], form)
     assert none == []
-    assert invalid == broken
-    expected = RecordBatch("")
-    for part in (good, alone):
-        for name in ("attempts", "spans", "entities", "edges", "annotations"):
-            getattr(expected, name).extend(getattr(part, name))
-    assert whole == in_order([expected])[0]
+    expected = _joined([good, alone])
+    for at in range(len(some) + 1):
+        whole, invalid = _records([*some[:at], damaged, *some[at:]], form)
+        assert invalid == broken
+        assert whole == expected
+
+
+USUAL = ("task:deserialize_arguments", "task:execute", "task:store_outputs", "task::f")
+
+
+def profile(task: bytes, number: int, *names: str) -> bytes:
+    """What a worker did: each of ``names`` for 10 ns, the first from 10 on, the next from 11 on."""
+    inside = field(1, b"worker") + field(2, b"w" * 28)
+    for at, name in enumerate(names):
+        inside += field(4, field(1, 10 + at) + field(2, 20 + at) + field(3, b"{}") + field(4, name.encode()))
+    told = field(1, task) + (field(2, number) if number else b"") + field(3, b"\x07\0\0\0")
+    return envelope(4, 11, told + field(4, inside))
+
+
+def test_of_a_restart_of_an_actor_its_profile_tells_the_end() -> None:
+    creation, driver = b"\xff" * 8 + TASK[8:], b"\xff" * 20 + TASK[20:]
+    assert one(profile(creation, 1, *USUAL)).states == {"FINISHED": 23}
+    for other in (profile(creation, 0, *USUAL), profile(driver, 1, *USUAL), profile(creation, 1, *USUAL[:3])):
+        assert one(other).states == {}
+
+
+def test_coroutines_run_outside_of_any_task() -> None:
+    (batch,), invalid = convert(profile(b"\xff" * 24, 3, "task::f", "mine") + profile(TASK, 3, "mine"))
+    worker = '{"worker_id":"' + "77" * 28 + '"}'
+    assert batch.spans == [
+        Span("", 0, "task::f", 10, 20, worker),
+        Span("", 0, "mine", 11, 21, worker),
+        Span(TASK.hex(), 3, "mine", 10, 20),
+    ]
+    assert not batch.attempts
+    assert not invalid
 
 
 def test_profiles_of_retried_attempts_and_odd_ones_among_usual_ones() -> None:
-    def entry(name: str, begin: int, end: int, extra: str = "{}") -> bytes:
-        body = field(1, begin) + field(2, end) + field(3, extra.encode()) + field(4, name.encode())
-        return field(4, body)
-
-    usual = ["task:deserialize_arguments", "task:execute", "task:store_outputs", "task::f"]
-
-    def profile(task: bytes, number: int, *names: str) -> bytes:
-        inside = field(1, b"worker") + field(2, b"w" * 28)
-        inside += b"".join(entry(name, 10 + at, 20 + at) for at, name in enumerate(names))
-        told = field(1, task) + (field(2, number) if number else b"") + field(3, b"\x07\0\0\0")
-        return envelope(4, 11, told + field(4, inside))
-
     tasks = [bytes([number]) * 20 + b"\x07\0\0\0" for number in range(6)]
     bodies = [
-        profile(tasks[0], 0, *usual),
-        profile(tasks[1], 2, *usual),
-        profile(tasks[2], 0, *usual[:2], "mine"),
-        profile(tasks[3], 0, *usual[:3], "\0|", "task::g"),
+        profile(tasks[0], 0, *USUAL),
+        profile(tasks[1], 2, *USUAL),
+        profile(tasks[2], 0, *USUAL[:2], "mine"),
+        profile(tasks[3], 0, *USUAL[:3], "\0|", "task::g"),
         profile(tasks[4], 0),
-        profile(tasks[5], 0, *usual),
+        profile(tasks[5], 0, *USUAL),
     ]
     for order in (
         bodies,
         bodies[::-1],
         [bodies[0], bodies[1], bodies[5]],
-        [*bodies, profile(TASK, 300, *usual)],
+        [*bodies, profile(TASK, 300, *USUAL)],
     ):
         (batch,), invalid = convert(b"".join(order))
         alone = [convert(body)[0][0] for body in order]

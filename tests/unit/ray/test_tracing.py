@@ -9,12 +9,16 @@ from typing import Any, NamedTuple
 import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.records import decode
+from tests.reference import merge_attempts
+from tests.tables import insert_attempts
 
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
 from rayscope.ray.common import TRACED
-from rayscope.ray.events.tasks import add_profile
+from rayscope.ray.events.batch import Format, join
+from rayscope.ray.events.schema import UNION, as_json
 from rayscope.storage import rows
-from rayscope.storage.schema import INSERT_ATTEMPTS, TABLES, VIEWS
+from rayscope.storage.schema import TABLES, VIEWS
 
 TASK, OTHER, WORKER = "aa" * 24, "bb" * 24, b"\x07" * 28
 OBJECT = bytes.fromhex(OTHER) + (1).to_bytes(4, "little")
@@ -37,8 +41,32 @@ def objects(*ids: bytes) -> str:
 
 
 def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
-    batch = RecordBatch("session")
-    add_profile(batch, task, number, b"\x01\0\0\0", "worker", WORKER, entries)
+    """What one profile tells, in either format; its attempts merged."""
+    profile = {
+        "component_type": "worker",
+        "component_id": WORKER,
+        "events": [entry._asdict() for entry in entries],
+    }
+    event = UNION["RayEvent"](
+        event_type=4,
+        session_name="session",
+        task_profile_events={
+            "task_id": bytes.fromhex(task),
+            "attempt_number": number,
+            "job_id": b"\x01\0\0\0",
+            "profile_events": profile,
+        },
+    )
+    (batch,), invalid = decode(join([event.SerializeToString()], Format.BINARY), Format.BINARY)
+    (from_json,), no_json = decode(json.dumps([as_json(event)]).encode())
+    assert invalid == no_json == []
+    assert from_json == batch
+    merged: dict[tuple[str, int], Attempt] = {}
+    for part in batch.attempts:
+        known = merged.setdefault((part.task_id, part.attempt), part)
+        if known is not part:
+            merge_attempts(known, part)
+    batch.attempts = list(merged.values())
     return batch
 
 
@@ -183,16 +211,14 @@ def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entrie
     connection = duckdb.connect()
     for statement in (*TABLES, *VIEWS):
         connection.execute(statement)
+    insert_attempts(connection, batch.attempts)
     for table, content in (
-        ("attempts", rows.attempt_table(batch.attempts, [None] * len(batch.attempts))),
         ("span_rows", rows.span_table(batch.spans)),
         ("edge_rows", rows.edge_table(batch.edges)),
         ("annotation_rows", rows.annotation_table(batch.annotations)),
     ):
         connection.register("fresh", content)
-        connection.execute(
-            INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh"
-        )
+        connection.execute(f"INSERT INTO {table} SELECT * FROM fresh")
     for view in ("data_edges", "annotations", "spans", "phases"):
         connection.execute(f"FROM {view}").fetchall()
 

@@ -9,7 +9,8 @@ import pytest
 
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.ingest import writer
-from rayscope.ray.events.from_json import ParsedBatch
+from rayscope.ray.events import batch as events_batch
+from rayscope.ray.events.batch import SessionEvents
 
 
 def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
@@ -38,13 +39,13 @@ def test_a_batch_waits_until_it_is_written_also_while_it_is_merged(
 ) -> None:
     made = start_writer()
     waiting: list[int] = []
-    convert = ParsedBatch.convert
+    decode = events_batch.decode
 
-    def observed(self: ParsedBatch, **options: Any) -> Any:
+    def observed(*of: Any) -> SessionEvents:
         waiting.append(made.pending_batches)
-        return convert(self, **options)
+        return decode(*of)
 
-    monkeypatch.setattr(ParsedBatch, "convert", observed)
+    monkeypatch.setattr(events_batch, "decode", observed)
     made.submit(bodies[0])
     assert made.flush(60)
     assert waiting == [1]

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import insert_attempts
 
 from rayscope.model import PHASES, STATES, Attempt, Edge, RecordBatch, Span
 from rayscope.storage import rows
-from rayscope.storage.schema import INSERT_ATTEMPTS, TABLES
+from rayscope.storage.schema import TABLES
 from rayscope.storage.sql import execution
 
 TASK = "aa" * 24
@@ -41,17 +42,14 @@ def connect(made: list[Attempt], spans: list[Span]) -> duckdb.DuckDBPyConnection
     connection = duckdb.connect()
     for statement in TABLES:
         connection.execute(statement)
-    for table, content in (
-        ("attempts", rows.attempt_table(made, [None] * len(made))),
-        ("span_rows", rows.span_table(spans)),
-    ):
-        insert(connection, table, content)
+    insert_attempts(connection, made)
+    insert(connection, "span_rows", rows.span_table(spans))
     return connection
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, content: pa.Table) -> None:
     connection.register("fresh", content)
-    connection.execute(INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh")
+    connection.execute(f"INSERT INTO {table} SELECT * FROM fresh")
 
 
 @given(st.lists(attempts(), min_size=1, max_size=8, unique_by=lambda made: made[0].task_id))

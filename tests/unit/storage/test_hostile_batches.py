@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ from rayscope.ingest import writer
 from rayscope.ingest.writer import Writer
 from rayscope.model import Annotation, Attempt, Entity, RecordBatch, Span, TaskError
 from rayscope.model.long_texts import CUT, MAX_CHARS, cut_long_texts
-from rayscope.ray.events.batch import Format, MalformedBatch
-from rayscope.ray.events.from_json import ParsedBatch
+from rayscope.ray.events import batch as events_batch
+from rayscope.ray.events import columns, from_json, from_protobuf
+from rayscope.ray.events.batch import Format, MalformedBatch, SessionEvents
+from rayscope.ray.events.columns import Fields, Unreadable
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull
+from rayscope.storage.schema import ATTEMPT_COLUMNS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.spool import Spool
 
@@ -40,32 +43,36 @@ def test_what_no_decoder_foresaw_costs_one_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A fault of ours, or one of a library's, in the conversion of one task's events."""
-    (body,) = make_batches(40)
-    events = json.loads(body)
+    bodies = [json.loads(body) for body in make_batches(40, size=50)]
     tasks = {
         part["taskId"]
+        for events in bodies
         for event in events
         for part in event.values()
         if isinstance(part, dict) and "taskId" in part
     }
-    unlucky = next(event for event in events if "taskDefinitionEvent" in event)
-    unlucky["taskDefinitionEvent"]["taskName"] = "unlucky"
-    merge = Writer._merge
+    definitions = [event for events in bodies for event in events if "taskDefinitionEvent" in event]
+    definitions[len(definitions) // 2]["taskDefinitionEvent"]["taskName"] = "unlucky"
 
-    def fails(self: Writer, batch: RecordBatch, recording: str, now: float) -> None:
-        if any(attempt.name == "unlucky" for attempt in batch.attempts):
+    def fails(fields: Fields, events: SessionEvents) -> Unreadable:
+        if "unlucky" in fields["name"].to_pylist():
             raise SystemError("unforeseen")
-        merge(self, batch, recording, now)
+        return columns.add_definitions(fields, events)
 
-    monkeypatch.setattr(Writer, "_merge", fails)
-    body = json.dumps(events).encode()
+    for decoder in (from_json, from_protobuf):
+        monkeypatch.setattr(decoder, "add_definitions", fails)
     made = start_writer()
-    made.submit(body if form is Format.JSON else to_binary(body), form)
+    for events in bodies:
+        body = json.dumps(events).encode()
+        made.submit(body if form is Format.JSON else to_binary(body), form)
     assert made.flush()
     assert made.rejected == 1
     assert made.spool.rejected_count() == 1
     made.stop()
-    assert len(dump(record_of(made))["attempts"]) == len(tasks)  # the unlucky one by its other events
+    column = [name for name, _ in ATTEMPT_COLUMNS].index("name")
+    names = [row[column] for row in dump(record_of(made))["attempts"]]
+    assert len(names) == len(tasks)  # the unlucky one by its other events
+    assert names.count(None) == 1
 
 
 def test_a_batch_of_many_sessions_is_refused(bodies: list[bytes], start_writer: Any) -> None:
@@ -129,9 +136,9 @@ def test_want_of_memory_is_told_and_passes(
     write = SessionFile.write
 
     def short_of_memory(self: SessionFile, **parts: Any) -> None:
-        if len(parts["attempts"]) > 1500:
+        if parts["changes"] > 1500:
             raise pa.ArrowMemoryError("malloc of size 1 failed")
-        written.append(len(parts["attempts"]))
+        written.append(parts["changes"])
         write(self, **parts)
 
     monkeypatch.setattr(SessionFile, "write", short_of_memory)
@@ -158,20 +165,21 @@ def test_a_batch_that_memory_does_not_suffice_for_is_merged_later(
     wait_for: Any,
 ) -> None:
     expected = dump(record(bodies))
-    convert, calls = ParsedBatch.convert, []
+    decode, calls = events_batch.decode, []
 
-    def fails_at_first(self: ParsedBatch, **options: Any) -> Any:
-        calls.append(self)
+    def fails_at_first(bodies: Sequence[bytes], *of: Any) -> SessionEvents:
+        calls.append(len(bodies))
         if len(calls) < 3:
             raise MemoryError
-        return convert(self, **options)
+        return decode(bodies, *of)
 
     monkeypatch.setattr(writer, "_TRY_AGAIN_S", 0.1)
-    monkeypatch.setattr(ParsedBatch, "convert", fails_at_first)
+    monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 0.1)
+    monkeypatch.setattr(events_batch, "decode", fails_at_first)
     made = start_writer()
     for body in bodies:
         made.submit(body)
-    wait_for(lambda: len(calls) > len(bodies) and not made.spool.waiting(), "the batch to be merged")
+    wait_for(lambda: len(calls) > 2 and not made.spool.waiting(), "the batches to be merged")
     made.stop()
     assert made.spool.rejected_count() == 0
     assert dump(record_of(made)) == expected

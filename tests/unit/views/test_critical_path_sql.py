@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.story import DRIVER, JOB, MS
+from tests.tables import insert_attempts
 
 from rayscope.model import Attempt, Edge, Span
 from rayscope.storage import rows
-from rayscope.storage.schema import INSERT_ATTEMPTS, TABLES
+from rayscope.storage.schema import TABLES
 from rayscope.views.critical_path import sql
 from rayscope.views.critical_path.compute import SLACK_NS, walk
 from rayscope.views.critical_path.sql import PathAttempt, PathReader, PathWait
@@ -169,8 +170,8 @@ def connect(of: Plain) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     for statement in TABLES:
         connection.execute(statement)
+    insert_attempts(connection, of.attempts)
     for table, content, insert in (
-        ("fresh", rows.attempt_table(of.attempts, [None] * len(of.attempts)), INSERT_ATTEMPTS),
         ("spans", rows.span_table(of.spans), "INSERT INTO span_rows FROM spans"),
         ("edges", rows.edge_table(of.edges), "INSERT INTO edge_rows FROM edges"),
     ):

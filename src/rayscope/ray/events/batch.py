@@ -1,27 +1,71 @@
-"""Event batches in either format: bytes to records."""
+"""Event batches in either format: bytes to columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from rayscope.ray.events import from_json, from_protobuf
-from rayscope.ray.events.batch_format import Format, MalformedBatch, ParsedBatch
+from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
+from rayscope.ray.events.columns import SessionEvents
+from rayscope.ray.events.tasks import hex_id
 
-__all__ = ["Format", "MalformedBatch", "ParsedBatch", "join", "parse", "split"]
+__all__ = [
+    "Batch",
+    "Format",
+    "MalformedBatch",
+    "SessionEvents",
+    "check",
+    "decode",
+    "join",
+    "node_id",
+    "split",
+    "split_events",
+]
 
 
-def parse(body: bytes, format: Format) -> ParsedBatch:
-    """Read one body. Raises :class:`MalformedBatch` if it is no batch in that format at all."""
-    return from_protobuf.parse(body) if format is Format.BINARY else from_json.parse(body)
+def check(body: bytes, format: Format) -> Batch:
+    """Look at one body. Raises :class:`MalformedBatch` if it is no batch in that format at all."""
+    return from_protobuf.check(body) if format is Format.BINARY else from_json.check(body)
 
 
-def split(body: bytes, format: Format) -> list[bytes]:
-    """The events of a body that :func:`parse` takes, each as a body of its own."""
+def decode(bodies: Sequence[bytes], format: Format, session: str) -> SessionEvents:
+    """What bodies that :func:`check` takes tell, all of one session."""
+    if format is Format.BINARY:
+        return from_protobuf.decode(bodies, session)
+    return from_json.decode(bodies, session)
+
+
+def split(batch: Batch) -> dict[str, bytes]:
+    """A body for each session that the events of a batch name. What names none goes with those before it."""
+    if len(batch.sessions) <= 1:
+        return dict.fromkeys(batch.sessions, batch.body)
+    found: dict[str, list[bytes]] = {}
+    session = ""
+    for event in split_events(batch.body, batch.format):
+        with suppress(MalformedBatch):
+            session = next(iter(check(event, batch.format).sessions), session)
+        found.setdefault(session, []).append(event)
+    if batch.format is Format.BINARY:
+        return {session: b"".join(events) for session, events in found.items()}
+    return {session: from_json.join([event[1:-1] for event in events]) for session, events in found.items()}
+
+
+def split_events(body: bytes, format: Format) -> list[bytes]:
+    """The events of a body, each as a body of its own."""
     if format is Format.BINARY:
         return from_protobuf.split(body)
-    return [b"[" + event + b"]" for event in from_json.split(body)]
+    return [from_json.join([event]) for event in from_json.split(body)]
 
 
 def join(events: Sequence[bytes], format: Format) -> bytes:
-    """Single events, as ``invalid`` holds them, as one body."""
-    return from_protobuf.join(events) if format is Format.BINARY else b"[" + b",".join(events) + b"]"
+    """Single events, as :attr:`SessionEvents.invalid` holds them, as one body."""
+    return from_protobuf.join(events) if format is Format.BINARY else from_json.join(events)
+
+
+def node_id(body: bytes, format: Format) -> str | None:
+    """The node that sent the first event, as hex; None if it does not say."""
+    decoder = from_protobuf if format is Format.BINARY else from_json
+    with suppress(*from_protobuf.ERRORS):
+        return hex_id(decoder.node_id(body))
+    return None

@@ -1,4 +1,4 @@
-"""Ray's exported event batches (JSON) to records.
+"""Ray's exported event batches (JSON) to columns.
 
 The format is what ``AsyncHttpPublisherClient.publish`` in Ray's ``dashboard/modules/aggregator`` sends: an
 array of ``RayEvent`` messages through protobuf's JSON mapping.
@@ -10,17 +10,25 @@ import functools
 import json
 import re
 from base64 import b64decode
-from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 
-from rayscope.model import Attempt, RecordBatch, TaskError
+from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.ray.common import canonical_json, clean_error, redact_runtime_env
-from rayscope.ray.events.batch_format import Format, MalformedBatch
+from rayscope.ray.common import canonical_json, redact_runtime_env
+from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
+from rayscope.ray.events.columns import (
+    SessionEvents,
+    Unreadable,
+    add_definitions,
+    add_lifecycles,
+    add_profiles,
+)
 from rayscope.ray.events.entities import CONVERTERS, unnamed
 from rayscope.ray.events.json_types import (
     IGNORED_KEYS,
@@ -31,19 +39,10 @@ from rayscope.ray.events.json_types import (
     Int64,
     TaskDefinition,
     TaskLifecycle,
-    TaskProfile,
+    TaskLogInfo,
 )
 from rayscope.ray.events.schema import enum_names
-from rayscope.ray.events.tasks import (
-    add_profile,
-    checked,
-    count,
-    function_name,
-    hex_id,
-    problem,
-    task_id_hex,
-    undefined,
-)
+from rayscope.ray.events.tasks import checked, count, function_name
 from rayscope.ray.timestamps import parse_ns
 
 _DECODER = msgspec.json.Decoder(list[Event])
@@ -56,110 +55,109 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _MAX_SPLIT_BYTES, _MAX_TOKENS = 16 << 20, 2_000_000
 #: How much of a body is looked at for its first event, bytes.
 _FIRST_EVENT = 1 << 16
-#: Ray 2.50 tells a ``TaskStatus`` by its number.
-_STATE = {str(number): state for number, state in enum_names("TaskStatus").items()}
+#: ``TaskStatus``.
+_STATES = {state: number for number, state in enum_names("TaskStatus").items()}
+_NUMBERS = frozenset(_STATES.values())
+_FAILED = _STATES["FAILED"]
 #: Fields whose keys are the user's own names.
 _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
 )
 
-#: What :func:`add` raises for an event that is invalid.
+#: What an event that is invalid raises.
 ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, KeyError, TypeError, AttributeError)
 
 #: Attribute names of :class:`Event` that hold one event each.
 _ENTITY_PARTS = tuple(CONVERTERS)
 
 
-@dataclass(frozen=True)
-class ParsedBatch:
-    """A parsed body; see :class:`~rayscope.ray.events.batch_format.ParsedBatch`."""
-
-    body: bytes
-    events: list[Event]
-    #: What is wrong with events that could not be read, and those events as they came.
-    problems: Counter[str]
-    invalid: list[bytes]
-    format: ClassVar[Format] = Format.JSON
-
-    def __len__(self) -> int:
-        return len(self.events)
-
-    @property
-    def sessions(self) -> set[str]:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        return {event.session_name for event in self.events}
-
-    @property
-    def longest(self) -> int:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        return len(self.body)
-
-    @property
-    def node_id(self) -> str | None:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        # Not in Event: one node sends a batch, and it would be read again for each of its events.
-        try:
-            text = self.body[:_FIRST_EVENT].decode(errors="ignore")
-            event, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-            return hex_id(b64decode(event["nodeId"]))
-        except ERRORS:
-            return None
-
-    def convert(self, *, look: bool = True) -> tuple[list[RecordBatch], list[bytes]]:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        invalid: list[bytes] = []
-        batches: dict[str, RecordBatch] = {}
-        for event in self.events:
-            batch = batches.get(event.session_name)
-            if batch is None:
-                batch = batches[event.session_name] = RecordBatch(event.session_name)
-            batch.events += 1
-            try:
-                add(event, batch)
-            except ERRORS as error:
-                count(batch, problem(error))
-                invalid.append(msgspec.json.encode(event))
-        if look:
-            _count_unknown_keys(self.body, self.events, batches)
-        target = next(iter(batches.values()), None)
-        if target is not None:
-            for what, number in self.problems.items():
-                count(target, what, number)
-        return list(batches.values()), invalid
+class _Head(msgspec.Struct, rename="camel", gc=False):
+    session_name: str = ""
 
 
-def parse(body: bytes) -> ParsedBatch:
-    """Read one POST body. Raises :class:`MalformedBatch` if it is not a JSON array of events at all."""
-    invalid: list[bytes] = []
-    if body.find(b'"event_id"', 0, 4096) >= 0:
-        # RAY_DASHBOARD_AGGREGATOR_AGENT_PRESERVE_PROTO_FIELD_NAME is set: the same with other names.
-        body = _camel_case(body)
-    problems: Counter[str] = Counter()
+class _SnakeHead(msgspec.Struct, gc=False):
+    session_name: str = ""
+
+
+def check(body: bytes) -> Batch:
+    """Look at one POST body. Raises :class:`MalformedBatch` if it is not a JSON array of events at all."""
     try:
-        events = _DECODER.decode(body)
+        heads: Sequence[_Head | _SnakeHead] = _head_decoder(body, many=True).decode(body)
     except DECODE_ERRORS as error:
-        events = _decode_one_by_one(body, error, problems, invalid)
-    if problems and not events:
-        raise MalformedBatch("; ".join(problems))
-    return ParsedBatch(body, events, problems, invalid)
+        decoder, heads, why = _head_decoder(body, many=False), [], None
+        raws = _split(body, error)
+        for raw in raws:
+            try:
+                heads.append(decoder.decode(raw))
+            except DECODE_ERRORS as reason:
+                why = reason
+        if not heads:
+            raise MalformedBatch(f"invalid event: {why}"[:200]) from error
+        return Batch(body, Format.JSON, _names(heads), len(raws))
+    return Batch(body, Format.JSON, _names(heads), len(heads))
 
 
-def _decode_one_by_one(
-    body: bytes, error: Exception, problems: Counter[str], invalid: list[bytes]
-) -> list[Event]:
+def _names(heads: Sequence[_Head | _SnakeHead]) -> list[str]:
+    return list(dict.fromkeys(head.session_name for head in heads))
+
+
+def _is_snake(body: bytes) -> bool:
+    """Whether RAY_DASHBOARD_AGGREGATOR_AGENT_PRESERVE_PROTO_FIELD_NAME is set: the same with other names."""
+    return body.find(b'"event_id"', 0, 4096) >= 0
+
+
+@functools.cache
+def _decoders(head: type[msgspec.Struct]) -> tuple[msgspec.json.Decoder[Any], msgspec.json.Decoder[Any]]:
+    return msgspec.json.Decoder(head), msgspec.json.Decoder(list[head])  # type: ignore[valid-type]
+
+
+def _head_decoder(body: bytes, *, many: bool) -> msgspec.json.Decoder[Any]:
+    return _decoders(_SnakeHead if _is_snake(body) else _Head)[many]
+
+
+def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
+    """What bodies of one session tell."""
+    events = SessionEvents(session)
+    rows = Rows(events)
+    for body in bodies:
+        if _is_snake(body):
+            body = _camel_case(body)
+        try:
+            read = _DECODER.decode(body)
+        except DECODE_ERRORS as error:
+            read = []
+            for raw in _split(body, error):
+                try:
+                    read.append(_EVENT_DECODER.decode(raw))
+                except DECODE_ERRORS as reason:
+                    events.set_aside(raw, str(reason))
+        for event in read:
+            rows.add(event, event)
+    rows.finish()
+    if bodies:
+        _count_unknown_keys(bodies[len(bodies) // 2], events)
+    return events
+
+
+def join(raws: Sequence[bytes]) -> bytes:
+    """Single events as one array."""
+    return b"[" + b",".join(raws) + b"]"
+
+
+def node_id(body: bytes) -> bytes:
+    """The node that sent the first event; empty if it does not say. Raises one of :data:`ERRORS`."""
+    # Not in Event: one node sends a batch, and it would be read again for each of its events.
+    text = body[:_FIRST_EVENT].decode(errors="ignore")
+    event, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    return b64decode(event["nodeId"])
+
+
+def _split(body: bytes, error: Exception) -> list[bytes]:
     """The slow way, for a batch with something in it that another version of Ray sends."""
     try:
-        raws = split(body)
+        return split(body)
     except ValueError:
         raise MalformedBatch(f"not a JSON array of Ray events: {error}") from error
-    events = []
-    for raw in raws:
-        try:
-            events.append(_EVENT_DECODER.decode(raw))
-        except DECODE_ERRORS as reason:
-            problems[f"invalid event: {reason}"[:200]] += 1
-            invalid.append(raw)
-    return events
 
 
 def split(body: bytes) -> list[bytes]:
@@ -205,24 +203,150 @@ def _split_at_brackets(body: bytes) -> list[bytes]:
     raise ValueError("it does not end with a bracket")
 
 
-def add(event: Event, batch: RecordBatch) -> None:
-    """Add the records of one event. Raises one of :data:`ERRORS` if it is invalid."""
-    # The frequent kinds first.
-    if (lifecycle := event.task_lifecycle_event or event.task_execution_event) is not None:
-        batch.attempts.append(_task_lifecycle(lifecycle, event, batch))
-    elif (profile := event.task_profile_events) is not None:
-        _task_profile(profile, batch)
-    elif (definition := event.task_definition_event or event.actor_task_definition_event) is not None:
-        batch.attempts.append(_task_definition(definition, batch))
-    else:
+class Rows:
+    """Tasks' events that are read one by one, collected for :mod:`rayscope.ray.events.columns`.
+
+    Events of rare kinds become records at once.
+    """
+
+    def __init__(self, events: SessionEvents) -> None:
+        self.events = events
+        self._definitions: list[tuple[Any, ...]] = []
+        self._lifecycles: list[tuple[Any, ...]] = []
+        self._transitions: list[tuple[int, int, int]] = []
+        self._profiles: list[tuple[Any, ...]] = []
+        self._entries: list[tuple[Any, ...]] = []
+        #: The event of each row, by kind.
+        self._sources: dict[str, list[Event | bytes]] = {"definitions": [], "lifecycles": [], "profiles": []}
+
+    def add(self, event: Event, source: Event | bytes) -> None:
+        """Add one event; ``source``: as it came, or the event."""
+        self.events.records.events += 1
+        try:
+            kind = self._add(event)
+        except ERRORS as error:
+            self.events.set_aside(_raw(source), f"{type(error).__name__}: {error}")
+        else:
+            if kind is not None:
+                self._sources[kind].append(source)
+
+    def _add(self, event: Event) -> str | None:
+        # The frequent kinds first.
+        records = self.events.records
+        if (lifecycle := event.task_lifecycle_event or event.task_execution_event) is not None:
+            transitions = _transitions(lifecycle, len(self._lifecycles), records)
+            has_failed = any(state == _FAILED for _, state, _ in transitions)
+            self._lifecycles.append(
+                # A failure that does not say when has the time of the event.
+                _lifecycle(lifecycle, None if has_failed else event.timestamp, records)
+            )
+            self._transitions += transitions
+            return "lifecycles"
+        if (profile := event.task_profile_events) is not None:
+            if profile.profile_events is None:
+                return None
+            entries = [
+                (
+                    len(self._profiles),
+                    one.event_name,
+                    _int64(one.start_time),
+                    _int64(one.end_time),
+                    one.extra_data,
+                )
+                for one in profile.profile_events.events
+            ]
+            component = profile.profile_events
+            self._profiles.append(
+                (
+                    profile.task_id,
+                    profile.attempt_number,
+                    profile.job_id,
+                    component.component_type,
+                    component.component_id,
+                )
+            )
+            self._entries += entries
+            return "profiles"
+        if (definition := event.task_definition_event or event.actor_task_definition_event) is not None:
+            self._definitions.append(_definition(definition, records))
+            return "definitions"
         for part in _ENTITY_PARTS:
             content = getattr(event, part)
             if content is not None:
-                batch.entities.append(checked(CONVERTERS[part](content)))
+                records.entities.append(checked(CONVERTERS[part](content)))
                 for key, number in unnamed(content):
-                    count(batch, f"enum {part}.{key} {number}")
-                return
-        count(batch, f"event type {event.event_type}")
+                    count(records, f"enum {part}.{key} {number}")
+                return None
+        count(records, f"event type {event.event_type}")
+        return None
+
+    def finish(self) -> None:
+        """Add all to the events."""
+        if self._definitions:
+            unreadable = add_definitions(_columns(self._definitions, _DEFINITION), self.events)
+            self._set_aside("definitions", unreadable)
+        if self._lifecycles:
+            rows, states, times = _columns(self._transitions, _TRANSITION).values()
+            fields = _columns(self._lifecycles, _LIFECYCLE)
+            self._set_aside(
+                "lifecycles", add_lifecycles(fields, np.asarray(rows), np.asarray(states), times, self.events)
+            )
+        if self._profiles:
+            entries = _columns(self._entries, _ENTRY)
+            rows = np.asarray(entries.pop("row"))
+            self._set_aside(
+                "profiles", add_profiles(_columns(self._profiles, _PROFILE), rows, entries, self.events)
+            )
+
+    def _set_aside(self, kind: str, unreadable: Unreadable) -> None:
+        for row, why in unreadable.items():
+            self.events.set_aside(_raw(self._sources[kind][row]), why)
+
+
+def _raw(source: Event | bytes) -> bytes:
+    return source if isinstance(source, bytes) else msgspec.json.encode(source)
+
+
+def _columns(rows: list[tuple[Any, ...]], schema: pa.Schema) -> dict[str, pa.Array]:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    return {field.name: pa.array(column, field.type) for field, column in zip(schema, columns, strict=True)}
+
+
+_DEFINITION = pa.schema(
+    [
+        *(("task_id", pa.binary()), ("attempt", pa.int32()), ("job_id", pa.binary())),
+        *((name, pa.binary()) for name in ("parent_task_id", "actor_id", "placement_group_id")),
+        *(
+            (name, pa.string())
+            for name in (
+                *("name", "func_name", "module_name", "function_hash", "type", "language", "call_site"),
+                *("required_resources", "label_selector", "runtime_env"),
+            )
+        ),
+    ]
+)
+_LIFECYCLE = pa.schema(
+    [
+        *(("task_id", pa.binary()), ("attempt", pa.int32()), ("job_id", pa.binary())),
+        *(("node_id", pa.binary()), ("worker_id", pa.binary()), ("worker_pid", pa.int32())),
+        *((name, pa.string()) for name in ("actor_repr_name", "stdout_file", "stderr_file")),
+        *((name, pa.int64()) for name in ("stdout_start", "stdout_end", "stderr_start", "stderr_end")),
+        *(("error_type", pa.string()), ("error_message", pa.string()), ("event_ns", pa.int64())),
+    ]
+)
+_TRANSITION = pa.schema([("row", pa.int64()), ("state", pa.int32()), ("time_ns", pa.int64())])
+_PROFILE = pa.schema(
+    [
+        *(("task_id", pa.binary()), ("attempt", pa.int32()), ("job_id", pa.binary())),
+        *(("component_type", pa.string()), ("component_id", pa.binary())),
+    ]
+)
+_ENTRY = pa.schema(
+    [
+        *(("row", pa.int64()), ("event_name", pa.string()), ("start_time", pa.int64())),
+        *(("end_time", pa.int64()), ("extra_data", pa.string())),
+    ]
+)
 
 
 def _name(value: Enum, enum: str, batch: RecordBatch) -> str:
@@ -243,33 +367,28 @@ def _function(descriptor: FunctionDescriptor | None) -> Function:
     )
 
 
-def _task_definition(event: TaskDefinition, batch: RecordBatch) -> Attempt:
-    task_id = task_id_hex(event.task_id)
-    task_type = _name(event.task_type, "TaskType", batch)
+def _definition(event: TaskDefinition, records: RecordBatch) -> tuple[Any, ...]:
     function = _function(event.task_func or event.actor_func)
-    actor_id = hex_id(event.actor_id)
-    if actor_id is None and task_type == "ACTOR_CREATION_TASK":
-        actor_id = task_id[16:]
-    return Attempt(
-        task_id,
+    environment = event.serialized_runtime_env or (
+        event.runtime_env_info.serialized_runtime_env if event.runtime_env_info else ""
+    )
+    return (
+        event.task_id,
         event.task_attempt,
-        name=event.task_name or event.actor_task_name or None,
-        func_name=function_name(function.class_name, function.function_name),
-        module_name=function.module_name or None,
-        function_hash=function.function_hash or None,
-        type=task_type,
-        language=_name(event.language, "Language", batch),
-        job_id=hex_id(event.job_id),
-        parent_task_id=hex_id(event.parent_task_id) and task_id_hex(event.parent_task_id),
-        actor_id=actor_id,
-        placement_group_id=hex_id(event.placement_group_id),
-        required_resources=canonical_json(event.required_resources),
-        label_selector=canonical_json(event.label_selector) if event.label_selector else None,
-        runtime_env=redact_runtime_env(
-            event.serialized_runtime_env
-            or (event.runtime_env_info.serialized_runtime_env if event.runtime_env_info else "")
-        ),
-        call_site=event.call_site or None,
+        event.job_id,
+        event.parent_task_id,
+        event.actor_id,
+        event.placement_group_id,
+        event.task_name or event.actor_task_name,
+        function_name(function.class_name, function.function_name) or "",
+        function.module_name,
+        function.function_hash,
+        _name(event.task_type, "TaskType", records),
+        _name(event.language, "Language", records),
+        event.call_site or "",
+        canonical_json(event.required_resources),
+        canonical_json(event.label_selector) if event.label_selector else None,
+        redact_runtime_env(environment),
     )
 
 
@@ -280,83 +399,60 @@ def _int64(value: Int64) -> int:
     return number
 
 
-def _known(value: Int64) -> int | None:
-    return _int64(value) or None
+def _transitions(event: TaskLifecycle, row: int, records: RecordBatch) -> list[tuple[int, int, int]]:
+    """The row of the event, the number of the state and its time, for each transition."""
+    told = [(_state(int(number), records), timestamp) for number, timestamp in event.task_state.items()]
+    told += [(_state(one.state, records), one.timestamp) for one in event.state_transitions]
+    return [(row, state, parse_ns(timestamp)) for state, timestamp in told]
 
 
-def _task_lifecycle(event: TaskLifecycle, envelope: Event, batch: RecordBatch) -> Attempt:
-    attempt = undefined(task_id_hex(event.task_id), event.task_attempt)
-    states = attempt.states
-    for number, timestamp in event.task_state.items():
-        if number not in _STATE:
-            count(batch, f"enum TaskStatus {number}")
-        states[_STATE.get(number, number)] = parse_ns(timestamp)
-    for transition in event.state_transitions:
-        state = transition.state
-        if state.__class__ is not str:
-            state = _name(state, "TaskStatus", batch)
-        time_ns = parse_ns(transition.timestamp)
-        if time_ns < states.get(state, time_ns + 1):
-            states[state] = time_ns
-    if event.job_id:
-        attempt.job_id = hex_id(event.job_id)
-    if event.node_id:
-        attempt.node_id = hex_id(event.node_id)
-    if event.worker_id:
-        attempt.worker_id = hex_id(event.worker_id)
-    if event.worker_pid:
-        attempt.worker_pid = event.worker_pid
-    if event.actor_repr_name:
-        attempt.actor_repr_name = event.actor_repr_name
-    if event.ray_error_info is not None:
-        failed_ns = states.get("FAILED")
-        attempt.error = TaskError(
-            failed_ns if failed_ns is not None else parse_ns(envelope.timestamp),
-            _name(event.ray_error_info.error_type, "ErrorType", batch),
-            clean_error(event.ray_error_info.error_message),
-        )
-    log = event.task_log_info
-    if log is not None:
+def _state(value: Enum, records: RecordBatch) -> int:
+    """The number of a state; 0 for one that we do not know."""
+    number = value if isinstance(value, int) else _STATES.get(value, -1)
+    if number in _NUMBERS:
+        return number
+    count(records, f"enum TaskStatus {value}"[:200])
+    return 0
+
+
+def _lifecycle(event: TaskLifecycle, event_time: str | None, records: RecordBatch) -> tuple[Any, ...]:
+    error, log = event.ray_error_info, event.task_log_info or TaskLogInfo()
+    return (
+        event.task_id,
+        event.task_attempt,
+        event.job_id,
+        event.node_id,
+        event.worker_id,
+        event.worker_pid,
+        event.actor_repr_name or "",
         # Ray 2.56 writes 0 and '' for what it does not say. A real offset is never 0: a worker begins its
         # log files with a line about the job.
-        attempt.stdout_file, attempt.stderr_file = log.stdout_file or None, log.stderr_file or None
-        attempt.stdout_start, attempt.stdout_end = _known(log.stdout_start), _known(log.stdout_end)
-        attempt.stderr_start, attempt.stderr_end = _known(log.stderr_start), _known(log.stderr_end)
-    return attempt
-
-
-def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
-    profile = event.profile_events
-    if profile is None:
-        return
-    for entry in profile.events:
-        entry.start_time, entry.end_time = _int64(entry.start_time), _int64(entry.end_time)
-    add_profile(
-        batch,
-        task_id_hex(event.task_id),
-        event.attempt_number,
-        event.job_id,
-        profile.component_type,
-        profile.component_id,
-        profile.events,  # type: ignore[arg-type]  # their times are numbers now
+        log.stdout_file,
+        log.stderr_file,
+        *map(_int64, (log.stdout_start, log.stdout_end, log.stderr_start, log.stderr_end)),
+        *(
+            (None, None, None)
+            if error is None
+            else (
+                _name(error.error_type, "ErrorType", records),
+                error.error_message,
+                None if event_time is None else parse_ns(event_time),
+            )
+        ),
     )
 
 
-def _count_unknown_keys(body: bytes, events: list[Event], batches: dict[str, RecordBatch]) -> None:
-    """Look at one event of the batch in full, and count keys that we neither read nor leave out knowingly.
+def _count_unknown_keys(body: bytes, events: SessionEvents) -> None:
+    """Look at one event of the body in full, and count keys that we neither read nor leave out knowingly.
 
     A sample, since a full look costs more than decoding the batch: a field that a new version of Ray adds
     is in every event of its kind, so it is found within a few batches.
     """
-    if not events:
-        return
     with suppress(*ERRORS, ZeroDivisionError):  # this is a look, what is bad is counted elsewhere
-        raws = _RAW_DECODER.decode(body)
+        raws = _RAW_DECODER.decode(_camel_case(body) if _is_snake(body) else body)
         sample = msgspec.json.decode(raws[len(body) % len(raws)])
-        batch = batches.get(sample.get("sessionName", "")) if isinstance(sample, dict) else None
-        if batch is not None:
-            for key in _unknown_keys(sample, Event):
-                count(batch, f"field {key}"[:200])
+        for key in _unknown_keys(sample, Event):
+            count(events.records, f"field {key}"[:200])
 
 
 def _unknown_keys(value: dict[str, Any], struct: type[msgspec.Struct]) -> list[str]:

@@ -1,141 +1,117 @@
-"""Ray's exported event batches (protobuf) to records.
+"""Ray's exported event batches (protobuf) to columns.
 
-The body is a ``ray.rpc.events.RayEventsData``, as Ray's agents pass it on among themselves. Nearly all events
-are of tasks, and those have a fast way, see :mod:`rayscope.ray.events.tasks_protobuf`. It gives an event up
-as soon as it meets anything unusual (a new field among the old ones, a value without a name, broken bytes)
-and has added nothing by then. Such an event, and one of a rare kind, is read by the union schema and goes
-through protobuf's JSON mapping to the decoder for JSON. So the fast way need not know what to do with it, and
-both formats give equal records.
+A body is a ``ray.rpc.events.RayEventsData``, as Ray's agents pass it on among themselves. To protobuf,
+messages after one another are one message, so any number of bodies is read as one, and then all events of a
+kind together: ptars makes Arrow columns of them, outside of the interpreter. The rare kinds go through
+protobuf's JSON mapping to the decoder for JSON, and so do events in which something is as it never is.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from ptars import HandlerPool
 
-from rayscope.model import RecordBatch
-from rayscope.ray.events import from_json, schema, tasks_protobuf
-from rayscope.ray.events.batch_format import Format, MalformedBatch
+from rayscope.ray.common import canonical_json, redact_runtime_env
+from rayscope.ray.events import from_json, schema
+from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
+from rayscope.ray.events.columns import (
+    END_NS,
+    Array,
+    SessionEvents,
+    Unreadable,
+    add_definitions,
+    add_lifecycles,
+    add_profiles,
+    map_values,
+)
 from rayscope.ray.events.json_types import Event
-from rayscope.ray.events.schema import UNION, as_json, unknown_fields
-from rayscope.ray.events.tasks import count, dropped, hex_id, problem
-from rayscope.ray.events.tasks_protobuf import Columns
+from rayscope.ray.events.schema import UNION, as_json, compile_messages, enum_names, unknown_fields
+from rayscope.ray.events.tasks import count, dropped, function_name, problem
+
+T = TypeVar("T")
 
 _Data = UNION["RayEventsData"]
 _RayEvent = UNION["RayEvent"]
-#: What either way raises for an event that it cannot read.
-_ERRORS: tuple[type[Exception], ...] = (*tasks_protobuf.ERRORS, *from_json.ERRORS, msgspec.MsgspecError)
+#: The events of a body, joined: to protobuf they are one message, and each field holds what all of them tell.
+_Joined = compile_messages(
+    """
+message Joined {
+  repeated int32 event_type = 3; repeated bytes session_name = 7; repeated bytes task_definition_event = 8;
+  repeated bytes task_lifecycle_event = 9; repeated bytes actor_task_definition_event = 10;
+  repeated bytes task_profile_events = 11; repeated int32 end = 1000;
+}
+message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
+"""
+)
+#: The field ``end``, which stands behind each event: one that is cut short would take from it.
+_END = b"\xc0\x3e\x01"
+_HANDLERS = HandlerPool([_RayEvent.DESCRIPTOR.file])
+_DEFINITION, _LIFECYCLE, _ACTOR_DEFINITION, _PROFILE = 1, 2, 3, 4  # ``RayEvent.EventType``
+_TYPES = enum_names("TaskType")
+_LANGUAGES = enum_names("Language")
+_ERRORS = enum_names("ErrorType")
+_FAILED = next(number for number, name in enum_names("TaskStatus").items() if name == "FAILED")
+#: What is raised for an event that cannot be read, here or by way of JSON.
+ERRORS: tuple[type[Exception], ...] = (*schema.ERRORS, *from_json.ERRORS, msgspec.MsgspecError)
 
 
-class ParsedBatch:
-    """A parsed body; see :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
+def check(body: bytes) -> Batch:
+    """Look at one serialised RayEventsData. Raises :class:`MalformedBatch` if it is none at all."""
+    try:
+        data = _Data.FromString(body)
+    except schema.ERRORS as error:
+        raise MalformedBatch(f"not a RayEventsData: {error}") from error
+    raws = data.events[:]
+    if body and not raws and not data.HasField("task_events_metadata"):
+        raise MalformedBatch("not a RayEventsData: it has no events")
+    try:
+        joined = _Joined["Sessions"].FromString(_END.join((*raws, b"")))
+        names = [name.decode() for name in dict.fromkeys(joined.session_name[:])]
+        if {len(joined.session_name), len(joined.end)} != {len(raws)}:
+            raise ValueError("an event without a session, with two, or cut short")
+    except schema.ERRORS:
+        names = _sessions_one_by_one(raws)
+    return Batch(body, Format.BINARY, names, len(raws))
 
-    format = Format.BINARY
 
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-        self.invalid: list[bytes] = []
-        self._problems: Counter[str] = Counter()
-        #: Events by session that only the slow way can read.
-        self._odd: dict[str, list[bytes]] = {}
+def _sessions_one_by_one(raws: Sequence[bytes]) -> list[str]:
+    names: dict[str, None] = {}
+    why: Exception | None = None
+    for raw in raws:
         try:
-            data = _Data.FromString(body)
+            names[_RayEvent.FromString(raw).session_name] = None
         except schema.ERRORS as error:
-            raise MalformedBatch(f"not a RayEventsData: {error}") from error
-        self._events: list[bytes] = data.events[:]
-        self._columns: list[Columns] = []
+            why = error
+    if not names and why is not None:
+        raise MalformedBatch(problem(why)) from why
+    return list(names)
+
+
+def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
+    """What bodies of one session tell."""
+    events = SessionEvents(session)
+    others = from_json.Rows(events)
+    data = _Data.FromString(b"".join(bodies))
+    raws = data.events[:]
+    _add_events(raws, events, others)
+    others.finish()
+    for attempt in data.task_events_metadata.dropped_task_attempts[:]:
         try:
-            if self._events:
-                self._columns = [Columns(self._events)]
-        except tasks_protobuf.ERRORS:
-            self._read_one_by_one()
-        self._dropped: list[Any] = data.task_events_metadata.dropped_task_attempts[:]
-        if body and not self._events and not data.HasField("task_events_metadata"):
-            raise MalformedBatch("; ".join(self._problems) or "not a RayEventsData: it has no events")
-        self.sessions = {*(columns.session for columns in self._columns), *self._odd}
-
-    def _read_one_by_one(self) -> None:
-        """For events of several sessions, and those in which something is as it never is."""
-        whole: dict[str, list[bytes]] = {}
-        good = []
-        for raw in self._events:
-            try:
-                session = _RayEvent.FromString(raw).session_name
-            except schema.ERRORS as error:
-                self._problems[problem(error)] += 1
-                self.invalid.append(raw)
-                continue
-            good.append(raw)
-            try:
-                Columns([raw])
-                whole.setdefault(session, []).append(raw)
-            except tasks_protobuf.ERRORS:
-                self._odd.setdefault(session, []).append(raw)
-        self._events = good
-        self._columns = [Columns(raws) for raws in whole.values()]
-
-    def __len__(self) -> int:
-        return len(self._events)
-
-    @property
-    def longest(self) -> int:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        return max(map(len, self._events), default=0)
-
-    @property
-    def node_id(self) -> str | None:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        try:
-            return hex_id(_RayEvent.FromString(self._events[0]).node_id) if self._events else None
-        except schema.ERRORS:
-            return None
-
-    def convert(self, *, look: bool = True) -> tuple[list[RecordBatch], list[bytes]]:
-        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
-        if not self._events:
-            return [], []
-        invalid: list[bytes] = []
-        batches: dict[str, RecordBatch] = {}
-        for columns in self._columns:
-            batch = batches[columns.session] = RecordBatch(columns.session)
-            batch.events = len(columns.raws)
-            invalid += _add_by_json(tasks_protobuf.add(columns, batch), batch)
-        for session, raws in self._odd.items():
-            batch = batches.setdefault(session, RecordBatch(session))
-            batch.events += len(raws)
-            invalid += _add_by_json(raws, batch)
-        first = next(iter(batches.values()))
-        self._add_dropped(first)
-        for what, number in self._problems.items():
-            count(first, what, number)
-        if look:
-            # One event, as the decoder for JSON does.
-            self._count_unknown(self._events[len(self.body) % len(self)], batches)
-        return list(batches.values()), invalid
-
-    def _count_unknown(self, raw: bytes, batches: Mapping[str, RecordBatch]) -> None:
-        with suppress(*schema.ERRORS):  # an event that cannot be read is counted as such
-            event = _RayEvent.FromString(raw)
-            for message in (_Data.FromString(self.body), event):
-                for name in unknown_fields(message):
-                    count(batches[event.session_name], f"field {name}")
-
-    def _add_dropped(self, batch: RecordBatch) -> None:
-        """The attempts of which Ray says that it dropped events. They name no session, but a body has one."""
-        for attempt in self._dropped:
-            try:
-                batch.attempts.append(dropped(attempt.task_id, attempt.attempt_number))
-            except ValueError as error:
-                count(batch, problem(error))
-
-
-def parse(body: bytes) -> ParsedBatch:
-    """Read one serialised RayEventsData. Raises :class:`MalformedBatch` if it is none at all."""
-    return ParsedBatch(body)
+            events.records.attempts.append(dropped(attempt.task_id, attempt.attempt_number))
+        except ValueError as error:
+            count(events.records, problem(error))
+    if raws:
+        _count_unknown(data, raws[len(raws) // 2], events)
+    return events
 
 
 def split(body: bytes) -> list[bytes]:
@@ -148,21 +124,252 @@ def split(body: bytes) -> list[bytes]:
     return pieces
 
 
-def join(events: Sequence[bytes]) -> bytes:
+def join(raws: Sequence[bytes]) -> bytes:
     """Single serialised events as one RayEventsData."""
-    return bytes(_Data(events=events).SerializeToString())
+    return bytes(_Data(events=raws).SerializeToString())
 
 
-def _add_by_json(raws: Sequence[bytes], batch: RecordBatch) -> list[bytes]:
-    """The slow way: it costs 15 times as much, and knows all that the decoder for JSON knows.
+def node_id(body: bytes) -> bytes:
+    """The node that sent the first event; empty if it does not say."""
+    raws = _Data.FromString(body).events
+    return bytes(_RayEvent.FromString(raws[0]).node_id) if raws else b""
 
-    Returns the events that are invalid.
+
+def _add_events(raws: Sequence[bytes], events: SessionEvents, others: from_json.Rows) -> None:
+    session = events.session.encode()
+    apart, odd = _read_most(raws, functools.partial(_take_apart, session=session))
+    for at in odd:
+        _add_by_json(raws[at], others)
+    if apart is None:
+        return
+    kinds, parts = apart
+    raws = _without(raws, odd)
+    for kind, message, add in _KINDS:
+        of_kind = [raws[at] for at in np.flatnonzero(kinds == kind).tolist()]
+        events.records.events += len(of_kind)
+        _add_kind(of_kind, parts[kind], message, add, events)
+    for at in np.flatnonzero(~np.isin(kinds, list(parts))).tolist():
+        _add_by_json(raws[at], others)
+
+
+def _take_apart(raws: Sequence[bytes], *, session: bytes) -> tuple[Array, dict[int, Sequence[bytes]]]:
+    """The kinds of events, and the contents of those of tasks by kind.
+
+    Raises one of :data:`schema.ERRORS` if there is one among them in which something is as it never is.
     """
-    invalid = []
-    for raw in raws:
-        try:
-            from_json.add(msgspec.convert(as_json(_RayEvent.FromString(raw)), Event), batch)
-        except _ERRORS as error:
-            count(batch, problem(error))
-            invalid.append(raw)
-    return invalid
+    joined = _Joined["Joined"].FromString(_END.join((*raws, b"")))
+    kinds: Array = np.array(joined.event_type[:], np.int32)
+    if {len(joined.session_name), len(kinds), len(joined.end)} != {len(raws)}:
+        raise ValueError("an event without a kind or a session, with two, or cut short")
+    if joined.session_name[:].count(session) != len(raws):
+        raise ValueError("an event of another session")
+    parts = {
+        _DEFINITION: joined.task_definition_event[:],
+        _LIFECYCLE: joined.task_lifecycle_event[:],
+        _ACTOR_DEFINITION: joined.actor_task_definition_event[:],
+        _PROFILE: joined.task_profile_events[:],
+    }
+    if any(len(parts[kind]) != np.count_nonzero(kinds == kind) for kind in parts):
+        raise ValueError("an event whose content is not that of its kind")
+    return kinds, parts
+
+
+def _read_most(
+    items: Sequence[bytes], read: Callable[[Sequence[bytes]], T]
+) -> tuple[T | None, Mapping[int, str]]:
+    """What is read of items without those that cannot be read; and the places of these, and why."""
+    try:
+        return (read(items) if items else None), {}
+    except schema.ERRORS:
+        failing = _failing(items, read)
+    rest = _without(items, failing)
+    return (read(rest) if rest else None), failing
+
+
+def _failing(items: Sequence[bytes], read: Callable[[Sequence[bytes]], Any]) -> dict[int, str]:
+    """The places of items that cannot be read, and why: found by halves, since many cost little at once."""
+    try:
+        read(items)
+    except schema.ERRORS as error:
+        if len(items) == 1:
+            return {0: f"{type(error).__name__}: {error}"}
+        half = len(items) // 2
+        behind = _failing(items[half:], read)
+        return _failing(items[:half], read) | {half + at: why for at, why in behind.items()}
+    return {}
+
+
+def _without(items: Sequence[bytes], places: Mapping[int, str]) -> Sequence[bytes]:
+    return [item for at, item in enumerate(items) if at not in places] if places else items
+
+
+def _add_by_json(raw: bytes, others: from_json.Rows) -> None:
+    """The slow way: it knows all that the decoder for JSON knows."""
+    try:
+        event = msgspec.convert(as_json(_RayEvent.FromString(raw)), Event)
+    except ERRORS as error:
+        others.events.set_aside(raw, f"{type(error).__name__}: {error}")
+    else:
+        others.add(event, raw)
+
+
+def _count_unknown(data: Any, raw: bytes, events: SessionEvents) -> None:
+    """Count the fields of one event that we do not know."""
+    with suppress(*schema.ERRORS):  # an event that cannot be read is counted as such
+        for message in (data, _RayEvent.FromString(raw)):
+            for name in unknown_fields(message):
+                count(events.records, f"field {name}")
+
+
+def _add_kind(
+    raws: Sequence[bytes],
+    parts: Sequence[bytes],
+    message: str,
+    add: Callable[..., Unreadable],
+    events: SessionEvents,
+) -> None:
+    """Add the events of one kind, without those of which protobuf cannot read the content."""
+    columns, unreadable = _read_most(parts, functools.partial(_read, message=message))
+    for at, why in unreadable.items():
+        events.set_aside(raws[at], why)
+    if columns is None:
+        return
+    raws = _without(raws, unreadable)
+    for row, why in add(columns, raws, events).items():
+        events.set_aside(raws[row], why)
+
+
+def _read(parts: Sequence[bytes], message: str) -> Any:
+    """Messages of a kind as an Arrow record batch. Raises one of :data:`DECODE_ERRORS`."""
+    try:
+        return _HANDLERS.get_for_message(UNION[message].DESCRIPTOR).list_to_record_batch(list(parts))
+    except BaseException as error:
+        # A panic in Rust, which a length of nearly 2**64 causes, is no Exception.
+        if type(error).__name__ == "PanicException":
+            raise ValueError(f"ptars: {error}") from error
+        raise
+
+
+def _definitions(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> Unreadable:
+    is_actors = "actor_id" in columns.schema.names
+    functions = columns["actor_func" if is_actors else "task_func"]
+    python = functions.field("python_function_descriptor")
+    language = [functions.field(f"{name}_function_descriptor") for name in ("python", "java", "cpp")]
+
+    def named(field: str) -> Any:
+        return pc.fill_null(pc.coalesce(*(pc.struct_field(one, field) for one in language)), "")
+
+    environments = pc.struct_field(columns["runtime_env_info"], "serialized_runtime_env").fill_null("")
+    serialized, selectors = columns["serialized_runtime_env"], _maps(columns["label_selector"])
+    same = ("task_id", "job_id", "parent_task_id", "placement_group_id", "call_site")
+    fields = {
+        **{name: columns[name] for name in same},
+        "attempt": columns["task_attempt"],
+        "name": columns["actor_task_name" if is_actors else "task_name"],
+        "actor_id": columns["actor_id"] if is_actors else pa.repeat(pa.scalar(b""), len(raws)),
+        "func_name": _function_names(named("class_name"), named("function_name")),
+        "module_name": pc.struct_field(python, "module_name").fill_null(""),
+        "function_hash": pc.struct_field(python, "function_hash").fill_null(""),
+        "type": pa.repeat("ACTOR_TASK", len(raws))
+        if is_actors
+        else _names(columns["task_type"], "TaskType", _TYPES, events),
+        "language": _names(columns["language"], "Language", _LANGUAGES, events),
+        "required_resources": _maps(columns["required_resources"]),
+        "label_selector": pc.if_else(pc.equal(selectors, "{}"), None, selectors),
+        "runtime_env": map_values(
+            pc.if_else(pc.equal(serialized, ""), environments, serialized), redact_runtime_env
+        ),
+    }
+    return add_definitions(fields, events)
+
+
+def _function_names(classes: Any, functions: Any) -> Any:
+    """Each function's name, see :func:`rayscope.ray.events.tasks.function_name`."""
+    both = pc.binary_join_element_wise(classes, functions, "\0")
+    return map_values(both, lambda text: function_name(*text.split("\0", 1)) or "")
+
+
+def _lifecycles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> Unreadable:
+    transitions = columns["state_transitions"]
+    rows = np.asarray(pc.list_parent_indices(transitions))
+    flat = pc.list_flatten(transitions)
+    states = np.asarray(pc.struct_field(flat, "state"))
+    errors = columns["ray_error_info"]
+    messages = pc.struct_field(errors, "error_message")
+    size = len(raws)
+    of_event: list[int | None] = [None] * size
+    failed = np.zeros(size, bool)
+    failed[rows[states == _FAILED]] = True
+    for row in pc.indices_nonzero(pc.and_(messages.is_valid(), pa.array(~failed))).to_pylist():
+        # A failure that does not say when has the time of the event.
+        of_event[row] = _event_ns(raws[row])
+    types = _names(pc.struct_field(errors, "error_type").fill_null(0), "ErrorType", _ERRORS, events)
+    logs = columns["task_log_info"]
+    fields = {
+        **{name: columns[name] for name in ("task_id", "job_id", "node_id", "worker_id", "worker_pid")},
+        "attempt": columns["task_attempt"],
+        "actor_repr_name": columns["actor_repr_name"],
+        **{name: pc.struct_field(logs, name).fill_null("") for name in ("stdout_file", "stderr_file")},
+        **{
+            name: pc.struct_field(logs, name).fill_null(0)
+            for name in ("stdout_start", "stdout_end", "stderr_start", "stderr_end")
+        },
+        "error_type": pc.if_else(messages.is_valid(), types, None),
+        "error_message": messages,
+        "event_ns": pa.array(of_event, pa.int64()),
+    }
+    times = pc.struct_field(flat, "timestamp").cast(pa.int64())
+    return add_lifecycles(fields, rows, states, times, events)
+
+
+def _event_ns(raw: bytes) -> int:
+    """When an event was made; -1 if it does not say."""
+    with suppress(*schema.ERRORS):
+        event = _RayEvent.FromString(raw)
+        if event.HasField("timestamp"):
+            return int(max(-1, min(event.timestamp.seconds * 10**9 + event.timestamp.nanos, END_NS)))
+    return -1
+
+
+def _profiles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> Unreadable:
+    profile = columns["profile_events"]
+    listed = pc.struct_field(profile, "events")
+    flat = pc.list_flatten(listed)
+    fields = {
+        **{name: columns[name] for name in ("task_id", "job_id")},
+        "attempt": columns["attempt_number"],
+        "component_type": pc.struct_field(profile, "component_type").fill_null(""),
+        "component_id": pc.struct_field(profile, "component_id").fill_null(b""),
+    }
+    names = ("event_name", "start_time", "end_time", "extra_data")
+    entries = {name: pc.struct_field(flat, name) for name in names}
+    return add_profiles(fields, np.asarray(pc.list_parent_indices(listed)), entries, events)
+
+
+_KINDS = (
+    (_DEFINITION, "TaskDefinitionEvent", _definitions),
+    (_LIFECYCLE, "TaskLifecycleEvent", _lifecycles),
+    (_ACTOR_DEFINITION, "ActorTaskDefinitionEvent", _definitions),
+    (_PROFILE, "TaskProfileEvents", _profiles),
+)
+
+
+def _names(numbers: Any, enum: str, names: dict[int, str], events: SessionEvents) -> Any:
+    """The names of an enum's numbers; one that Ray has no name for is its number, and is counted."""
+    encoded = numbers.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    for value in values:
+        if value not in names:
+            count(events.records, f"enum {enum} {value}", pc.sum(pc.equal(numbers, value)).as_py())
+    return pa.array([names.get(value, str(value)) for value in values], pa.string()).take(encoded.indices)
+
+
+def _maps(maps: Any) -> Any:
+    """Maps as JSON, each different one made once; '' for one with a number that JSON does not have."""
+
+    @functools.cache
+    def text(items: tuple[tuple[str, Any], ...]) -> str:
+        is_finite = all(isinstance(value, str) or math.isfinite(value) for _, value in items)
+        return canonical_json(dict(items)) if is_finite else ""
+
+    return pa.array([text(tuple(items)) for items in maps.to_pylist()], pa.string())

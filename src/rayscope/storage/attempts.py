@@ -1,0 +1,283 @@
+"""One flush of attempts: what came is merged with what the record has, in DuckDB and in columns.
+
+Used by :mod:`rayscope.storage.session_writer`. The steps work on temporary tables of the writer's connection:
+``merged`` has what came and what the record has of the same tasks, a row for each attempt; ``calls`` has, of
+these and of those who called them, no more than what call paths are made of, and what becomes of the row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from rayscope.model.attempt import DEFINITION
+from rayscope.storage import rows
+from rayscope.storage.call_paths import DRIVER_PREFIX, PathIndex
+from rayscope.storage.schema import insert_attempts
+from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID
+from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, merge
+
+#: No more parts are expected of an attempt: it is defined, has ended, and its execution was described.
+_SETTLED = (
+    "name IS NOT NULL AND (failed_ns IS NOT NULL OR (finished_ns IS NOT NULL AND total_begin_ns IS NOT NULL))"
+)
+_KEY = ", ".join(KEY)
+_TASK = "task_hi, task_lo"
+_SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
+_CALLED = "coalesce(func_name, name)"
+#: A row of ``attempts`` as the parts that it was made of.
+_AS_PARTS = ", ".join(
+    {
+        "parent_task_id": f"{NAMED_PARENT_ID} AS parent_task_id",
+        "caller_task_id": f"CASE WHEN named_parent IS NOT NULL THEN {PARENT_ID} END AS caller_task_id",
+    }.get(name, name)
+    for name, _ in PART_COLUMNS
+)
+#: A row of ``attempts`` as one of ``calls``.
+_AS_CALL = (
+    f"{_KEY}, {TASK_ID} AS task, {PARENT_ID} AS submitter, {_CALLED} AS called, a.rowid AS row, "
+    "path_id AS stored_path, false AS is_written"
+)
+#: Tasks that are waited for, at most.
+_MAX_WAITING = 200_000
+
+#: Keys of a table's attempts, with a check sum of all that is known of each.
+_CONTENT = f"SELECT {_KEY}, hash(p) AS content FROM (SELECT * EXCLUDE {{1}} FROM {{0}}) p"
+
+
+def _on(left: str, right: str) -> str:
+    return " AND ".join(f"{left}.{name} = {right}.{name}" for name in KEY)
+
+
+class AttemptFlush:
+    """The steps of one flush, to be taken in order and in one transaction.
+
+    ``paths`` gets the call paths that are new. ``waiting`` holds the tasks whose calls have no path, or
+    perhaps the wrong one, until theirs is known.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, paths: PathIndex, waiting: set[str]) -> None:
+        self._connection = connection
+        self._paths = paths
+        self._waiting = waiting
+        #: Rows that the record has of the tasks of which something came.
+        self._stored = 0
+
+    def merge(self, parts: Sequence[pa.Table], called: Mapping[str, str], *, has_callers: bool) -> None:
+        """Make ``merged`` of parts and of what the record has of their tasks.
+
+        ``called``: tasks of which the tracer told a caller since the last flush, with it; ``has_callers``:
+        the record has some as well.
+        """
+        told = bool(called or has_callers)
+        with contextlib.ExitStack() as stack:
+            tables = [
+                stack.enter_context(self._registered(f"part_{n}", part)) for n, part in enumerate(parts)
+            ]
+            stack.enter_context(self._registered("fresh_callers", rows.caller_table(called)))
+            self._create(
+                "tasks",
+                " UNION ".join(f"SELECT {_TASK} FROM {table}" for table in (*tables, "fresh_callers")),
+            )
+            if told:
+                self._find_callers(stored_too=has_callers)
+            # First where they are, since that takes two columns.
+            self._create(
+                "places", f"SELECT attempts.rowid AS row FROM attempts SEMI JOIN tasks USING ({_TASK})"
+            )
+            self._stored = self._create(
+                "stored",
+                f"SELECT {_AS_PARTS}, a.rowid AS row, path_id FROM attempts a "
+                "SEMI JOIN places p ON a.rowid = p.row",
+            )
+            stored = ["(SELECT * EXCLUDE (row, path_id) FROM stored)"] if self._stored else []
+            self._create("merged", merge([*tables, *stored]))
+        self._share_definitions()
+        if told:
+            self._execute(
+                "UPDATE merged SET caller_task_id = least(caller_task_id, told.caller) FROM told "
+                "WHERE merged.task_hi = told.task_hi AND merged.task_lo = told.task_lo"
+            )
+
+    def _find_callers(self, *, stored_too: bool) -> None:
+        """Make ``told`` of the callers that the tracer told of ``tasks``."""
+        stored = (
+            f"UNION ALL SELECT {_TASK}, lower(lpad(to_hex(object_hi), 16, '0') || object_lo) FROM edge_rows "
+            f"SEMI JOIN tasks USING ({_TASK}) WHERE kind = 'caller'"
+        )
+        self._create(
+            "told",
+            f"SELECT {_TASK}, min(caller) AS caller "
+            f"FROM (FROM fresh_callers {stored if stored_too else ''}) GROUP BY ALL",
+        )
+
+    def _share_definitions(self) -> None:
+        """Give retries and restarts without a definition that of another attempt of their task.
+
+        Nobody defines the restarts of actors, and the definition of a retry can be lost.
+        """
+        if not self._rows("SELECT 1 FROM merged WHERE attempt > 0 AND name IS NULL LIMIT 1"):
+            return
+        shared = ", ".join(f"{name} = coalesce(merged.{name}, d.definition.{name})" for name in DEFINITION)
+        packed = ", ".join(f"{name} := {name}" for name in DEFINITION)
+        self._execute(
+            f"UPDATE merged SET {shared} FROM (SELECT {_TASK}, arg_min(struct_pack({packed}), attempt) "
+            f"AS definition FROM merged WHERE name IS NOT NULL GROUP BY {_TASK}) d "
+            "WHERE merged.name IS NULL AND merged.task_hi = d.task_hi AND merged.task_lo = d.task_lo"
+        )
+
+    def choose(
+        self, settled_or_before: float | None, max_waiting: int, max_new: int | None
+    ) -> pa.Table | None:
+        """Make ``calls``, and choose what is written now. Returns what waits for its other parts.
+
+        ``settled_or_before``: of what is new to the record only what is settled or came before this time
+        (monotonic, s), unless more than ``max_waiting`` would have to wait; None: everything. ``max_new``:
+        how many of these at most.
+        """
+        wait = None
+        if settled_or_before is not None:
+            wait = f"NOT ({_SETTLED}) AND {SINCE} > {settled_or_before!r}"
+            ((waiting,),) = self._rows(f"SELECT count(*) FROM merged WHERE {wait}")
+            wait = wait if waiting <= max_waiting else None
+        if max_new is not None:
+            wait = f"({wait or 'false'}) OR row_number() OVER (ORDER BY {SINCE}) > {max_new}"
+        self._create(
+            "calls",
+            f"SELECT m.task_hi, m.task_lo, m.attempt, {TASK_ID} AS task, {_SUBMITTER} AS submitter, "
+            f"{_CALLED} AS called, row, s.path_id AS stored_path, CASE WHEN type = 'DRIVER_TASK' THEN 0 "
+            f"WHEN {_SUBMITTER} IS NOT DISTINCT FROM s.submitter THEN s.path_id END AS path_id, "
+            f"row IS NOT NULL OR NOT ({wait or 'false'}) AS is_written FROM merged m LEFT JOIN "
+            f"(SELECT {_KEY}, row, path_id, {_SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",
+        )
+        if self._stored:
+            # Told again what is known: nothing to write.
+            contents = (_CONTENT.format("merged", SINCE), _CONTENT.format("stored", "(row, path_id)"))
+            self._execute(
+                f"UPDATE calls SET is_written = false FROM ({' INTERSECT '.join(contents)}) same "
+                f"WHERE row IS NOT NULL AND {' AND '.join(f'calls.{name} = same.{name}' for name in KEY)}"
+            )
+        if wait is None:
+            return None
+        waits = (
+            f"SELECT * FROM merged SEMI JOIN (FROM calls WHERE row IS NULL AND NOT is_written) USING ({_KEY})"
+        )
+        rest: pa.Table = self._connection.sql(waits).to_arrow_table()
+        return rest if rest.num_rows else None
+
+    def resolve_paths(self) -> None:
+        """Give each attempt its call path, and those that it called theirs if that makes a difference."""
+        done: set[tuple[str, int]] = set()
+        while True:
+            unresolved = self._resolve()
+            moved = self._rows(
+                "SELECT DISTINCT task, path_id FROM calls "
+                "WHERE stored_path IS NOT NULL AND path_id IS DISTINCT FROM stored_path"
+            )
+            self._paths.forget(task for task, _ in moved)
+            ready = {one for one in (*moved, *self._awaited()) if one[1] is not None} - done
+            done |= ready
+            self._waiting.difference_update(task for task, _ in ready)
+            for task in (*unresolved, *(task for task, path in moved if path is None)):
+                if len(self._waiting) < _MAX_WAITING:
+                    self._waiting.add(task)
+            if not ready:
+                break
+            self._look_again({task for task, _ in ready})
+
+    def _resolve(self) -> set[str]:
+        """Give a path to what has none, as far as those of its callers are known. Returns whose are not."""
+        wanted = self._rows(
+            "SELECT DISTINCT submitter, called FROM calls WHERE path_id IS NULL AND submitter IS NOT NULL"
+        )
+        if not wanted:
+            return set()
+        submitters = {submitter for submitter, _ in wanted if not submitter.startswith(DRIVER_PREFIX)}
+        callers = self._callers() if submitters else []
+        submitters.difference_update(task for task, *_ in callers)
+        unknown = [submitter for submitter in submitters if self._paths.of_task(submitter) is None]
+        if unknown:
+            with self._registered("others", rows.task_table(unknown)):
+                added = f"SELECT {_AS_CALL}, path_id FROM attempts a SEMI JOIN others USING ({_TASK})"
+                self._execute(f"INSERT INTO calls BY NAME {added}")
+            callers = self._callers()
+        found = self._paths.resolve([call for call in wanted if call[1] is not None], callers)
+        with self._registered("found", rows.path_table(found)):
+            self._execute(
+                "UPDATE calls SET path_id = found.path_id FROM found WHERE calls.path_id IS NULL "
+                "AND calls.submitter = found.submitter AND calls.called = found.called"
+            )
+        return {submitter for submitter, _ in wanted} - {submitter for submitter, *_ in found}
+
+    def _callers(self) -> list[tuple[Any, ...]]:
+        """The callers of what has no path: each with who called it, its name, and its path."""
+        return self._rows(
+            "SELECT task, submitter, called, path_id FROM calls SEMI JOIN "
+            "(SELECT submitter AS task FROM calls WHERE path_id IS NULL) USING (task) "
+            "ORDER BY path_id NULLS LAST, attempt"
+        )
+
+    def _awaited(self) -> list[tuple[str, int]]:
+        """The tasks of ``calls`` that were waited for and have a path now, with it."""
+        if not self._waiting:
+            return []
+        with self._registered("others", rows.task_table(self._waiting)):
+            return self._rows(
+                f"SELECT DISTINCT task, path_id FROM calls SEMI JOIN others USING ({_TASK}) "
+                "WHERE path_id IS NOT NULL"
+            )
+
+    def _look_again(self, tasks: Collection[str]) -> None:
+        """Forget the paths of what these tasks called, and add to ``calls`` what the record has of it."""
+        with self._registered("others", rows.task_table(tasks)):
+            self._execute(
+                f"INSERT INTO calls BY NAME SELECT {_AS_CALL} FROM attempts a "
+                "SEMI JOIN others o ON a.parent_hi = o.task_hi AND a.parent_lo = o.task_lo "
+                f"ANTI JOIN calls USING ({_KEY})"
+            )
+        with self._registered("others", pa.table({"submitter": list(tasks)})):
+            self._execute(
+                "UPDATE calls SET path_id = NULL FROM others WHERE calls.submitter = others.submitter"
+            )
+
+    def write(self) -> int:
+        """Write attempts that are new, or of which the record knew less, and the paths that have changed.
+
+        Returns how many attempts were written.
+        """
+        is_moved = "NOT is_written AND row IS NOT NULL AND path_id IS DISTINCT FROM stored_path"
+        ((written, replaced, moved),) = self._rows(
+            "SELECT count(*) FILTER (is_written), count(*) FILTER (is_written AND row IS NOT NULL), "
+            f"count(*) FILTER ({is_moved}) FROM calls"
+        )
+        if moved:
+            self._execute(
+                f"UPDATE attempts SET path_id = c.path_id FROM (FROM calls WHERE {is_moved}) c "
+                "WHERE attempts.rowid = c.row"
+            )
+        if replaced:
+            self._execute("DELETE FROM attempts USING calls c WHERE attempts.rowid = c.row AND c.is_written")
+        if written:
+            self._execute(insert_attempts(f"(FROM merged JOIN (FROM calls WHERE is_written) USING ({_KEY}))"))
+        return int(written + moved)
+
+    def _create(self, name: str, query: str) -> int:
+        """Make a temporary table; returns its number of rows."""
+        ((count,),) = self._rows(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+        return int(count)
+
+    @contextlib.contextmanager
+    def _registered(self, name: str, table: pa.Table) -> Iterator[str]:
+        self._connection.register(name, table)
+        yield name
+        self._connection.unregister(name)
+
+    def _execute(self, sql: str) -> None:
+        self._connection.execute(sql)
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql).fetchall()
