@@ -66,7 +66,7 @@ _MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
 #: What cannot be read from the spool is tried again so often.
 _TRY_AGAIN_S = 2.0
 #: Rows in memory beyond which the writer stops reading while the store cannot be written.
-_MAX_HELD = 600_000
+_MAX_HELD = 300_000
 _NODE_ID_DIGITS = 56
 #: What a batch is no fault of, so that it is tried again.
 _PASSING = (OSError, MemoryError, SpoolFull)

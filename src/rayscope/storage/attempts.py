@@ -49,10 +49,6 @@ _MAX_WAITING = 200_000
 _CONTENT = f"SELECT {_KEY}, hash(p) AS content FROM (SELECT * EXCLUDE {{1}} FROM {{0}}) p"
 
 
-def _on(left: str, right: str) -> str:
-    return " AND ".join(f"{left}.{name} = {right}.{name}" for name in KEY)
-
-
 class AttemptFlush:
     """The steps of one flush, to be taken in order and in one transaction.
 
@@ -130,22 +126,17 @@ class AttemptFlush:
             "WHERE merged.name IS NULL AND merged.task_hi = d.task_hi AND merged.task_lo = d.task_lo"
         )
 
-    def choose(
-        self, settled_or_before: float | None, max_waiting: int, max_new: int | None
-    ) -> pa.Table | None:
+    def choose(self, settled_or_before: float | None, max_waiting: int) -> pa.Table | None:
         """Make ``calls``, and choose what is written now. Returns what waits for its other parts.
 
         ``settled_or_before``: of what is new to the record only what is settled or came before this time
-        (monotonic, s), unless more than ``max_waiting`` would have to wait; None: everything. ``max_new``:
-        how many of these at most.
+        (monotonic, s), unless more than ``max_waiting`` would have to wait; None: everything.
         """
         wait = None
         if settled_or_before is not None:
             wait = f"NOT ({_SETTLED}) AND {SINCE} > {settled_or_before!r}"
             ((waiting,),) = self._rows(f"SELECT count(*) FROM merged WHERE {wait}")
             wait = wait if waiting <= max_waiting else None
-        if max_new is not None:
-            wait = f"({wait or 'false'}) OR row_number() OVER (ORDER BY {SINCE}) > {max_new}"
         self._create(
             "calls",
             f"SELECT m.task_hi, m.task_lo, m.attempt, {TASK_ID} AS task, {_SUBMITTER} AS submitter, "

@@ -17,6 +17,7 @@ from rayscope.model import KINDS, Drop, Edge, Entity, RecordBatch, merge_entitie
 from rayscope.storage import rows
 from rayscope.storage.attempts import AttemptFlush
 from rayscope.storage.call_paths import PathIndex
+from rayscope.storage.errors import StoreError
 from rayscope.storage.inferred_ends import GRACE_NS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import SINCE
@@ -29,8 +30,8 @@ EAGER_BELOW = 2000
 _MAX_WAITING = 100_000
 #: What takes along the attempts that are in flight on it when it ends.
 _TAKES_ALONG = frozenset({"worker", "node", "job"})
-#: Attempts that are written at a time, at most and (where memory is short) at least.
-_MAX_DUE, _MIN_DUE = 1_000_000, 1000
+#: Parts that are merged at a time, at most and (where memory is short) at least.
+_MAX_PARTS, _MIN_PARTS = 1_000_000, 1000
 
 
 class SessionWriter:
@@ -69,8 +70,8 @@ class SessionWriter:
         self._infer_ns: int | None = None
         self._last_infer_ns = 0
         self._other_since: float | None = None
-        #: Attempts that are written at a time: fewer after memory did not suffice.
-        self._max_due = _MAX_DUE
+        #: Parts that are merged at a time: fewer after memory did not suffice.
+        self._max_parts = _MAX_PARTS
 
     @property
     def pending(self) -> int:
@@ -198,10 +199,11 @@ class SessionWriter:
         """
         try:
             written = self._flush(now, everything)
-        except MemoryError:
-            self._max_due = max(_MIN_DUE, min(self._max_due, self.pending) // 2)
+        except (MemoryError, StoreError) as error:
+            if isinstance(error, MemoryError) or error.code == "memory":
+                held = sum(table.num_rows for table in self._parts)
+                self._max_parts = max(_MIN_PARTS, min(self._max_parts, held) // 2)
             raise
-        self._max_due = min(_MAX_DUE, 2 * self._max_due)
         return written
 
     def _flush(self, now: float, everything: bool) -> int:
@@ -213,9 +215,10 @@ class SessionWriter:
         self._note_over(self._dirty_entities)
         with file.writing() as connection:
             rest, changes = None, 0
-            if self._parts or self._callers:
+            parts, left = self._take()
+            if parts or self._callers:
                 flush = AttemptFlush(connection, paths, self._waiting)
-                rest, changes = self._write_attempts(flush, now, everything)
+                rest, changes = self._write_attempts(flush, parts, now, everything)
             infer = (
                 self._revived
                 or self.is_due()
@@ -235,8 +238,10 @@ class SessionWriter:
             self._infer_ns = self._last_infer_ns if self._last_infer_ns > now_ns else None
         self._revived = False
         paths.fresh = []
-        self._parts = [] if rest is None else [rest]
-        self._oldest = None if rest is None else pc.min(rest[SINCE]).as_py()
+        if not left:
+            self._max_parts = min(_MAX_PARTS, 2 * self._max_parts)
+        self._parts = [*([] if rest is None else [rest]), *left]
+        self._oldest = min((pc.min(table[SINCE]).as_py() for table in self._parts), default=None)
         for tables in self._sets.values():
             tables.clear()
         self._sets_since = self._other_since = None
@@ -247,18 +252,28 @@ class SessionWriter:
         paths.forget_some()
         return changes
 
+    def _take(self) -> tuple[list[pa.Table], list[pa.Table]]:
+        """The parts that are merged at a time, the first that came, and those that are left for the next."""
+        taken, room = [], self._max_parts
+        for number, table in enumerate(self._parts):
+            if table.num_rows > room:
+                taken.append(table.slice(0, room))
+                return taken, [table.slice(room), *self._parts[number + 1 :]]
+            taken.append(table)
+            room -= table.num_rows
+        return taken, []
+
     def _write_attempts(
-        self, flush: AttemptFlush, now: float, everything: bool
+        self, flush: AttemptFlush, parts: Sequence[pa.Table], now: float, everything: bool
     ) -> tuple[pa.Table | None, int]:
         """Merge what came with what the file has, and write it. Returns what is left to wait, and how many
         attempts were written.
         """
         few = sum(table.num_rows for table in self._parts) < EAGER_BELOW
-        flush.merge(self._parts, self._callers, has_callers=self._has_callers)
+        flush.merge(parts, self._callers, has_callers=self._has_callers)
         rest = flush.choose(
             None if everything or few else now - UNSETTLED_WAIT_S,
             max_waiting=_MAX_WAITING,
-            max_new=self._max_due if self._max_due < _MAX_DUE else None,
         )
         flush.resolve_paths()
         return rest, flush.write()

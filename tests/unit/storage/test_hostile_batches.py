@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -19,6 +20,7 @@ from rayscope.ray.events import batch as events_batch
 from rayscope.ray.events import columns, from_json, from_protobuf
 from rayscope.ray.events.batch import Format, MalformedBatch, SessionEvents
 from rayscope.ray.events.columns import Fields, Unreadable
+from rayscope.storage.attempts import AttemptFlush
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull
 from rayscope.storage.schema import ATTEMPT_COLUMNS
@@ -152,6 +154,30 @@ def test_want_of_memory_is_told_and_passes(
         assert "memory" in told.remedy
     wait_for(lambda: made.error is None and not made.spool.waiting(), "smaller tries")
     assert max(written) <= 1500
+    made.stop()
+    assert len(dump(record_of(made))["attempts"]) == 3000
+
+
+def test_what_duckdb_has_no_memory_for_is_merged_in_parts(
+    make_batches: Any, start_writer: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
+) -> None:
+    """After the store could not be written for a while, more waits than DuckDB can merge at a time."""
+    merge = AttemptFlush.merge
+    tried: list[int] = []
+
+    def short_of_memory(self: AttemptFlush, parts: Sequence[pa.Table], *rest: Any, **options: Any) -> None:
+        tried.append(sum(part.num_rows for part in parts))
+        if tried[-1] > 6000:
+            raise duckdb.OutOfMemoryException("failed to allocate data of size 256.0 KiB")
+        merge(self, parts, *rest, **options)
+
+    monkeypatch.setattr(AttemptFlush, "merge", short_of_memory)
+    made = start_writer()
+    for body in make_batches(3000):
+        made.submit(body)
+    made.flush(0.5)
+    wait_for(lambda: made.error is None and not made.spool.waiting(), "smaller tries")
+    assert max(tried) > 6000
     made.stop()
     assert len(dump(record_of(made))["attempts"]) == 3000
 
