@@ -53,9 +53,15 @@ class Recorded:
         items = wait_for(lambda: httpx.get(f"{self.url}/api/sessions").json()["items"], "a session")
         return str(items[0]["session"])
 
+    def go_on(self) -> None:
+        """Let the job run its second half."""
+        assert self.job.stdin is not None
+        self.job.stdin.write("\n")
+        self.job.stdin.flush()
+
     def finish(self) -> None:
         """Wait for the job, its last events included."""
-        out, _ = self.job.communicate(timeout=120)
+        out, _ = self.job.communicate("\n", timeout=120)
         assert self.job.returncode == 0, out
 
 
@@ -71,6 +77,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
             job = subprocess.Popen(
                 [sys.executable, str(HERE / "workload.py"), ray_dir],
                 env=child_env(server.ingest_url),
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

@@ -33,6 +33,7 @@ def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
     page.get_by_test_id("task-row").first.wait_for(timeout=60_000)
     expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
     first = _count(page)
+    recorded.go_on()
     # Without a reload the table follows the job.
     page.wait_for_function(
         "before => Number([...document.querySelector('[data-testid=table-count]').innerText"

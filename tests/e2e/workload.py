@@ -1,6 +1,7 @@
 """What the UI tests look at: a live job with waves of short tasks, nested calls, an actor, and failures."""
 
 import contextlib
+import select
 import sys
 import time
 
@@ -46,6 +47,9 @@ class Counter:
 counter = Counter.remote()
 ray.get([branch.remote(i) for i in range(10)])
 for wave in range(6):
+    if wave == 3:
+        # Whoever watches it says when to go on: how soon a browser is there is nobody's promise.
+        select.select([sys.stdin], [], [], 60)
     ray.get([leaf.remote(i) for i in range(60)])
     ray.get(counter.add.remote(wave))
     ray.get(slow_step.remote(0.7))
