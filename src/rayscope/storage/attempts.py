@@ -18,8 +18,8 @@ from rayscope.model.attempt import DEFINITION
 from rayscope.storage import rows
 from rayscope.storage.call_paths import DRIVER_PREFIX, PathIndex
 from rayscope.storage.schema import insert_attempts
-from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID
-from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, merge
+from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, hex_id
+from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, SUBMITTER, merge
 
 #: No more parts are expected of an attempt: it is defined, has ended, and its execution was described.
 _SETTLED = (
@@ -27,7 +27,6 @@ _SETTLED = (
 )
 _KEY = ", ".join(KEY)
 _TASK = "task_hi, task_lo"
-_SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
 _CALLED = "coalesce(func_name, name)"
 #: A row of ``attempts`` as the parts that it was made of.
 _AS_PARTS = ", ".join(
@@ -102,7 +101,7 @@ class AttemptFlush:
     def _find_callers(self, *, stored_too: bool) -> None:
         """Make ``told`` of the callers that the tracer told of ``tasks``."""
         stored = (
-            f"UNION ALL SELECT {_TASK}, lower(lpad(to_hex(object_hi), 16, '0') || object_lo) FROM edge_rows "
+            f"UNION ALL SELECT {_TASK}, {hex_id('object')} FROM edge_rows "
             f"SEMI JOIN tasks USING ({_TASK}) WHERE kind = 'caller'"
         )
         self._create(
@@ -139,11 +138,11 @@ class AttemptFlush:
             wait = wait if waiting <= max_waiting else None
         self._create(
             "calls",
-            f"SELECT m.task_hi, m.task_lo, m.attempt, {TASK_ID} AS task, {_SUBMITTER} AS submitter, "
+            f"SELECT m.task_hi, m.task_lo, m.attempt, {TASK_ID} AS task, {SUBMITTER} AS submitter, "
             f"{_CALLED} AS called, row, s.path_id AS stored_path, CASE WHEN type = 'DRIVER_TASK' THEN 0 "
-            f"WHEN {_SUBMITTER} IS NOT DISTINCT FROM s.submitter THEN s.path_id END AS path_id, "
+            f"WHEN {SUBMITTER} IS NOT DISTINCT FROM s.submitter THEN s.path_id END AS path_id, "
             f"row IS NOT NULL OR NOT ({wait or 'false'}) AS is_written FROM merged m LEFT JOIN "
-            f"(SELECT {_KEY}, row, path_id, {_SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",
+            f"(SELECT {_KEY}, row, path_id, {SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",
         )
         if self._stored:
             # Told again what is known: nothing to write.

@@ -21,12 +21,11 @@ from rayscope.storage.sql.execution import (
     function_name,
 )
 from rayscope.storage.sql.internal import IS_INTERNAL
+from rayscope.storage.sql.merge import INTEGERS, SUBMITTER
 
 #: Of the tables below. A record of another format is refused: nothing older was ever released.
 FORMAT = 1
 
-#: Integer scalars of an attempt; the others are texts.
-_INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
 _SUBMITTERS = ("parent_task_id", "caller_task_id")
 STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
@@ -45,7 +44,7 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("parent_hi", "UBIGINT"),
     ("parent_lo", "VARCHAR"),
     ("named_parent", "VARCHAR"),
-    *((name, "BIGINT" if name in _INTEGERS else "VARCHAR") for name in SCALARS if name not in _SUBMITTERS),
+    *((name, "BIGINT" if name in INTEGERS else "VARCHAR") for name in SCALARS if name not in _SUBMITTERS),
     *((name, "BIGINT") for name in STATE_COLUMNS),
     *((name, "BIGINT") for name in PHASE_COLUMNS),
     ("error_ns", "BIGINT"),
@@ -57,7 +56,6 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 
 DERIVED_COLUMNS = tuple((name, "BIGINT") for name in execution.DERIVED)
-_SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
 #: The state by Ray's own rule.
 _STATE = (
     "CASE "
@@ -72,8 +70,8 @@ _MADE_OF_PARTS = {
     "state": _STATE,
     "reported_state": _STATE,
     "end_known_by": "NULL",
-    "parent_hi": f"TRY_CAST('0x' || {_SUBMITTER}[:16] AS UBIGINT)",
-    "parent_lo": f"{_SUBMITTER}[17:]",
+    "parent_hi": f"TRY_CAST('0x' || {SUBMITTER}[:16] AS UBIGINT)",
+    "parent_lo": f"{SUBMITTER}[17:]",
     "named_parent": "CASE WHEN caller_task_id IS NOT NULL THEN coalesce(parent_task_id, '') END",
 }
 

@@ -29,7 +29,7 @@ _ONES = np.uint64(2**64 - 1)
 #: Times are before this one, as those in JSON are: 64-bit ns end within the second that begins with it.
 END_NS = 9_223_372_036 * 10**9
 _STATES = enum_names("TaskStatus")
-_FAILED = next(number for number, name in _STATES.items() if name == "FAILED")
+FAILED = next(number for number, name in _STATES.items() if name == "FAILED")
 #: What an entry of a profile is: one of the phases by its index, or one of these.
 _SPAN, _TRACED = len(PHASES), len(PHASES) + 1
 _STORE = PHASES.index("store")
@@ -87,12 +87,15 @@ def add_definitions(fields: Fields, events: SessionEvents) -> Unreadable:
     creates = pc.and_(pc.equal(fields["type"], "ACTOR_CREATION_TASK"), pc.is_null(actors))
     columns = {
         **keys.columns(fields["attempt"]),
-        **{name: _known(fields[name]) for name in ("name", "func_name", "module_name", "function_hash")},
+        **{
+            name: _none_if_empty(fields[name])
+            for name in ("name", "func_name", "module_name", "function_hash")
+        },
         **{name: fields[name] for name in ("type", "language", "required_resources", "label_selector")},
         **{name: _hex_texts(fields[name]) for name in ("job_id", "parent_task_id", "placement_group_id")},
         "actor_id": pc.if_else(creates, keys.low, actors),
         "runtime_env": fields["runtime_env"],
-        "call_site": _known(fields["call_site"]),
+        "call_site": _none_if_empty(fields["call_site"]),
     }
     events.attempts.append(pa.table(columns))
     return unreadable
@@ -128,9 +131,9 @@ def add_lifecycles(
     keys = _Keys(fields["task_id"])
     columns = {
         **keys.columns(fields["attempt"]),
-        **keys.told(),
+        **keys.types_and_actors(),
         **{name: _hex_texts(fields[name]) for name in ("job_id", "node_id", "worker_id")},
-        **{name: _known(fields[name]) for name in ("worker_pid", "actor_repr_name", *_LOGS)},
+        **{name: _none_if_empty(fields[name]) for name in ("worker_pid", "actor_repr_name", *_LOGS)},
     }
     failed = None
     for number in np.unique(states).tolist():
@@ -140,7 +143,7 @@ def add_lifecycles(
         if name is None or number == 0:
             continue
         columns[f"{name.lower()}_ns"] = column = _scatter(size, rows[of_state], ns[of_state])
-        failed = column if number == _FAILED else failed
+        failed = column if number == FAILED else failed
     if fields["error_message"].null_count < size:
         has_error = pc.is_valid(fields["error_message"])
         at = fields["event_ns"] if failed is None else pc.coalesce(failed, fields["event_ns"])
@@ -252,7 +255,7 @@ def _add_phases(
     )
     columns = {
         **keys.columns(fields["attempt"]),
-        **keys.told(),
+        **keys.types_and_actors(),
         "job_id": _hex_texts(fields["job_id"]),
         "worker_id": pc.if_else(of_worker, _hex_texts(fields["component_id"]), None),
     }
@@ -338,7 +341,7 @@ class _Keys:
             "attempt": attempts.take(at),
         }
 
-    def told(self) -> dict[str, Any]:
+    def types_and_actors(self) -> dict[str, Any]:
         """Type and actor of tasks whose id tells them: nobody defines drivers and restarts of actors."""
         special = self.high == _ONES
         if not special.any():
@@ -369,7 +372,7 @@ def _hex_texts(ids: pa.Array) -> pa.Array:
     return map_values(ids, hex_id)
 
 
-def _known(column: pa.Array) -> pa.Array:
+def _none_if_empty(column: pa.Array) -> pa.Array:
     """A column with None for '' and 0, which protobuf writes for what is not known."""
     nothing = "" if pa.types.is_string(column.type) else 0
     return pc.if_else(pc.equal(column, nothing), None, column)

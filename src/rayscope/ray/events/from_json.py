@@ -23,6 +23,7 @@ from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.common import canonical_json, redact_runtime_env
 from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
 from rayscope.ray.events.columns import (
+    FAILED,
     SessionEvents,
     Unreadable,
     add_definitions,
@@ -58,7 +59,6 @@ _FIRST_EVENT = 1 << 16
 #: ``TaskStatus``.
 _STATES = {state: number for number, state in enum_names("TaskStatus").items()}
 _NUMBERS = frozenset(_STATES.values())
-_FAILED = _STATES["FAILED"]
 #: Fields whose keys are the user's own names.
 _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
@@ -235,7 +235,7 @@ class Rows:
         records = self.events.records
         if (lifecycle := event.task_lifecycle_event or event.task_execution_event) is not None:
             transitions = _transitions(lifecycle, len(self._lifecycles), records)
-            has_failed = any(state == _FAILED for _, state, _ in transitions)
+            has_failed = any(state == FAILED for _, state, _ in transitions)
             self._lifecycles.append(
                 # A failure that does not say when has the time of the event.
                 _lifecycle(lifecycle, None if has_failed else event.timestamp, records)

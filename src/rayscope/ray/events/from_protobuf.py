@@ -25,6 +25,7 @@ from rayscope.ray.events import from_json, schema
 from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
 from rayscope.ray.events.columns import (
     END_NS,
+    FAILED,
     Array,
     SessionEvents,
     Unreadable,
@@ -59,7 +60,6 @@ _DEFINITION, _LIFECYCLE, _ACTOR_DEFINITION, _PROFILE = 1, 2, 3, 4  # ``RayEvent.
 _TYPES = enum_names("TaskType")
 _LANGUAGES = enum_names("Language")
 _ERRORS = enum_names("ErrorType")
-_FAILED = next(number for number, name in enum_names("TaskStatus").items() if name == "FAILED")
 #: What is raised for an event that cannot be read, here or by way of JSON.
 ERRORS: tuple[type[Exception], ...] = (*schema.ERRORS, *from_json.ERRORS, msgspec.MsgspecError)
 
@@ -299,7 +299,7 @@ def _lifecycles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> U
     size = len(raws)
     of_event: list[int | None] = [None] * size
     failed = np.zeros(size, bool)
-    failed[rows[states == _FAILED]] = True
+    failed[rows[states == FAILED]] = True
     for row in pc.indices_nonzero(pc.and_(messages.is_valid(), pa.array(~failed))).to_pylist():
         # A failure that does not say when has the time of the event.
         of_event[row] = _event_ns(raws[row])

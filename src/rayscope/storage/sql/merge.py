@@ -14,7 +14,10 @@ from collections.abc import Iterable, Sequence
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 
-_INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
+#: Scalars of an attempt that are no texts.
+INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
+#: The task that made the call, as far as anybody knows.
+SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
 KEY = ("task_hi", "task_lo", "attempt")
 #: Values of several columns, by the one that is known whenever any is.
 _TOGETHER: dict[str, Sequence[str]] = {
@@ -26,7 +29,7 @@ _TOGETHER: dict[str, Sequence[str]] = {
 #: GCS, a second later, how. So the earliest with a message holds.
 _FIRST = {"error_ns": "coalesce(error_message, '') = ''"}
 _SCALAR_COLUMNS = (
-    *((name, "BIGINT" if name in _INTEGERS else "VARCHAR") for name in SCALARS),
+    *((name, "BIGINT" if name in INTEGERS else "VARCHAR") for name in SCALARS),
     *((f"{state.lower()}_ns", "BIGINT") for state in STATES),
 )
 #: (column, DuckDB type) of a part of an attempt; a table of parts has the key and some of the others.
