@@ -20,11 +20,12 @@ from tests.state_api import sane_ms, state_ms
 from rayscope.model import Attempt, Entity, RecordBatch
 from rayscope.ray.auth import ray_token
 from rayscope.ray.common import clean_error, is_nil, phase_of, redact_runtime_env, redact_text
+from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.discovery import local_gcs_addresses
 from rayscope.ray.gcs import snapshot
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.gcs.poller import Poller
-from rayscope.ray.jobs_api import JobApi, JobApiError
+from rayscope.ray.jobs_api import JobApi
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
@@ -410,7 +411,7 @@ def test_wrong_token_is_named(cluster: Cluster, token: str | None) -> None:
         GcsClient(cluster.gcs_address, token).cluster_info()
     assert error.value.code == "unauthenticated"
     assert "RAY_AUTH_TOKEN" in error.value.remedy
-    with pytest.raises(JobApiError) as refused:
+    with pytest.raises(DashboardError) as refused:
         JobApi(cluster.dashboard, token).submissions()
     assert "token" in refused.value.message
 

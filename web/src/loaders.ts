@@ -25,6 +25,7 @@ export const LOADERS: Record<View, Loader> = {
   'placement-groups': () =>
     import('./pages/entities/EntityDetails').then((found) => asPage(found.PlacementGroupsPage)),
   memory: () => import('./pages/memory/MemoryPage'),
+  data: () => import('./pages/data/DataPage'),
   events: () => import('./pages/events/EventsPage'),
   logs: () => import('./pages/logs/LogsPage'),
   metrics: () => import('./pages/metrics/MetricsPage'),

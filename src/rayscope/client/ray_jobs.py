@@ -21,7 +21,8 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     """Ray's client for the session's cluster; see ``Client.job_client``. Raises RayscopeError."""
     from ray.job_submission import JobSubmissionClient
 
-    from rayscope.ray.jobs_api import JobApi, JobApiError
+    from rayscope.ray.dashboard import DashboardError
+    from rayscope.ray.jobs_api import JobApi
 
     token = ray_token()
     wanted, found = _dashboard(list_sessions, session, token)
@@ -36,7 +37,7 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     try:
         api.check()
         return JobSubmissionClient(url, headers=bearer(token))
-    except JobApiError as error:
+    except DashboardError as error:
         raise RayscopeError(error.message, error.remedy, error.code) from error
     except (ConnectionError, RuntimeError) as error:
         raise RayscopeError(

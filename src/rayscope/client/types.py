@@ -1331,6 +1331,19 @@ class OneGetChange(TypedDict):
     function: str
 
 
+class OperatorItem(TypedDict):
+    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know."""
+
+    operator_id: str
+    name: str
+    state: str | None
+    position: int
+    progress: int | None
+    total: int | None
+    total_rows: int | None
+    queued_blocks: int | None
+
+
 class OperatorLogin(TypedDict):
     """The operator's token, to be checked."""
 
@@ -1568,14 +1581,6 @@ class PlainChange(TypedDict):
     """
 
     kind: Literal["no_stragglers", "no_startup", "no_transfer", "no_retries"]
-
-
-class Problem(TypedDict):
-    """Why metrics cannot be kept on disk."""
-
-    code: str
-    message: str
-    remedy: str
 
 
 class ProgressAnswer(TypedDict):
@@ -2142,6 +2147,13 @@ class TaskItem(TypedDict):
     total_ns: int | None
 
 
+class TaskNames(TypedDict):
+    """What finds tasks in the list of tasks."""
+
+    func_name: str | None
+    name: str | None
+
+
 class TasksByOutcome(TypedDict):
     """How many tasks came to what."""
 
@@ -2393,6 +2405,21 @@ class WorkerDetail(TypedDict):
     is_internal: bool
 
 
+class RayscopeLibrariesDataSchemasProblem(TypedDict):
+    """Why the state of a library cannot be read now, and what helps."""
+
+    message: str
+    remedy: str
+
+
+class RayscopeMetricsSchemasProblem(TypedDict):
+    """Why metrics cannot be kept on disk."""
+
+    code: str
+    message: str
+    remedy: str
+
+
 class AttemptDetail(TypedDict):
     """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
 
@@ -2452,6 +2479,7 @@ class ClusterAnswer(TypedDict):
     jobs: dict[str, int]
     workers: dict[str, int]
     placement_groups: dict[str, int]
+    libraries: dict[str, dict[str, int]]
 
 
 class CriticalPathAnswer(TypedDict):
@@ -2480,6 +2508,32 @@ class Dashboard(TypedDict):
     name: str
     title: str
     charts: list[KeptChart]
+
+
+class DatasetItem(TypedDict):
+    """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` where the end is inferred."""
+
+    dataset_id: str
+    name: str
+    job_id: str | None
+    entrypoint: str | None
+    state: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    progress: int | None
+    total: int | None
+    total_rows: int | None
+    operators: list[OperatorItem]
+
+
+class DatasetPage(TypedDict):
+    """The datasets of a session, newest first. ``problem``: why what is shown may be out of date."""
+
+    session: str
+    items: list[DatasetItem]
+    total: int
+    problem: RayscopeLibrariesDataSchemasProblem | None
 
 
 class Dropped(TypedDict):
@@ -2674,7 +2728,7 @@ class LatestAnswer(TypedDict):
     total: int
     series: int
     left_out: int
-    problem: Problem | None
+    problem: RayscopeMetricsSchemasProblem | None
     note: str | None
     collectors: list[CollectorItem]
 
@@ -2944,6 +2998,23 @@ class NodeWorker(TypedDict):
     reserved: dict[str, float]
     bundle: int
     attempts: list[PhysicalAttempt]
+
+
+class OperatorTasks(TypedDict):
+    """The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer)."""
+
+    names: list[TaskNames]
+    states: dict[str, int]
+    at_once: int | None
+    first_ns: int | None
+    last_ns: int | None
+    time_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    output_bytes: int | None
+    p50_bytes: int | None
+    max_bytes: int | None
 
 
 class PendingItem(TypedDict):
@@ -3286,6 +3357,25 @@ class NodeDetail(TypedDict):
     lane_reason: str | None
 
 
+class OperatorDetail(TypedDict):
+    """
+    An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
+    a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time.
+    """
+
+    operator_id: str
+    name: str
+    state: str | None
+    position: int
+    progress: int | None
+    total: int | None
+    total_rows: int | None
+    queued_blocks: int | None
+    tasks: OperatorTasks | None
+    least_ns: int
+    running: list[float]
+
+
 class RecordingAnswer(TypedDict):
     """How a session is recorded."""
 
@@ -3320,3 +3410,24 @@ class Summary(TypedDict):
     tracing: Tracing
     ingest: Ingest
     cannot_see: list[str]
+
+
+class DatasetAnswer(TypedDict):
+    """One dataset."""
+
+    dataset_id: str
+    name: str
+    job_id: str | None
+    entrypoint: str | None
+    state: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    progress: int | None
+    total: int | None
+    total_rows: int | None
+    operators: list[OperatorDetail]
+    bottleneck: str | None
+    begin_ns: int | None
+    bucket_ns: int | None
+    session: str

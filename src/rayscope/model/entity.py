@@ -1,6 +1,6 @@
-"""Actors, nodes, workers, jobs and placement groups: things with an identity and a life.
+"""Actors, nodes, workers, jobs, datasets and the like: things with an identity and a life.
 
-All five merge in the same way (see :mod:`rayscope.storage.sql.merge` for why): fixed fields keep the least
+All merge in the same way (see :mod:`rayscope.storage.sql.merge` for why): fixed fields keep the least
 known value, transitions are a set keyed by (time, state), and a snapshot, which says what something is
 *now* and not when it became so, is a register that keeps the newest observation. What has died is dead
 from then on, so of several accounts of a death the earliest holds: Ray marks all actors of a job dead once
@@ -14,17 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-Kind = Literal["actor", "node", "worker", "job", "placement_group"]
+Kind = Literal["actor", "node", "worker", "job", "placement_group", "dataset", "dataset_operator"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: States that nothing follows: they win over any other account, however late that one is.
-#: (A Ray job id or submission id, actor id, node id, worker id and placement group id are never re-used.)
+#: (None of their ids is ever re-used.)
 FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "actor": frozenset({"DEAD"}),
     "node": frozenset({"DEAD"}),
     "worker": frozenset({"DEAD"}),
     "job": frozenset({"FINISHED", "SUCCEEDED", "FAILED", "STOPPED"}),
     "placement_group": frozenset({"REMOVED"}),
+    "dataset": frozenset({"FINISHED", "FAILED"}),
+    "dataset_operator": frozenset({"FINISHED", "FAILED"}),
 }
 
 Value = str | int | float | bool
@@ -32,7 +34,7 @@ Value = str | int | float | bool
 
 @dataclass(slots=True)
 class Entity:
-    """One actor, node, worker, job or placement group.
+    """One actor, node, worker, job, dataset or the like.
 
     ``fields``: what never changes (class name, pid of a worker, ...), JSON texts for structures.
     ``transitions``: (time_ns, state) -> what came with it (node_id, pid, death cause, ...).

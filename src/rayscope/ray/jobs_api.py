@@ -13,58 +13,26 @@ from urllib.parse import quote
 
 import httpx
 
-from rayscope.errors import RayscopeError
 from rayscope.model import Entity
 from rayscope.model.entity import Value
-from rayscope.ray.auth import bearer
 from rayscope.ray.common import canonical_json, clean_error, redact_runtime_env, redact_text
+from rayscope.ray.dashboard import Dashboard, DashboardError
 
-_TIMEOUT_S = 5.0
 #: To submit a job is to start an actor.
 _ACT_TIMEOUT_S = 60.0
 #: A shell's exit code for a process that a signal ended is the signal's number beyond this.
 _SIGNALLED = 128
 
 
-class JobApiError(RayscopeError):
-    """Ray's job API could not be asked, or would not do it (``code`` ``refused``)."""
-
-    code = "job_api"
-    status = 502
-
-
-class JobApi:
-    """Ray's job API behind ``dashboard_url`` (``http://host:port``). Thread-safe.
-
-    With ``session`` its answers are taken only from that session's dashboard: a cluster names its dashboard
-    by an address like 127.0.0.1:8265, where seen from here, or without a dashboard of its own, another
-    cluster's may answer.
-    """
-
-    def __init__(
-        self,
-        dashboard_url: str,
-        token: str | None = None,
-        *,
-        session: str | None = None,
-        timeout_s: float = _TIMEOUT_S,
-    ) -> None:
-        self.url = dashboard_url.rstrip("/")
-        self.session = session
-        # trust_env off: a proxy of the environment does not reach inside the cluster.
-        self._http = httpx.Client(timeout=timeout_s, headers=bearer(token), trust_env=False)
-        self._has_token = token is not None
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
+class JobApi(Dashboard):
+    """Ray's job API, a part of its dashboard. Its methods raise :class:`DashboardError`."""
 
     def submissions(self, now_ns: int | None = None) -> list[Entity]:
-        """All submitted jobs as they are now. Raises :class:`JobApiError`."""
+        """All submitted jobs as they are now. Raises :class:`DashboardError`."""
         self.check()
-        rows = self._get("/api/jobs/")
+        rows = self.get("/api/jobs/")
         if not isinstance(rows, list):
-            raise self._no_job_api("no list of jobs")
+            raise self.unexpected("no list of jobs")
         observed_ns = time.time_ns() if now_ns is None else now_ns
         return [
             submission(row, observed_ns)
@@ -73,14 +41,14 @@ class JobApi:
         ]
 
     def submit(self, request: Mapping[str, Any]) -> str:
-        """Submit a job (Ray's ``JobSubmitRequest``); returns its submission id. Raises JobApiError."""
+        """Submit a job (Ray's ``JobSubmitRequest``); returns its submission id. Raises DashboardError."""
         told = self._act("POST", "/api/jobs/", dict(request))
         if not isinstance(told, dict) or not told.get("submission_id"):
-            raise self._no_job_api("no submission id")
+            raise self.unexpected("no submission id")
         return str(told["submission_id"])
 
     def upload(self, package: bytes) -> str:
-        """Put a ZIP where the cluster's nodes find it, unless it is there; its URI. Raises JobApiError.
+        """Put a ZIP where the cluster's nodes find it, unless it is there; its URI. Raises DashboardError.
 
         As Ray's own client: named by its content, so that the same folder is sent once.
         """
@@ -91,43 +59,30 @@ class JobApi:
             if self._http.get(url).status_code != 200:
                 response = self._http.put(url, content=package, timeout=_ACT_TIMEOUT_S)
                 if response.status_code in (401, 403):
-                    raise self._wants_token()
+                    raise self.wants_token()
                 if response.status_code != 200:
-                    raise self._no_job_api(f"status {response.status_code} to a package")
+                    raise self.unexpected(f"status {response.status_code} to a package")
         except httpx.HTTPError as error:
-            raise JobApiError(
+            raise DashboardError(
                 f"Ray's job API at {self.url} did not take the folder: {type(error).__name__}.",
                 "Try again, or submit it with `rayscope jobs submit --working-dir`.",
             ) from None
         return f"gcs://{name}"
 
     def stop(self, submission_id: str) -> bool:
-        """Ask a job to stop; whether it still ran. Raises JobApiError."""
+        """Ask a job to stop; whether it still ran. Raises DashboardError."""
         return bool(self._act("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
 
     def delete(self, submission_id: str) -> bool:
-        """Make Ray forget a job that has ended. Raises JobApiError."""
+        """Make Ray forget a job that has ended. Raises DashboardError."""
         return bool(self._act("DELETE", f"/api/jobs/{quote(submission_id, safe='')}").get("deleted"))
-
-    def check(self) -> None:
-        """Whether this is the dashboard of ``session``. Raises JobApiError if it is another's."""
-        if self.session is None:
-            return
-        version = self._get("/api/version")
-        other = version.get("session_name") if isinstance(version, dict) else None
-        if other is not None and other != self.session:
-            raise JobApiError(
-                f"The dashboard at {self.url} belongs to another cluster ({other}).",
-                "Run Rayscope on the head node, or start Ray with a different dashboard port and "
-                "--dashboard-host=0.0.0.0.",
-            )
 
     def _act(self, method: str, path: str, body: Any = None) -> Any:
         self.check()
         try:
             response = self._http.request(method, f"{self.url}{path}", json=body, timeout=_ACT_TIMEOUT_S)
         except httpx.HTTPError as error:
-            raise JobApiError(
+            raise DashboardError(
                 f"Ray's job API at {self.url} did not respond: {type(error).__name__}.",
                 "Check the job's state before you try again: Ray may have accepted the request.",
             ) from None
@@ -135,46 +90,16 @@ class JobApi:
             try:
                 return response.json()
             except ValueError:
-                raise self._no_job_api("no JSON") from None
+                raise self.unexpected("no JSON") from None
         if response.status_code in (401, 403):
-            raise self._wants_token()
+            raise self.wants_token()
         # Ray answers with the traceback of what it raised; its last line says what is wrong.
         lines = [line for line in clean_error(response.text).splitlines() if line.strip()]
-        raise JobApiError(
+        raise DashboardError(
             f"Ray rejected the request: {redact_text(lines[-1])[:500] if lines else response.status_code}",
             "Fix the problem it names, or see dashboard.log on the head node.",
             "refused",
             status=409,
-        )
-
-    def _get(self, path: str) -> Any:
-        url = self.url + path
-        try:
-            response = self._http.get(url)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise JobApiError(
-                f"Could not reach Ray's job API at {url}: {type(error).__name__}: {error}.",
-                "Check that the cluster's dashboard is running and reachable from here.",
-            ) from None
-        if response.status_code in (401, 403):
-            raise self._wants_token()
-        try:
-            if response.status_code == 200:
-                return response.json()
-        except ValueError:
-            pass
-        raise self._no_job_api(f"status {response.status_code} and no JSON")
-
-    def _wants_token(self) -> JobApiError:
-        return JobApiError(
-            f"Ray's job API at {self.url} {'rejected the token' if self._has_token else 'requires a token'}.",
-            "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
-        )
-
-    def _no_job_api(self, answer: str) -> JobApiError:
-        return JobApiError(
-            f"{self.url} answered {answer}.",
-            "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",
         )
 
 

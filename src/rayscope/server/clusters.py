@@ -17,10 +17,12 @@ from rayscope.model.usage import Resources, Usage
 from rayscope.ray.agents.runtime_envs import RuntimeEnv, read_runtime_envs
 from rayscope.ray.agents.usage import UsageFeed
 from rayscope.ray.auth import ray_token
+from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.discovery import local_clusters, local_gcs_addresses
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.gcs.poller import Poller, PollStatus
-from rayscope.ray.jobs_api import JobApi, JobApiError
+from rayscope.ray.jobs_api import JobApi
+from rayscope.ray.libraries.poller import LibraryPoller, LibraryProblem
 from rayscope.ray.resources import read_resources
 from rayscope.server.records import Records
 from rayscope.storage.catalog import LIVE_NS, Catalog
@@ -56,6 +58,7 @@ class _Cluster:
     poller: Poller
     client: GcsClient
     feed: UsageFeed
+    libraries: LibraryPoller
     #: Polls tasks all the time (a cluster that sends no events), not only to fill gaps.
     snapshots: bool
     reconciled_drops: int = 0
@@ -150,9 +153,15 @@ class Clusters:
                 tasks=lambda: self._wants_tasks(cluster),
                 token=token,
             )
+            libraries = LibraryPoller(
+                client, lambda: poller.job_api, session, lambda batch: self._on_batch(cluster, batch)
+            )
             feed = UsageFeed(client).start()
-            cluster = self._clusters[session] = _Cluster(session, address, poller, client, feed, snapshots)
+            cluster = self._clusters[session] = _Cluster(
+                session, address, poller, client, feed, libraries, snapshots
+            )
             poller.start()
+            libraries.start()
 
     def _on_batch(self, cluster: _Cluster, batch: RecordBatch) -> None:
         sends_events = "events" in self._catalog.about(cluster.session).recording
@@ -240,12 +249,12 @@ class Clusters:
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
         """The job API of a live session's cluster, and what to call once something was changed by it.
 
-        Raises JobApiError where there is none.
+        Raises DashboardError where there is none.
         """
         cluster = self._living(session)
         api = None if cluster is None else cluster.poller.job_api
         if cluster is None or api is None:
-            raise JobApiError(
+            raise DashboardError(
                 "The cluster of this session has ended, or its dashboard (which serves Ray's job API) is "
                 "unknown.",
                 "Jobs can be submitted, stopped, and deleted while the cluster runs with a dashboard: "
@@ -254,6 +263,11 @@ class Clusters:
                 "no_job_api",
             )
         return api, cluster.poller.soon
+
+    def library_problem(self, session: str, library: str) -> LibraryProblem | None:
+        """Why the state of one of Ray's libraries cannot be read now; None where it can, or need not."""
+        cluster = self._of(session)
+        return None if cluster is None else cluster.libraries.problems.get(library)
 
     def snapshots(self, session: str) -> dict[str, Any]:
         """How reading this session's GCS goes."""
@@ -353,6 +367,7 @@ class Clusters:
 
     @staticmethod
     def _end(cluster: _Cluster) -> None:
+        cluster.libraries.stop()
         cluster.poller.stop()
         cluster.feed.stop()
         cluster.client.close()

@@ -26,7 +26,15 @@ _JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finishe
 #: along, and Ray declares what they ran failed.
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
 #: What becomes of what lives when its session ends.
-_ENDED = {"actor": "DEAD", "node": "DEAD", "worker": "DEAD", "job": CUT_OFF, "placement_group": "REMOVED"}
+_ENDED = {
+    "actor": "DEAD",
+    "node": "DEAD",
+    "worker": "DEAD",
+    "job": CUT_OFF,
+    "placement_group": "REMOVED",
+    "dataset": CUT_OFF,
+    "dataset_operator": CUT_OFF,
+}
 
 #: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``.
 #: What dies before may be why a driver ends.

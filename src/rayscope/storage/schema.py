@@ -212,6 +212,31 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("created_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
+    # Progress is in blocks; ``total`` and ``total_rows`` are Ray Data's estimates until it has finished.
+    "dataset": (
+        ("state", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("progress", "BIGINT"),
+        ("total", "BIGINT"),
+        ("total_rows", "BIGINT"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    "dataset_operator": (
+        ("state", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("dataset_id", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("position", "BIGINT"),
+        ("progress", "BIGINT"),
+        ("total", "BIGINT"),
+        ("total_rows", "BIGINT"),
+        ("queued_blocks", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
 }
 
 #: Entity kind -> (view name, id column) as users see them.
@@ -221,6 +246,8 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "worker": ("workers", "worker_id"),
     "job": ("jobs", "job_id"),
     "placement_group": ("placement_groups", "placement_group_id"),
+    "dataset": ("datasets", "dataset_id"),
+    "dataset_operator": ("dataset_operators", "operator_id"),
 }
 
 

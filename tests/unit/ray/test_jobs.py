@@ -13,7 +13,8 @@ import pytest
 
 from rayscope.model import Entity
 from rayscope.model.entity import merge_entities
-from rayscope.ray.jobs_api import JobApi, JobApiError, aliases, join_jobs, submission
+from rayscope.ray.dashboard import DashboardError
+from rayscope.ray.jobs_api import JobApi, aliases, join_jobs, submission
 
 ROW = {
     "type": "SUBMISSION",
@@ -160,7 +161,7 @@ def test_another_clusters_dashboard_is_not_believed(dashboard: tuple[str, Answer
     url, answers, _ = dashboard
     answers["/api/jobs/"] = (200, json.dumps([ROW]))
     answers["/api/version"] = (200, json.dumps({"session_name": "other"}))
-    with pytest.raises(JobApiError) as error:
+    with pytest.raises(DashboardError) as error:
         JobApi(url, session="mine").submissions()
     assert "another cluster (other)" in error.value.message
 
@@ -180,14 +181,14 @@ def test_errors_are_named(
 ) -> None:
     url, answers, _ = dashboard
     answers["/api/jobs/"] = answer
-    with pytest.raises(JobApiError) as error:
+    with pytest.raises(DashboardError) as error:
         JobApi(url).submissions()
     assert says in error.value.message
     assert error.value.remedy
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(JobApiError, match="Could not reach"):
+    with pytest.raises(DashboardError, match="Could not reach"):
         JobApi("http://127.0.0.1:1", "secret").submissions()
 
 

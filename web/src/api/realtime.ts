@@ -1,4 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import type { LibraryView } from '../base/url';
 import type { Alert } from './alerts';
 import { ApiError, get } from './client';
 import { connectionEvents, REFRESH, refreshInterval } from './connection';
@@ -198,6 +199,8 @@ export interface ClusterTopic {
   jobs: Record<string, number>;
   workers: Record<string, number>;
   placement_groups: Record<string, number>;
+  /** Those of Ray's libraries that are used: how many of their things are in which state. */
+  libraries: Partial<Record<LibraryView, Record<string, number>>>;
 }
 
 /** Topic `alerts`; of an ended session what fired and was pending when it ended. */

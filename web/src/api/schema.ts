@@ -583,6 +583,11 @@ export interface ClusterAnswer {
   placement_groups: {
     [k: string]: number;
   };
+  libraries: {
+    [k: string]: {
+      [k: string]: number;
+    };
+  };
 }
 /**
  * Nodes by life.
@@ -733,6 +738,116 @@ export interface DashboardInShort {
 export interface DashboardsAnswer {
   items: DashboardInShort[];
   unreadable: string[];
+}
+/**
+ * One dataset.
+ */
+export interface DatasetAnswer {
+  dataset_id: string;
+  name: string;
+  job_id: string | null;
+  entrypoint: string | null;
+  state: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  progress: number | null;
+  total: number | null;
+  total_rows: number | null;
+  operators: OperatorDetail[];
+  bottleneck: string | null;
+  begin_ns: number | null;
+  bucket_ns: number | null;
+  session: string;
+}
+/**
+ * An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
+ * a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time.
+ */
+export interface OperatorDetail {
+  operator_id: string;
+  name: string;
+  state: string | null;
+  position: number;
+  progress: number | null;
+  total: number | null;
+  total_rows: number | null;
+  queued_blocks: number | null;
+  tasks: OperatorTasks | null;
+  least_ns: number;
+  running: number[];
+}
+/**
+ * The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
+ */
+export interface OperatorTasks {
+  names: TaskNames[];
+  states: {
+    [k: string]: number;
+  };
+  at_once: number | null;
+  first_ns: number | null;
+  last_ns: number | null;
+  time_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  max_ns: number | null;
+  output_bytes: number | null;
+  p50_bytes: number | null;
+  max_bytes: number | null;
+}
+/**
+ * What finds tasks in the list of tasks.
+ */
+export interface TaskNames {
+  func_name: string | null;
+  name: string | null;
+}
+/**
+ * A dataset that was executed. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+ */
+export interface DatasetItem {
+  dataset_id: string;
+  name: string;
+  job_id: string | null;
+  entrypoint: string | null;
+  state: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  progress: number | null;
+  total: number | null;
+  total_rows: number | null;
+  operators: OperatorItem[];
+}
+/**
+ * An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+ */
+export interface OperatorItem {
+  operator_id: string;
+  name: string;
+  state: string | null;
+  position: number;
+  progress: number | null;
+  total: number | null;
+  total_rows: number | null;
+  queued_blocks: number | null;
+}
+/**
+ * The datasets of a session, newest first. ``problem``: why what is shown may be out of date.
+ */
+export interface DatasetPage {
+  session: string;
+  items: DatasetItem[];
+  total: number;
+  problem: Rayscope_Libraries_Data_Schemas__Problem | null;
+}
+/**
+ * Why the state of a library cannot be read now, and what helps.
+ */
+export interface Rayscope_Libraries_Data_Schemas__Problem {
+  message: string;
+  remedy: string;
 }
 /**
  * Whether Ray has forgotten the job; the record keeps it.
@@ -1629,7 +1744,7 @@ export interface LatestAnswer {
   total: number;
   series: number;
   left_out: number;
-  problem: Problem | null;
+  problem: Rayscope_Metrics_Schemas__Problem | null;
   note: string | null;
   collectors: CollectorItem[];
 }
@@ -1647,7 +1762,7 @@ export interface LatestItem {
 /**
  * Why metrics cannot be kept on disk.
  */
-export interface Problem {
+export interface Rayscope_Metrics_Schemas__Problem {
   code: string;
   message: string;
   remedy: string;

@@ -17,6 +17,7 @@ export const VIEWS = [
   'jobs',
   'placement-groups',
   'memory',
+  'data',
   'events',
   'logs',
   'metrics',
@@ -48,6 +49,14 @@ export const ENTITY_VIEWS = [
   'placement-groups',
 ] as const satisfies readonly View[];
 export type EntityView = (typeof ENTITY_VIEWS)[number];
+
+/** Ray's libraries: a page for each that a cluster uses. */
+export const LIBRARY_VIEWS = ['data'] as const satisfies readonly View[];
+export type LibraryView = (typeof LIBRARY_VIEWS)[number];
+
+export function isLibrary(view: View): view is LibraryView {
+  return (LIBRARY_VIEWS as readonly View[]).includes(view);
+}
 
 export function isEntity(view: View): view is EntityView {
   return (ENTITY_VIEWS as readonly View[]).includes(view);
@@ -232,7 +241,7 @@ export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: st
 }
 
 /** What a range of time does not narrow: nothing there has a beginning and an end, or it says its own. */
-const WHOLE: readonly View[] = ['insights', 'placement-groups', 'memory', 'alerts', 'sql'];
+const WHOLE: readonly View[] = ['insights', 'placement-groups', 'memory', ...LIBRARY_VIEWS, 'alerts', 'sql'];
 
 /** Whether a page is narrowed by the range of time. */
 export const heedsRange = (view: View) => !WHOLE.includes(view);

@@ -20,6 +20,7 @@ import {
   IconSql,
   IconStack2,
   IconStethoscope,
+  IconTableRow,
   IconUser,
 } from '@tabler/icons-react';
 import { Suspense } from 'react';
@@ -28,7 +29,7 @@ import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import { count } from '../base/format';
-import { isFlow, toFlow, toView, type View } from '../base/url';
+import { isFlow, isLibrary, LIBRARY_VIEWS, toFlow, toView, type View } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
 import { ErrorPanel } from '../ui/ErrorPanel';
 import { Link } from '../ui/Link';
@@ -47,7 +48,7 @@ import { SummaryStrip } from './SummaryStrip';
 import shared from './shell.module.css';
 import { useTitle } from './useTitle';
 
-const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
+const NAV: { group: 'work' | 'execution' | 'libraries' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
   { group: 'work', view: 'overview', icon: IconGauge },
   { group: 'work', view: 'insights', icon: IconStethoscope },
   { group: 'work', view: 'tasks', icon: IconListDetails },
@@ -58,6 +59,7 @@ const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof I
   { group: 'execution', view: 'gantt', icon: IconChartBar },
   { group: 'execution', view: 'flame', icon: IconFlame },
   { group: 'execution', view: 'stack', icon: IconStack2 },
+  { group: 'libraries', view: 'data', icon: IconTableRow },
   { group: 'cluster', view: 'actors', icon: IconUser },
   { group: 'cluster', view: 'workers', icon: IconCpu },
   { group: 'cluster', view: 'nodes', icon: IconServer2 },
@@ -135,6 +137,8 @@ function Nav() {
   const { prefetch } = usePages();
   const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
+  const libraries = cluster?.libraries ?? {};
+  const isShown = (view: View) => !isLibrary(view) || view in libraries || view === url.view;
   const tones: Partial<Record<View, string>> = { failures: 'bad', alerts: worstTone(alerts?.items ?? []) };
   const sum = (counts: object | undefined) =>
     counts === undefined
@@ -149,44 +153,48 @@ function Nav() {
     jobs: sum(cluster?.jobs),
     'placement-groups': sum(cluster?.placement_groups),
     alerts: alerts?.firing || null,
+    ...Object.fromEntries(LIBRARY_VIEWS.map((view) => [view, sum(libraries[view])])),
   };
   return (
     <nav className={css.nav} aria-label={t('nav.label')}>
       <ScrollArea type="never" h="100%">
-        {(['work', 'execution', 'cluster'] as const).map((group) => (
-          <div key={group} className={shared.navGroup}>
-            <div className={css.navTitle}>{t(`nav.${group}`)}</div>
-            {NAV.filter((entry) => entry.group === group).map(({ view, icon: Icon }) => {
-              const number = numbers[view];
-              return (
-                <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
-                  {/* What is pointed at is likely to come next. */}
-                  <div onPointerEnter={() => prefetch(view)}>
-                    <Link
-                      to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
-                      className={shared.navLink}
-                      current={url.view === view}
-                      testId={`nav-${view}`}
-                    >
-                      <Icon size={17} stroke={1.7} aria-hidden />
-                      <span className={`${shared.navText} ${words.ellipsis} ${words.hiddenNarrow}`}>
-                        {t(`nav.${view}`)}
-                      </span>
-                      {number !== null && number !== undefined && (
-                        <span
-                          className={`${css.navNumber} ${words.num}`}
-                          data-tone={number === 0 ? undefined : tones[view]}
-                        >
-                          {count(number)}
+        {(['work', 'execution', 'libraries', 'cluster'] as const)
+          .map((group) => ({ group, entries: NAV.filter((one) => one.group === group && isShown(one.view)) }))
+          .filter(({ entries }) => entries.length > 0)
+          .map(({ group, entries }) => (
+            <div key={group} className={shared.navGroup}>
+              <div className={css.navTitle}>{t(`nav.${group}`)}</div>
+              {entries.map(({ view, icon: Icon }) => {
+                const number = numbers[view];
+                return (
+                  <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
+                    {/* What is pointed at is likely to come next. */}
+                    <div onPointerEnter={() => prefetch(view)}>
+                      <Link
+                        to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
+                        className={shared.navLink}
+                        current={url.view === view}
+                        testId={`nav-${view}`}
+                      >
+                        <Icon size={17} stroke={1.7} aria-hidden />
+                        <span className={`${shared.navText} ${words.ellipsis} ${words.hiddenNarrow}`}>
+                          {t(`nav.${view}`)}
                         </span>
-                      )}
-                    </Link>
-                  </div>
-                </Tooltip>
-              );
-            })}
-          </div>
-        ))}
+                        {number !== null && number !== undefined && (
+                          <span
+                            className={`${css.navNumber} ${words.num}`}
+                            data-tone={number === 0 ? undefined : tones[view]}
+                          >
+                            {count(number)}
+                          </span>
+                        )}
+                      </Link>
+                    </div>
+                  </Tooltip>
+                );
+              })}
+            </div>
+          ))}
         <ExportMenu />
       </ScrollArea>
     </nav>

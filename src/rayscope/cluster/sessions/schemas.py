@@ -171,3 +171,4 @@ class ClusterAnswer(Answer):
     jobs: dict[str, int]
     workers: dict[str, int]
     placement_groups: dict[str, int]
+    libraries: dict[str, dict[str, int]]

@@ -190,6 +190,11 @@ class GcsClient:
         """The ``PlacementGroupTableData`` of all placement groups, removed ones too."""
         return self._rows("placement_groups")
 
+    def named_actors(self) -> set[tuple[str, str]]:
+        """Namespace and name of all actors that live and have a name."""
+        reply = self._call("ActorInfoGcsService", "ListNamedActors", {"all_namespaces": True})
+        return {(one.ray_namespace, one.name) for one in reply.named_actors_list}
+
     def _rows(self, table: str) -> Any:
         service, method, field = _TABLES[table]
         return getattr(self._call(service, method, _FIELDS.get(table, {})), field)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.drops import read_agent_drops
+from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
 from rayscope.ray.gcs.snapshot import Changes
-from rayscope.ray.jobs_api import JobApi, JobApiError
+from rayscope.ray.jobs_api import JobApi
 
 _LOG = logging.getLogger(__name__)
 
@@ -232,7 +233,7 @@ class Poller:
             self._job_api = JobApi(url, self._token, session=session)
         try:
             return self._job_api.submissions(), None
-        except JobApiError as error:
+        except DashboardError as error:
             # The last answer stays in force: dropping it would undo the join for a while.
             return self._api_jobs, str(error)
 

@@ -13,6 +13,7 @@ from rayscope.alerts.state import Alert, State
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.sessions.recording import recording
+from rayscope.libraries.used import libraries
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.server.services import Services
 
@@ -68,6 +69,7 @@ def glance(services: Services, session: str) -> dict[str, Any]:
         "jobs": counts["jobs"],
         "workers": counts["workers"],
         "placement_groups": counts["placement_groups"],
+        "libraries": libraries(services, session, counts),
     }
 
 

@@ -1,4 +1,5 @@
 import { enAlerts } from './en.alerts';
+import { enData } from './en.data';
 import { enInsights } from './en.insights';
 import { enJobs } from './en.jobs';
 import { enLogs } from './en.logs';
@@ -210,6 +211,7 @@ export const en = {
     jobs: 'Jobs',
     'placement-groups': 'Placement groups',
     memory: 'Objects and memory',
+    data: 'Data',
     events: 'Events',
     logs: 'Logs',
     metrics: 'Metrics',
@@ -218,6 +220,7 @@ export const en = {
     work: 'Work',
     execution: 'Execution',
     cluster: 'Cluster',
+    libraries: 'Libraries',
   },
   intro: {
     more: 'Learn more',
@@ -241,6 +244,7 @@ export const en = {
     jobs: 'Every driver and submitted job: its progress and how it ended.',
     'placement-groups': 'Resources reserved together: which bundles are placed, and which are still pending.',
     memory: 'What holds objects in memory, and what may never be released.',
+    data: 'The datasets of Ray Data: how far they are, and which operator holds up which.',
     events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.',
     logs: 'The log files of all nodes, dead ones included, with one search across all of them.',
     metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
@@ -1186,6 +1190,7 @@ export const en = {
   },
   ...enInsights,
   ...enJobs,
+  ...enData,
   ...enMemory,
   ...enAlerts,
   ...enOperator,

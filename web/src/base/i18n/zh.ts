@@ -1,5 +1,6 @@
 import type { Translation } from './en';
 import { zhAlerts } from './zh.alerts';
+import { zhData } from './zh.data';
 import { zhInsights } from './zh.insights';
 import { zhJobs } from './zh.jobs';
 import { zhLogs } from './zh.logs';
@@ -205,6 +206,7 @@ export const zh: Translation = {
     jobs: '作业',
     'placement-groups': '放置组',
     memory: '对象与内存',
+    data: 'Data',
     events: '事件',
     logs: '日志',
     metrics: '指标',
@@ -213,6 +215,7 @@ export const zh: Translation = {
     work: '工作负载',
     execution: '执行过程',
     cluster: '集群',
+    libraries: '库',
   },
   intro: {
     more: '了解更多',
@@ -234,6 +237,7 @@ export const zh: Translation = {
     jobs: '每个 Driver 和提交的作业：进度和结果。',
     'placement-groups': '成组预留的资源：哪些 bundle 已放置，哪些仍在等待。',
     memory: '谁占着内存中的对象，哪些可能永远不会释放。',
+    data: 'Ray Data 的数据集：进行到哪一步，哪个算子拖慢了哪个算子。',
     events: '节点、Worker、Actor、作业和任务按时间发生了什么。',
     logs: '所有节点（包括已失效的）的日志文件，可一次全部搜索。',
     metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。',
@@ -1141,6 +1145,7 @@ export const zh: Translation = {
   },
   ...zhInsights,
   ...zhJobs,
+  ...zhData,
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,

@@ -20,6 +20,7 @@ const PAGES: Record<View, string> = {
   jobs: 'reference/jobs.md',
   'placement-groups': UI,
   memory: 'reference/memory.md',
+  data: 'reference/libraries.md#ray-data',
   events: 'reference/jobs.md',
   logs: 'reference/logs.md',
   metrics: 'reference/metrics-page.md',

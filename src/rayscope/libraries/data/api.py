@@ -1,0 +1,67 @@
+"""Ray Data's datasets: all of them, and one with the tasks of its operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from rayscope.libraries.data import schemas, sql
+from rayscope.libraries.data.compute import bottleneck, lanes, least_time_ns, tasks_by_operator
+from rayscope.libraries.used import problem
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+
+router = APIRouter()
+#: Of a session with more datasets the newest can be opened.
+_MAX_DATASETS = 1_000
+#: Of time, in which the tasks of an operator are counted: more than a lane on a wide screen can show.
+_BUCKETS = 240
+
+
+@router.get("/api/data", responses={**ERRORS, 200: {"model": schemas.DatasetPage}})
+def datasets(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+    """The datasets that Ray Data executed, newest first, with their operators."""
+    name = services.records.resolve(session)
+    items, total = services.records.read_cached(name, lambda file: sql.datasets(file, limit), str(limit))
+    return answer(
+        {"session": name, "items": items, "total": total, "problem": problem(services, name, "data")}
+    )
+
+
+@router.get("/api/data/{dataset_id}", responses={**ERRORS, 200: {"model": schemas.DatasetAnswer}})
+def dataset(services: CurrentServices, dataset_id: str, session: Session = None) -> Response:
+    """A dataset: its operators with their tasks, and which of them sets the pace."""
+    name = services.records.resolve(session)
+    now_ns = services.records.last_ns(name)
+    return answer(
+        services.records.read_cached(name, lambda file: _dataset(file, name, dataset_id, now_ns), dataset_id)
+    )
+
+
+def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> dict[str, Any]:
+    items, _ = sql.datasets(file, _MAX_DATASETS)
+    found = next((one for one in items if one["dataset_id"] == dataset_id), None)
+    if found is None:
+        raise NotFound(
+            f"Dataset {dataset_id[:80]!r} not found in this session.", what="dataset", id=dataset_id[:80]
+        )
+    begin_ns, end_ns = found["start_ns"] or 0, found["end_ns"] or now_ns
+    stretch = (found["job_id"], begin_ns, end_ns, now_ns)
+    names = [one["name"] for one in found["operators"]]
+    by_operator = tasks_by_operator(sql.tasks(file, *stretch), names)
+    running = sql.running(file, *stretch, _BUCKETS)
+    by_lane = lanes(running, names)
+    for one in found["operators"]:
+        one["tasks"] = by_operator.get(one["name"])
+        one["least_ns"] = least_time_ns(one["tasks"])
+        one["running"] = by_lane.get(one["name"], [])
+    return {
+        "session": session,
+        **found,
+        "bottleneck": bottleneck(by_operator),
+        "begin_ns": running[0]["begin_ns"] if running else None,
+        "bucket_ns": running[0]["bucket_ns"] if running else None,
+    }

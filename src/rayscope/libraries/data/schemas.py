@@ -1,0 +1,104 @@
+"""What is said of Ray Data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rayscope.server.schemas import Answer
+
+
+class Problem(Answer):
+    """Why the state of a library cannot be read now, and what helps."""
+
+    message: str
+    remedy: str
+
+
+class OperatorItem(Answer):
+    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know."""
+
+    operator_id: str
+    name: str
+    state: str | None
+    position: int
+    progress: int | None
+    total: int | None
+    total_rows: int | None
+    queued_blocks: int | None
+
+
+class DatasetItem(Answer):
+    """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` where the end is inferred."""
+
+    dataset_id: str
+    name: str
+    job_id: str | None
+    entrypoint: str | None
+    state: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    progress: int | None
+    total: int | None
+    total_rows: int | None
+    operators: list[OperatorItem]
+
+
+class DatasetPage(Answer):
+    """The datasets of a session, newest first. ``problem``: why what is shown may be out of date."""
+
+    session: str
+    items: list[DatasetItem]
+    total: int
+    problem: Problem | None
+
+
+class TaskNames(Answer):
+    """What finds tasks in the list of tasks."""
+
+    func_name: str | None
+    name: str | None
+
+
+class OperatorTasks(Answer):
+    """The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer)."""
+
+    names: list[TaskNames]
+    states: dict[str, int]
+    at_once: int | None
+    first_ns: int | None
+    last_ns: int | None
+    time_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    output_bytes: int | None
+    p50_bytes: int | None
+    max_bytes: int | None
+
+
+class OperatorDetail(OperatorItem):
+    """An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
+    a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time.
+    """
+
+    tasks: OperatorTasks | None
+    least_ns: int
+    running: list[float]
+
+
+class Dataset(DatasetItem):
+    """A dataset with the tasks of its operators. ``bottleneck``: the name of the operator that sets the pace,
+    None where none clearly does. ``begin_ns`` and ``bucket_ns``: of the buckets of ``running``.
+    """
+
+    operators: list[OperatorDetail]  # type: ignore[assignment]
+    bottleneck: str | None
+    begin_ns: int | None
+    bucket_ns: int | None
+
+
+class DatasetAnswer(Dataset):
+    """One dataset."""
+
+    session: str

@@ -1,0 +1,129 @@
+"""Datasets and their operators on record, and the tasks that ran for each operator."""
+
+from __future__ import annotations
+
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import END, START
+from rayscope.storage.sql.pages import Row, rows_of
+
+_FINISHED = "'FINISHED', 'SUCCEEDED'"
+#: A job's end tells of a dataset what nobody saw any more: a driver that leaves at once takes the dashboard's
+#: source along.
+_DATASETS = f"""
+SELECT d.* EXCLUDE (state, end_ns, end_known_by),
+    CASE WHEN open AND j.state IN ({_FINISHED}) THEN 'FINISHED' WHEN open AND j.end_ns IS NOT NULL THEN
+        'CUT_OFF' ELSE d.state END AS state,
+    CASE WHEN open THEN j.end_ns ELSE d.end_ns END AS end_ns,
+    CASE WHEN open AND j.end_ns IS NOT NULL THEN 'job' ELSE d.end_known_by END AS end_known_by,
+    j.entrypoint
+FROM (SELECT *, state IS NULL OR state NOT IN ('FINISHED', 'FAILED') AS open FROM datasets) d
+LEFT JOIN jobs j USING (job_id)
+"""
+
+
+def datasets(file: SessionFile, limit: int) -> tuple[list[Row], int]:
+    """Datasets, newest first, each with its ``operators`` in order; and how many there are."""
+    with file.reader() as reader:
+        total = reader.execute("SELECT count(*) FROM datasets").fetchone()
+        found = rows_of(
+            reader.execute(
+                f"SELECT * EXCLUDE (open) FROM ({_DATASETS}) "
+                "ORDER BY start_ns DESC NULLS LAST, dataset_id LIMIT ?",
+                [limit],
+            )
+        )
+        operators = rows_of(
+            reader.execute(
+                "SELECT * EXCLUDE (job_id, end_ns, end_known_by) FROM dataset_operators "
+                "WHERE list_contains(?, dataset_id) ORDER BY dataset_id, position",
+                [[row["dataset_id"] for row in found]],
+            )
+        )
+    for row in found:
+        row["operators"] = [one for one in operators if one["dataset_id"] == row["dataset_id"]]
+    return found, int(total[0]) if total else 0
+
+
+#: Attempts of Ray Data's functions that were made in a stretch of time.
+_MINE = f"""
+SELECT name, func_name, coalesce(state, 'NIL') AS state, {START} AS start, coalesce({END}, $now) AS stop,
+    output_bytes
+FROM attempts
+WHERE job_id = $job AND type IN ('NORMAL_TASK', 'ACTOR_TASK')
+    AND (module_name LIKE 'ray.data.%' OR func_name LIKE 'MapWorker(%')
+    AND coalesce(pending_args_avail_ns, {START}) BETWEEN $since AND $until
+"""
+
+
+def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int) -> list[Row]:
+    """Attempts of a job's functions of Ray Data that were made in a stretch of time, by name and function.
+
+    Each row: ``name``, ``func_name``, ``states`` (state -> attempts), and of those that ran the sum, median,
+    95th percentile and maximum of the time (ns), ``at_once`` (most at a time), the first start and last end,
+    and the sum, median and maximum of output bytes (None if the tracer did not tell).
+    """
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"""
+                WITH mine AS ({_MINE}), steps AS (
+                    SELECT name, func_name, start AS at, 1 AS step FROM mine WHERE start IS NOT NULL
+                    UNION ALL SELECT name, func_name, stop, -1 FROM mine WHERE start IS NOT NULL),
+                loads AS (
+                    SELECT name, func_name,
+                        sum(step) OVER (PARTITION BY name, func_name ORDER BY at, step) AS load
+                    FROM steps),
+                peaks AS (SELECT name, func_name, max(load)::BIGINT AS at_once FROM loads GROUP BY ALL),
+                counted AS (SELECT name, func_name, state, count(*) AS n FROM mine GROUP BY ALL),
+                states AS (
+                    SELECT name, func_name, map(list(state ORDER BY state), list(n ORDER BY state)) AS states
+                    FROM counted GROUP BY ALL)
+                SELECT name, func_name, any_value(states) AS states, any_value(at_once) AS at_once,
+                    min(start) AS first_ns, max(stop) FILTER (start IS NOT NULL) AS last_ns,
+                    sum(stop - start)::BIGINT AS time_ns,
+                    quantile_cont(stop - start, 0.5)::BIGINT AS p50_ns,
+                    quantile_cont(stop - start, 0.95)::BIGINT AS p95_ns,
+                    max(stop - start) AS max_ns,
+                    sum(output_bytes)::BIGINT AS output_bytes,
+                    quantile_cont(output_bytes, 0.5)::BIGINT AS p50_bytes, max(output_bytes) AS max_bytes
+                FROM mine JOIN states USING (name, func_name) LEFT JOIN peaks USING (name, func_name)
+                GROUP BY name, func_name ORDER BY name, func_name
+                """,
+                {"job": job_id, "since": since_ns, "until": until_ns, "now": now_ns},
+            )
+        )
+
+
+def running(
+    file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int, buckets: int
+) -> list[Row]:
+    """How many of the same attempts ran at a time, in mean, in each of so many buckets of the time in which
+    any ran: ``name``, ``func_name``, ``running`` (a list), and ``begin_ns`` and ``bucket_ns``, all the same.
+    """
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"""
+                WITH mine AS (SELECT * FROM ({_MINE}) WHERE start IS NOT NULL),
+                stretch AS (
+                    SELECT min(start) AS begin_ns, (max(stop) - min(start)) // $buckets + 1 AS width
+                    FROM mine),
+                parts AS (
+                    SELECT name, func_name, start, stop, begin_ns, width,
+                        unnest(range((start - begin_ns) // width, (stop - begin_ns) // width + 1)) AS bucket
+                    FROM mine, stretch),
+                loads AS (
+                    SELECT name, func_name, begin_ns, width, bucket,
+                        sum(least(stop, begin_ns + (bucket + 1) * width)
+                            - greatest(start, begin_ns + bucket * width)) / width AS running
+                    FROM parts GROUP BY ALL),
+                lists AS (
+                    SELECT name, func_name, begin_ns, width, map(list(bucket), list(running)) AS running
+                    FROM loads GROUP BY ALL)
+                SELECT name, func_name, begin_ns, width AS bucket_ns,
+                    list_transform(range($buckets), lambda b: coalesce(running[b], 0.0)) AS running
+                FROM lists ORDER BY name, func_name
+                """,
+                {"job": job_id, "since": since_ns, "until": until_ns, "now": now_ns, "buckets": buckets},
+            )
+        )

@@ -1,0 +1,95 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { get } from '../../api/client';
+import { useSessionInterval } from '../../api/queries';
+import { count, duration, percent } from '../../base/format';
+import { toView } from '../../base/url';
+import { Section } from '../../ui/Drawer';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { DatasetCharts } from './DatasetCharts';
+import css from './data.module.css';
+import { leftNs } from './dataset';
+import { OperatorFlow } from './OperatorFlow';
+import { OperatorLanes } from './OperatorLanes';
+import { OperatorTable } from './OperatorTable';
+import type { Dataset } from './types';
+
+/** One dataset: its operators, what holds them up, their tasks, and how that went over time. */
+export function DatasetDetails({ id }: { id: string }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const { data, error } = useQuery({
+    queryKey: ['dataset', url.session, id],
+    queryFn: ({ signal }) =>
+      get<Dataset>(`/data/${encodeURIComponent(id)}`, { session: url.session }, signal),
+    refetchInterval: interval,
+  });
+  if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
+  return (
+    <div data-testid="dataset-details">
+      <Head dataset={data} />
+      <Section title={t('data.operators')} right={<Pace dataset={data} />}>
+        <OperatorFlow dataset={data} />
+      </Section>
+      <Section title={t('data.lanes')}>
+        <OperatorLanes dataset={data} />
+      </Section>
+      <Section title={t('data.tasks')}>
+        <OperatorTable dataset={data} />
+      </Section>
+      <Section title={t('data.overTime')}>
+        <DatasetCharts id={id} />
+      </Section>
+    </div>
+  );
+}
+
+function Head({ dataset }: { dataset: Dataset }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const left = leftNs(dataset);
+  return (
+    <header className={css.head}>
+      <h2 className={css.name} data-testid="dataset-name">
+        {dataset.name}
+      </h2>
+      <ItemState state={dataset.state} />
+      {dataset.end_known_by !== null && (
+        <span className={words.dim}>{t(`data.endKnownBy.${dataset.end_known_by}`)}</span>
+      )}
+      {left !== null && <span className={words.dim}>{t('data.left', { time: duration(left) })}</span>}
+      {dataset.job_id !== null && (
+        <span className={css.ways}>
+          {(['gantt', 'logical', 'failures', 'events'] as const).map((view) => (
+            <Link key={view} to={toView(url, view, { job_id: dataset.job_id ?? '' })} className={words.link}>
+              {t(`nav.${view}`)}
+            </Link>
+          ))}
+        </span>
+      )}
+    </header>
+  );
+}
+
+/** Which operator sets the pace, in one sentence. */
+function Pace({ dataset }: { dataset: Dataset }) {
+  const { t } = useTranslation();
+  const slowest = dataset.operators.find((one) => one.name === dataset.bottleneck);
+  if (slowest === undefined) return null;
+  const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.time_ns ?? 0), 0);
+  const waiting = slowest.queued_blocks ?? 0;
+  return (
+    <span data-testid="bottleneck">
+      {t('data.pace', {
+        name: slowest.name,
+        share: percent(all > 0 ? (slowest.tasks?.time_ns ?? 0) / all : 0),
+      })}
+      {waiting > 0 && ` ${t('data.paceQueue', { n: waiting, count: count(waiting) })}`}
+    </span>
+  );
+}

@@ -1,0 +1,67 @@
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import { Duration } from '../../ui/Duration';
+import { ItemState } from '../../ui/ItemState';
+import { JobLink } from '../../ui/JobName';
+import { Link } from '../../ui/Link';
+import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './data.module.css';
+import { lastedNs } from './dataset';
+import { Progress } from './Progress';
+import type { DatasetItem } from './types';
+
+/** All datasets, newest first; the chosen one is shown below. */
+export function DatasetTable({ datasets, chosen }: { datasets: DatasetItem[]; chosen: string }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  return (
+    <div className={css.datasets}>
+      <table className={css.table} data-testid="datasets">
+        <thead>
+          <tr>
+            <th>{t('data.dataset')}</th>
+            <th>{t('data.state')}</th>
+            <th>{t('data.progress')}</th>
+            <th data-number>{t('data.rows')}</th>
+            <th data-number>{t('data.operators')}</th>
+            <th>{t('data.job')}</th>
+            <th>{t('data.started')}</th>
+            <th data-number>{t('data.took')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {datasets.map((dataset) => (
+            <tr
+              key={dataset.dataset_id}
+              aria-current={dataset.dataset_id === chosen || undefined}
+              data-testid="dataset"
+            >
+              <td>
+                <Link to={{ ...url, item: dataset.dataset_id }} className={words.link}>
+                  {dataset.name}
+                </Link>
+              </td>
+              <td>
+                <ItemState state={dataset.state} />
+              </td>
+              <td>
+                <Progress of={dataset} />
+              </td>
+              <td data-number>{count(dataset.total_rows)}</td>
+              <td data-number>{count(dataset.operators.length)}</td>
+              <td>{dataset.job_id !== null && <JobLink id={dataset.job_id} />}</td>
+              <td>
+                <Time ns={dataset.start_ns} />
+              </td>
+              <td data-number>
+                <Duration ns={lastedNs(dataset)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

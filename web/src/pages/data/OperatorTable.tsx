@@ -1,0 +1,113 @@
+import { useTranslation } from 'react-i18next';
+import { bytes, count } from '../../base/format';
+import { toView } from '../../base/url';
+import { Dash } from '../../ui/Dash';
+import { Duration } from '../../ui/Duration';
+import { Link } from '../../ui/Link';
+import { ShareBar } from '../../ui/ShareBar';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './data.module.css';
+import { skew, tasksOf } from './dataset';
+import type { Dataset, Operator } from './types';
+
+/** From here on, the slowest task or the largest output is worth a look. */
+const UNEVEN = 3;
+
+/** What the tasks of each operator took and made. */
+export function OperatorTable({ dataset }: { dataset: Dataset }) {
+  const { t } = useTranslation();
+  const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.time_ns ?? 0), 0);
+  const withTasks = dataset.operators.filter((one) => one.tasks !== null);
+  if (withTasks.length === 0) return <p className={words.dim}>{t('data.noTasks')}</p>;
+  return (
+    <div className={css.scroll}>
+      <table className={css.table} data-testid="operator-table">
+        <thead>
+          <tr>
+            <th>{t('data.operator')}</th>
+            <th>{t('data.timeShare')}</th>
+            <th data-number>{t('data.taskCount')}</th>
+            <th data-number>{t('data.failed')}</th>
+            <th data-number>{t('data.rows')}</th>
+            <th data-number>{t('data.p50')}</th>
+            <th data-number>{t('data.p95')}</th>
+            <th data-number title={t('data.slowestHint')}>
+              {t('data.slowest')}
+            </th>
+            <th data-number>{t('data.output')}</th>
+            <th data-number title={t('data.largestHint')}>
+              {t('data.largest')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {withTasks.map((operator) => (
+            <OperatorRow key={operator.operator_id} dataset={dataset} operator={operator} all={all} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: Operator; all: number }) {
+  const [url] = useSessionUrl();
+  const { tasks } = operator;
+  if (tasks === null) return null;
+  const filters = { ...tasksOf(operator), ...(dataset.job_id && { job_id: dataset.job_id }) };
+  const number = Object.values(tasks.states).reduce((sum, one) => sum + one, 0);
+  const failed = tasks.states.FAILED ?? 0;
+  return (
+    <tr data-testid="operator-row">
+      <td>
+        <Link to={toView(url, 'tasks', filters)} className={words.link}>
+          {operator.name}
+        </Link>
+      </td>
+      <td>
+        <ShareBar share={all > 0 ? (tasks.time_ns ?? 0) / all : 0} />
+      </td>
+      <td data-number>{count(number)}</td>
+      <td data-number>
+        {failed > 0 ? (
+          <Link to={toView(url, 'failures', filters)} className={words.link}>
+            {count(failed)}
+          </Link>
+        ) : (
+          <span className={words.dim}>0</span>
+        )}
+      </td>
+      <td data-number>{count(operator.total_rows)}</td>
+      <td data-number>
+        <Duration ns={tasks.p50_ns} />
+      </td>
+      <td data-number>
+        <Duration ns={tasks.p95_ns} />
+      </td>
+      <td data-number>
+        <Duration ns={tasks.max_ns} /> <Uneven ratio={skew(tasks.max_ns, tasks.p50_ns)} />
+      </td>
+      <td data-number>{tasks.output_bytes === null ? <Dash /> : bytes(tasks.output_bytes)}</td>
+      <td data-number>
+        {tasks.max_bytes === null ? (
+          <Dash />
+        ) : (
+          <>
+            {bytes(tasks.max_bytes)} <Uneven ratio={skew(tasks.max_bytes, tasks.p50_bytes)} />
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** How many times the median the greatest is. */
+function Uneven({ ratio }: { ratio: number | null }) {
+  if (ratio === null) return null;
+  return (
+    <span className={`${words.num} ${words.dim}`} data-bad={ratio >= UNEVEN || undefined}>
+      {ratio < 10 ? ratio.toFixed(1) : count(Math.round(ratio))}×
+    </span>
+  );
+}

@@ -1,0 +1,7 @@
+/** The answers of /api/data (docs/reference/libraries.md). */
+export type {
+  DatasetAnswer as Dataset,
+  DatasetItem,
+  DatasetPage,
+  OperatorDetail as Operator,
+} from '../../api/schema';

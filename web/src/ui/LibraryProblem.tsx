@@ -1,0 +1,22 @@
+import { Alert } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+
+/** Why the state of one of Ray's libraries cannot be read now: what a page shows is as of the last reading. */
+export function LibraryProblem({ problem }: { problem: { message: string; remedy: string } | null }) {
+  const { t } = useTranslation();
+  if (problem === null) return null;
+  return (
+    <Alert
+      color="yellow"
+      variant="light"
+      mx={16}
+      my={8}
+      icon={<IconAlertTriangle size={18} />}
+      title={t('library.problem')}
+      data-testid="library-problem"
+    >
+      {problem.message} {problem.remedy}
+    </Alert>
+  );
+}
