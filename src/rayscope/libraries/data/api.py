@@ -48,7 +48,11 @@ def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> d
         raise NotFound(
             f"Dataset {dataset_id[:80]!r} not found in this session.", what="dataset", id=dataset_id[:80]
         )
-    begin_ns, end_ns = found["start_ns"] or 0, found["end_ns"] or now_ns
+    # Ray Data's actor notes the start when it hears of it, and it may only just be starting: after the first
+    # tasks. What came before belongs to a dataset that had ended by then.
+    start_ns, end_ns = found["start_ns"] or 0, found["end_ns"] or now_ns
+    ended = [one["end_ns"] for one in items if one["job_id"] == found["job_id"] and one["end_ns"] is not None]
+    begin_ns = max((ns for ns in ended if ns <= start_ns), default=0)
     stretch = (found["job_id"], begin_ns, end_ns, now_ns)
     names = [one["name"] for one in found["operators"]]
     by_operator = tasks_by_operator(sql.tasks(file, *stretch), names)

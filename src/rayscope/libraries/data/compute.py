@@ -48,9 +48,10 @@ def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[st
         if operator is None:
             continue
         names = {"func_name": task["func_name"], "name": task["name"]}
+        figures = {key: value for key, value in task.items() if key not in names}
         into = found.get(operator)
         if into is None:
-            found[operator] = {**task, "states": dict(task["states"]), "names": [names]}
+            found[operator] = {**figures, "states": dict(task["states"]), "names": [names]}
             continue
         into["names"].append(names)
         for state, count in task["states"].items():

@@ -39,8 +39,11 @@ def datasets(file: SessionFile, limit: int) -> tuple[list[Row], int]:
                 [[row["dataset_id"] for row in found]],
             )
         )
+    by_dataset: dict[str, list[Row]] = {}
+    for one in operators:
+        by_dataset.setdefault(one.pop("dataset_id"), []).append(one)
     for row in found:
-        row["operators"] = [one for one in operators if one["dataset_id"] == row["dataset_id"]]
+        row["operators"] = by_dataset.get(row["dataset_id"], [])
     return found, int(total[0]) if total else 0
 
 
@@ -67,11 +70,11 @@ def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: 
             reader.execute(
                 f"""
                 WITH mine AS ({_MINE}), steps AS (
-                    SELECT name, func_name, start AS at, 1 AS step FROM mine WHERE start IS NOT NULL
+                    SELECT name, func_name, start AS time_ns, 1 AS step FROM mine WHERE start IS NOT NULL
                     UNION ALL SELECT name, func_name, stop, -1 FROM mine WHERE start IS NOT NULL),
                 loads AS (
                     SELECT name, func_name,
-                        sum(step) OVER (PARTITION BY name, func_name ORDER BY at, step) AS load
+                        sum(step) OVER (PARTITION BY name, func_name ORDER BY time_ns, step) AS load
                     FROM steps),
                 peaks AS (SELECT name, func_name, max(load)::BIGINT AS at_once FROM loads GROUP BY ALL),
                 counted AS (SELECT name, func_name, state, count(*) AS n FROM mine GROUP BY ALL),
@@ -116,7 +119,7 @@ def running(
                     SELECT name, func_name, begin_ns, width, bucket,
                         sum(least(stop, begin_ns + (bucket + 1) * width)
                             - greatest(start, begin_ns + bucket * width)) / width AS running
-                    FROM parts GROUP BY ALL),
+                    FROM parts GROUP BY name, func_name, begin_ns, width, bucket),
                 lists AS (
                     SELECT name, func_name, begin_ns, width, map(list(bucket), list(running)) AS running
                     FROM loads GROUP BY ALL)
