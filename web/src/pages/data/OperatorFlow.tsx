@@ -9,7 +9,7 @@ import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
-import { tasksOf } from './dataset';
+import { breakable, tasksOf } from './dataset';
 import { Progress } from './Progress';
 import type { Dataset, Operator } from './types';
 
@@ -47,7 +47,7 @@ function Card({ dataset, operator }: { dataset: Dataset; operator: Operator }) {
         to={toView(url, 'tasks', { ...tasksOf(operator), ...(dataset.job_id && { job_id: dataset.job_id }) })}
         className={`${words.link} ${css.operator}`}
       >
-        {operator.name}
+        {breakable(operator.name)}
       </Link>
       <ItemState state={operator.state} />
       <Progress of={operator} />

@@ -8,7 +8,7 @@ import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
-import { skew, tasksOf } from './dataset';
+import { breakable, skew, tasksOf } from './dataset';
 import type { Dataset, Operator } from './types';
 
 /** From here on, the slowest task or the largest output is worth a look. */
@@ -62,11 +62,13 @@ function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: O
     <tr data-testid="operator-row">
       <td>
         <Link to={toView(url, 'tasks', filters)} className={words.link}>
-          {operator.name}
+          {breakable(operator.name)}
         </Link>
       </td>
       <td>
-        <ShareBar share={all > 0 ? (tasks.time_ns ?? 0) / all : 0} />
+        <span className={css.share}>
+          <ShareBar share={all > 0 ? (tasks.time_ns ?? 0) / all : 0} />
+        </span>
       </td>
       <td data-number>{count(number)}</td>
       <td data-number>

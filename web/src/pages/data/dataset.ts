@@ -38,3 +38,6 @@ export function tasksOf(operator: Operator): Record<string, string> {
     ? { name: first.name ?? operator.name }
     : { func_name: first.func_name };
 }
+
+/** The name of a fused operator (`ReadRange->Map(f)`), which may be broken behind its arrows. */
+export const breakable = (name: string) => name.replaceAll('->', '->\u200b');

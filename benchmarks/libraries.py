@@ -1,0 +1,89 @@
+"""What recording costs programs that use Ray's libraries: rows a second of Data, requests a second of Serve.
+
+    python benchmarks/libraries.py            # 4 rounds, about 10 minutes
+    python benchmarks/libraries.py --quick    # one small round
+
+Plain Ray and what ``rayscope run`` sets (the fast lane, the tracer, the real server in a process of its own) take
+turns, each in a fresh local cluster that a process of its own starts and stops. Outputs are compared too: they
+must be equal with and without Rayscope.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from common import HERE, RayscopeServer, environment, header, table
+from rayscope.cli import recording
+
+VARIANTS = ("plain", "rayscope")
+
+
+def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Workload -> ``rate`` (a second) and ``output``, of one cluster of one variant."""
+    folder = Path(tempfile.mkdtemp(prefix="rsl-"))
+    env = {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
+    server: RayscopeServer | None = None
+    try:
+        if variant == "rayscope":
+            server = RayscopeServer(folder / "data")
+            env = recording.child_env(server.ingest_url, environ=env)
+        command = [sys.executable, str(HERE / "libraries_driver.py"), str(folder / "ray")]
+        command += ["--rows", str(args.rows), "--requests", str(args.requests)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+        if not lines:
+            raise RuntimeError(f"{variant}: no result (status {done.returncode}): {done.stderr[-2000:]}")
+        result: dict[str, dict[str, Any]] = json.loads(lines[0].removeprefix("RESULT "))
+        return result
+    finally:
+        if server is not None:
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    """Measure in turns and print. Returns 1 if an output differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    if args.quick:
+        args.rounds, args.rows, args.requests = 1, 40_000, 300
+    print(header("Ray's libraries under Rayscope", ["rayscope", "ray"]))
+    rates: dict[tuple[str, str], list[float]] = defaultdict(list)
+    outputs: dict[str, set[str]] = defaultdict(set)
+    for number in range(args.rounds):
+        for variant in VARIANTS if number % 2 == 0 else VARIANTS[::-1]:
+            for workload, one in run(variant, args).items():
+                rates[workload, variant].append(one["rate"])
+                outputs[workload].add(json.dumps(one["output"]))
+            print(f"round {number + 1} of {args.rounds}: {variant}", file=sys.stderr, flush=True)
+    rows = []
+    for workload, found in outputs.items():
+        plain, ours = (rates[workload, variant] for variant in VARIANTS)
+        shares = [a / b for a, b in zip(ours, plain, strict=True)]
+        rows.append(
+            [
+                *(workload, f"{statistics.median(plain):,.0f}", f"{statistics.median(ours):,.0f}"),
+                f"**{statistics.median(shares):.2f}**",
+                f"{min(shares):.2f} to {max(shares):.2f}",
+                "yes" if len(found) == 1 else "NO",
+            ]
+        )
+    print(table(["Workload", "plain, a second", "Rayscope", "share", "from to", "equal outputs"], rows))
+    return int(any(len(found) > 1 for found in outputs.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
