@@ -20,7 +20,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "/api/realtime": {"topic": "cluster"},
 }
 #: What only a cluster that lives can answer, or what has to be made first: other tests ask for it.
-NOT_HERE = {"/api/logs/file", "/api/dashboards/{name}"}
+NOT_HERE = {"/api/logs/file", "/api/dashboards/{name}", "/api/data/{dataset_id}"}
 
 
 class Promised(Answer):
