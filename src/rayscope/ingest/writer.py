@@ -26,12 +26,9 @@ from rayscope.ray.events.batch import Batch, Format, MalformedBatch, SessionEven
 from rayscope.storage import rows
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull, StoreError
-from rayscope.storage.schema import SPAN_LOSSES
-from rayscope.storage.session_file import SessionFile, explain
+from rayscope.storage.session_file import explain
 from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
-from rayscope.storage.sql.entities import script_and_host
-from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 
 log = logging.getLogger("rayscope.storage")
 
@@ -43,8 +40,6 @@ UNREAD_FLUSH_S = 5.0
 _ATTENTION_S = 20.0
 #: How long the first question after a quiet time may wait for what is not written yet.
 _CATCH_UP_S = 1.0
-#: The counts in ``about.json`` are made anew so often.
-_COUNT_S = 2.0
 #: A flush may take this share of the writer's time, so that a huge record is flushed less often.
 _FLUSH_SHARE = 0.25
 #: But what waits in memory grows with the pause.
@@ -147,11 +142,6 @@ class Writer:
         self._merged_bytes = 0
         self._wake = threading.Condition()
         self._writers: dict[str, SessionWriter] = {}
-        #: Sessions that were written since their counts were made, and when those may be made again.
-        self._uncounted: set[str] = set()
-        self._next_count: dict[str, float] = {}
-        #: When each session was last written (monotonic s).
-        self._flushed: dict[str, float] = {}
         #: Merged and perhaps not written yet: when, the batch's name, its sessions.
         self._unwritten: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
         self._stopping = False
@@ -161,7 +151,6 @@ class Writer:
         self._put = self._taken = self._asked = self._written = 0
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
-        #: Somebody began to read after a quiet time, and nobody has caught up yet.
         self.error: StoreError | None = None
         self.rejected = 0
         self.last_batch_ns = 0
@@ -358,7 +347,7 @@ class Writer:
                     self._written = taken
                     self._wake.notify_all()
         if self.catalog.uncounted and not stopping:
-            self._count_again()
+            self.catalog.count_again()
         if not stopping and now >= self._next_retention:
             self._next_retention = now + _RETENTION_S
             self._retain()
@@ -580,56 +569,50 @@ class Writer:
             removal.is_gone = self.catalog.remove(session, pinned_too=True)
         if removal.is_gone:
             self._writers.pop(session, None)
-            self._uncounted.discard(session)
-            self._next_count.pop(session, None)
-            self._flushed.pop(session, None)
         removal.done.set()
 
     def _flush(self, *, everything: bool) -> bool:
+        """Write what is due, or everything. Returns whether all of that was written."""
         error: StoreError | None = None
         now = time.monotonic()
-        complete = True
+        is_complete = True
         written: set[bool] = set()  # whether one that is open was, and one that is new
         # Open records first, and of these the one that has waited longest: a flood of new sessions, each of
         # which has its file to make, holds up none that is recorded already.
-        for session, writer in sorted(
-            self._writers.items(), key=lambda item: (item[1].file is None, self._flushed.get(item[0], 0.0))
-        ):
-            is_new = writer.file is None
-            is_due = is_new or writer.oldest_pending() is not None or writer.is_due()
+        for writer in sorted(self._writers.values(), key=lambda one: (one.file is None, one.last_flush)):
+            is_new, is_due = writer.file is None, writer.is_due()
             if is_due and is_new in written and time.monotonic() - now > _FLUSH_TURN_S and not self._stopping:
-                complete = False
+                is_complete = False
                 continue
             if is_due:
                 written.add(is_new)
-                self._flushed[session] = now
-            try:
-                if is_due:
-                    writer.flush(now, everything=everything)
-                    self._uncounted.add(session)
-                if session in self._uncounted and (everything or now >= self._next_count.get(session, 0)):
-                    self._count(session, writer.file)
-                    if writer.file is not None:
-                        # Views count what has not ended until then.
-                        writer.file.put_meta({"last_ns": self.catalog.about(session).last_ns})
-                    self._uncounted.discard(session)
-                    self._next_count[session] = now + _COUNT_S
-            except Exception as failure:
-                # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.
-                problem = error = self._problem(session, failure)
-                log.warning("session %s: %s %s", session, problem.message, problem.remedy)
-                # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
-                writer.close()
-                self.catalog.reopen(session)
-                if problem.code == "corrupt":
-                    self.catalog.set_aside(session)
+            error = self._write(writer, now, everything=everything) or error
         self.error = error or self._unread
         self._merged_bytes = 0
         self._drop_spooled()
         if error is None:
             self._release_idle()
-        complete = complete and not (everything and any(writer.pending for writer in self._writers.values()))
-        return error is None and complete
+        return error is None and is_complete and not (everything and self._held())
+
+    def _write(self, writer: SessionWriter, now: float, *, everything: bool) -> StoreError | None:
+        """Flush one session if that is due, and count what it has. Returns why that failed."""
+        session = writer.session
+        try:
+            if writer.is_due():
+                writer.flush(now, everything=everything)
+            if writer.count(self.catalog.about(session), now, at_once=everything):
+                self.catalog.save_about(session)
+        except Exception as failure:
+            # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.
+            problem = self._problem(session, failure)
+            log.warning("session %s: %s %s", session, problem.message, problem.remedy)
+            # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
+            writer.close()
+            self.catalog.reopen(session)
+            if problem.code == "corrupt":
+                self.catalog.set_aside(session)
+            return problem
+        return None
 
     def _problem(self, session: str, failure: Exception) -> StoreError:
         if isinstance(failure, StoreError):
@@ -672,40 +655,8 @@ class Writer:
                 if writer.file is not None:
                     writer.file.checkpoint()
                 del self._writers[session]
-                self._next_count.pop(session, None)
-                self._flushed.pop(session, None)
                 self.catalog.save_about(session)
                 self.catalog.release(session)
-
-    def _count_again(self) -> None:
-        """Count one session whose counts are not known: its ``about.json`` was damaged, for instance."""
-        session = self.catalog.uncounted.pop()
-        try:
-            if self.catalog.path(session).exists():
-                with self.catalog.reading(session) as file:
-                    self._count(session, file)
-        except (StoreError, duckdb.Error) as error:
-            log.warning("session %s cannot be counted: %s", session, error)
-
-    def _count(self, session: str, file: SessionFile | None) -> None:
-        if file is None:
-            return
-        about = self.catalog.about(session)
-        with file.reader() as cursor:
-            states = cursor.execute(COUNT_STATES).fetchall()
-            counts = cursor.execute(
-                f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
-                "(SELECT count(*) FROM actors WHERE NOT is_internal), "
-                "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
-                "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
-                [list(SPAN_LOSSES)],
-            ).fetchone()
-            about.script, about.host = script_and_host(cursor)
-        about.states = dict(states)
-        about.attempts = sum(about.states.values())
-        if counts:
-            about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
-        self.catalog.save_about(session)
 
     def _retain(self) -> None:
         for session in self.catalog.apply_retention(self._retention, time.time_ns(), keep=self._in_use()):
