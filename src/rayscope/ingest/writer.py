@@ -18,14 +18,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
+import pyarrow as pa
 
-from rayscope.model import AgentReport, RecordBatch
+from rayscope.ingest.decoding import PASSING_ERRORS, Decoder
+from rayscope.model import RecordBatch
 from rayscope.model.long_texts import cut_long_texts
-from rayscope.ray.events import batch as events_batch
-from rayscope.ray.events.batch import Batch, Format, MalformedBatch, SessionEvents
+from rayscope.ray.events.batch import Batch, Format
 from rayscope.storage import rows
 from rayscope.storage.catalog import Catalog, Retention
-from rayscope.storage.errors import SpoolFull, StoreError
+from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 from rayscope.storage.session_file import explain
 from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
@@ -52,8 +53,6 @@ _DECODE_BYTES = 8 << 20
 _FLUSH_AT = 150_000
 #: Or so many bytes of batches.
 _FLUSH_AT_BYTES = 64 << 20
-#: Ray's agents send the events of their own session.
-_MAX_SESSIONS_OF_BATCH = 8
 #: Sessions are written in turn, for so long at a time.
 _FLUSH_TURN_S = 2.0
 #: With more open records than this, those where nothing happens are closed sooner.
@@ -62,11 +61,6 @@ _MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
 _TRY_AGAIN_S = 2.0
 #: Rows in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
-_NODE_ID_DIGITS = 56
-#: What a batch is no fault of, so that it is tried again.
-_PASSING = (OSError, MemoryError, SpoolFull)
-#: Nodes of one session whose way of sending is remembered.
-MAX_AGENTS = 10_000
 _RETENTION_S = 600.0
 #: What comes so soon after a session's end was under way; what comes later shows that it lives.
 _STRAGGLERS_NS = 10 * 10**9
@@ -128,6 +122,7 @@ class Writer:
         self.spool = spool
         self._retention = retention
         self._in_use = in_use
+        self._decoder = Decoder(catalog, spool)
         self._queue: collections.deque[_Queued] = collections.deque()
         #: Bytes of the batches that wait, and of those that are in memory as well.
         self._waiting_bytes = self._queued_bytes = 0
@@ -137,7 +132,6 @@ class Writer:
         self._set_back: list[_Queued] = []
         self._next_try = 0.0
         self._unread: StoreError | None = None
-        self._reading = threading.Lock()
         #: Bytes of the batches that were merged since the last flush.
         self._merged_bytes = 0
         self._wake = threading.Condition()
@@ -152,7 +146,6 @@ class Writer:
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
         self.error: StoreError | None = None
-        self.rejected = 0
         self.last_batch_ns = 0
         for name in spool.waiting():
             self._queue.append(_Queued(name))
@@ -166,30 +159,7 @@ class Writer:
 
     def submit(self, body: bytes, form: Format = Format.JSON) -> None:
         """See :class:`Recording`. Invalid events among valid ones are set aside later, the rest is kept."""
-        try:
-            # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
-            with self._reading:
-                batch = events_batch.check(body, form)
-            if len(batch.sessions) > _MAX_SESSIONS_OF_BATCH:
-                raise MalformedBatch(
-                    f"A batch names {len(batch.sessions)} sessions, but a node has only one."
-                )
-            self._begin_sessions(batch.sessions)
-        except SpoolFull:
-            raise
-        except (MalformedBatch, StoreError) as error:
-            raise self._reject(body, form, str(error)) from error
-        except MemoryError as error:
-            raise _no_memory("A batch cannot be read") from error
-        except OSError as error:  # the folder of a new session
-            raise SpoolFull(
-                f"Could not create a session in {self.catalog.folder}: {error.strerror}.",
-                "Free some space, or make the data directory writable. Recording resumes automatically.",
-                "full",
-            ) from error
-        except Exception as error:  # what no decoder foresaw; sent again it would be the same
-            log.exception("a batch cannot be read")
-            raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
+        batch = self._decoder.check(body, form)
         name = self.spool.put(body, form)
         with self._wake:
             self.last_batch_ns = time.time_ns()
@@ -199,26 +169,6 @@ class Writer:
             self._queued_bytes += len(body) * fits
             self._queue.append(_Queued(name, batch if fits else None))
             self._wake.notify()
-
-    def _begin_sessions(self, sessions: Collection[str]) -> None:
-        """Make sure that there is a place for each. Raises StoreError if none can be one."""
-        problem: StoreError | None = None
-        begun = not sessions
-        for session in sessions:
-            try:
-                self.catalog.add(session)
-                begun = True
-            except SpoolFull:
-                raise
-            except StoreError as error:
-                problem = error  # such events are set aside when the others are merged
-        if problem is not None and not begun:
-            raise problem
-
-    def _reject(self, body: bytes, form: Format, why: str) -> MalformedBatch:
-        self.rejected += 1
-        self.spool.reject(body, why, form)
-        return MalformedBatch(why)
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
         """See :class:`Recording`."""
@@ -274,6 +224,11 @@ class Writer:
         with self._wake:
             waiting = len(self._queue) + len(self._set_back) + len(self._unwritten)
             return waiting + self._is_merging
+
+    @property
+    def rejected(self) -> int:
+        """Batches, and parts of batches, that could not be read since the start."""
+        return self._decoder.rejected
 
     def problem(self) -> StoreError | None:
         """Why what comes cannot be written, or is not even taken in; None if all is well."""
@@ -420,62 +375,26 @@ class Writer:
         bodies: dict[tuple[str, Format], list[bytes]] = {}
         read: list[tuple[_Queued, frozenset[str]]] = []
         for item in items:
-            sessions: set[str] = set()
+            name = item.name or ""
             try:
-                batch = item.batch or self._read_spooled(item.name or "")
-                if batch is not None:
-                    for session, body in self._parts_of(batch).items():
-                        bodies.setdefault((session, batch.format), []).append(body)
-                        sessions.add(session)
-            except _PASSING as error:
+                of_sessions = self._decoder.read(name, item.batch)
+            except PASSING_ERRORS as error:
                 self._set_back_item(item, error)
-            else:
-                read.append((item, frozenset(sessions)))
+                continue
+            for session, body in of_sessions.items():
+                bodies.setdefault((session, self.spool.form(name)), []).append(body)
+            read.append((item, frozenset(of_sessions)))
         try:
             for (session, form), of_session in bodies.items():
-                for number, events in enumerate(self._decode(of_session, form, session)):
-                    self._merge(events.records, "events", now, events, 0 if number else len(of_session))
-                    self._set_aside(events.invalid, form)
+                for events in self._decoder.decode(of_session, form, session):
+                    self._merge(events.records, "events", now, events.attempts, events.spans)
+                self.catalog.about(session).batches += len(of_session)
                 self._merged_bytes += sum(map(len, of_session))
-        except _PASSING as error:
+        except PASSING_ERRORS as error:
             for item, _ in read:
                 self._set_back_item(item, error)
             return
         self._unwritten.extend((now, item.name or "", sessions) for item, sessions in read)
-
-    def _parts_of(self, batch: Batch) -> dict[str, bytes]:
-        """A body for each session of a batch that can be recorded; what is of no session is set aside."""
-        parts = events_batch.split(batch)
-        for session, body in list(parts.items()):
-            try:
-                self.catalog.add(session)
-            except SpoolFull:
-                raise
-            except StoreError as error:
-                self._reject(body, batch.format, error.message)
-                del parts[session]
-        if batch.format is Format.JSON:
-            for session, body in parts.items():
-                self._note_json(session, events_batch.node_id(body, batch.format))
-        return parts
-
-    def _decode(self, bodies: Sequence[bytes], form: Format, session: str) -> list[SessionEvents]:
-        """What bodies of one session tell. What no decoder foresaw costs the event that it is in."""
-        try:
-            return [events_batch.decode(bodies, form, session)]
-        except _PASSING:
-            raise
-        except Exception as error:
-            pieces = bodies if len(bodies) > 1 else events_batch.split_events(bodies[0], form)
-            if len(pieces) > 1:
-                half = len(pieces) // 2
-                return [
-                    *self._decode(pieces[:half], form, session),
-                    *self._decode(pieces[half:], form, session),
-                ]
-            log.exception("an event cannot be decoded")
-            self._reject(bodies[0], form, f"could not be decoded: {error!r}; see the server's log")
-            return []
 
     def _try_again(self, now: float) -> None:
         """Queue what could not be read a while ago."""
@@ -487,61 +406,26 @@ class Writer:
                 self._set_back = []
             self._unread = None
 
-    def _note_json(self, session: str, node_id: str | None) -> None:
-        """A node that sends Ray's JSON and whose agent perhaps never spoke for itself."""
-        try:
-            about = self.catalog.about(session)
-        except StoreError:
-            return
-        if node_id is None:
-            about.nameless_json = True
-        elif (
-            len(node_id) == _NODE_ID_DIGITS and node_id not in about.agents and len(about.agents) < MAX_AGENTS
-        ):
-            about.agents[node_id] = AgentReport(session, node_id, "json", time.time_ns())
-            self.catalog.save_agents(session)
-
-    def _set_aside(self, invalid: list[bytes], form: Format) -> None:
-        if invalid:
-            self.spool.reject(events_batch.join(invalid, form), "events that could not be read", form)
-
-    def _read_spooled(self, name: str) -> Batch | None:
-        form = self.spool.form(name)
-        body = b""
-        try:
-            body = self.spool.get(name)
-            return events_batch.check(body, form)
-        except FileNotFoundError as error:
-            log.warning("spooled batch %s is gone: %s", name, error)
-        except _PASSING:
-            raise
-        except Exception as error:  # damaged since it was written, or written by another version of ours
-            log.warning("spooled batch %s cannot be read again: %s", name, error)
-            self._reject(body, form, str(error))
-        return None
-
     def _merge(
         self,
         batch: RecordBatch,
         recording: str,
         now: float,
-        events: SessionEvents | None = None,
-        bodies: int = 0,
+        attempts: Sequence[pa.Table] = (),
+        spans: Sequence[pa.Table] = (),
     ) -> None:
-        """Hand records to the writer of their session, and with them the columns of so many ``bodies``."""
+        """Hand records to the writer of their session, and with them attempts and spans in columns."""
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
         if about.ended_ns is not None and time.time_ns() - about.ended_ns > _STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
         cut_long_texts(batch)
-        columns = (events.attempts, events.spans) if events else ([], [])
-        writer.add(batch, now, *(rows.cut_long_texts(tables, batch) for tables in columns))
+        writer.add(batch, now, rows.cut_long_texts(attempts, batch), rows.cut_long_texts(spans, batch))
         about.last_ns = time.time_ns()
         if recording not in about.recording:
             about.recording = sorted({*about.recording, recording})
         about.events += batch.events
-        about.batches += bodies
         for what, count in batch.unknown.items():
             if what in about.unknown or len(about.unknown) < 1000:
                 about.unknown[what] = about.unknown.get(what, 0) + count
@@ -618,7 +502,7 @@ class Writer:
         if isinstance(failure, StoreError):
             return failure
         if isinstance(failure, MemoryError):  # also Arrow's
-            return _no_memory(f"{session} cannot be written")
+            return no_memory(f"{session} cannot be written")
         if isinstance(failure, duckdb.Error):
             return explain(self.catalog.path(session), failure)
         log.error("session %s cannot be written", session, exc_info=failure)
@@ -667,17 +551,9 @@ def _passing(error: Exception) -> StoreError:
     if isinstance(error, StoreError):
         return error
     if isinstance(error, MemoryError):
-        return _no_memory("A batch cannot be merged")
+        return no_memory("A batch cannot be merged")
     return StoreError(
         f"Could not read the spool: {error}", "Check the disk. Rayscope keeps retrying.", "spool"
-    )
-
-
-def _no_memory(what: str) -> SpoolFull:
-    return SpoolFull(
-        f"{what}: there is not enough memory.",
-        "Give the server more memory, or free some. Rayscope keeps retrying, and no data is lost.",
-        "memory",
     )
 
 

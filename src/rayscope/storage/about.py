@@ -14,6 +14,8 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 
+#: Nodes of one session whose way of sending is remembered.
+MAX_AGENTS = 10_000
 #: What may stand in a file name on every system.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 _FILE_NAME_CHARS = 80
