@@ -8,22 +8,21 @@ is replayed; merging is idempotent, so it does not matter how far the writer had
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
 import pyarrow as pa
 
 from rayscope.ingest.decoding import PASSING_ERRORS, Decoder
+from rayscope.ingest.queue import DECODE_BYTES, End, Queue, Records, Removal, Spooled
 from rayscope.model import RecordBatch
 from rayscope.model.long_texts import cut_long_texts
-from rayscope.ray.events.batch import Batch, Format
+from rayscope.ray.events.batch import Format
 from rayscope.storage import rows
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
@@ -45,10 +44,6 @@ _CATCH_UP_S = 1.0
 _FLUSH_SHARE = 0.25
 #: But what waits in memory grows with the pause.
 _MAX_PAUSE_S = 4.0
-#: Bytes of batches that may wait in memory; what comes beyond waits in the spool alone.
-_MAX_QUEUED_BYTES = 32 << 20
-#: Bytes of batches that are decoded together. The more, the less an event costs, but it takes memory.
-_DECODE_BYTES = 8 << 20
 #: Rows in memory at which decoding pauses for a flush.
 _FLUSH_AT = 150_000
 #: Or so many bytes of batches.
@@ -57,8 +52,6 @@ _FLUSH_AT_BYTES = 64 << 20
 _FLUSH_TURN_S = 2.0
 #: With more open records than this, those where nothing happens are closed sooner.
 _MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
-#: What cannot be read from the spool is tried again so often.
-_TRY_AGAIN_S = 2.0
 #: Rows in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
@@ -67,28 +60,6 @@ _STRAGGLERS_NS = 10 * 10**9
 #: How long a stop may go on merging.
 _STOP_S = 15.0
 _IDLE_RELEASE_S = 120.0
-
-
-@dataclass
-class _Removal:
-    """A session to be deleted, and what came of it."""
-
-    session: str
-    is_gone: bool = False
-    done: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass(frozen=True)
-class _Queued:
-    """What waits to be merged: a batch in the spool, in memory too or not, or records without a batch."""
-
-    name: str | None = None
-    batch: Batch | None = None
-    records: RecordBatch | None = None
-    recording: str = "events"
-    #: A session that has ended, and when.
-    ended: tuple[str, int] | None = None
-    removal: _Removal | None = None
 
 
 class Recording(Protocol):
@@ -123,34 +94,24 @@ class Writer:
         self._retention = retention
         self._in_use = in_use
         self._decoder = Decoder(catalog, spool)
-        self._queue: collections.deque[_Queued] = collections.deque()
-        #: Bytes of the batches that wait, and of those that are in memory as well.
-        self._waiting_bytes = self._queued_bytes = 0
-        #: The writer merges one just now.
+        self._queue = Queue()
+        #: The writer merges what it took from the queue just now.
         self._is_merging = False
-        #: Batches that could not be read from the spool, and when that is tried again.
-        self._set_back: list[_Queued] = []
-        self._next_try = 0.0
+        #: Why something was set back in the queue.
         self._unread: StoreError | None = None
         #: Bytes of the batches that were merged since the last flush.
         self._merged_bytes = 0
-        self._wake = threading.Condition()
         self._writers: dict[str, SessionWriter] = {}
         #: Merged and perhaps not written yet: when, the batch's name, its sessions.
-        self._unwritten: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
-        self._stopping = False
-        #: When the writer ends, done or not (monotonic, s), once it was told to.
+        self._unwritten: list[tuple[float, str, frozenset[str]]] = []
+        #: When the writer ends, done or not (monotonic s), once it was told to.
         self._stop_by: float | None = None
-        #: How many items were put into the queue, taken from it, asked to be written, and are written.
-        self._put = self._taken = self._asked = self._written = 0
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
         self.error: StoreError | None = None
         self.last_batch_ns = 0
         for name in spool.waiting():
-            self._queue.append(_Queued(name))
-            self._waiting_bytes += spool.size(name)
-            self._put += 1
+            self._queue.put(Spooled(name, spool.size(name)))
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
 
     def start(self) -> None:
@@ -161,40 +122,25 @@ class Writer:
         """See :class:`Recording`. Invalid events among valid ones are set aside later, the rest is kept."""
         batch = self._decoder.check(body, form)
         name = self.spool.put(body, form)
-        with self._wake:
-            self.last_batch_ns = time.time_ns()
-            self._put += 1
-            self._waiting_bytes += len(body)
-            fits = self._queued_bytes + len(body) <= _MAX_QUEUED_BYTES
-            self._queued_bytes += len(body) * fits
-            self._queue.append(_Queued(name, batch if fits else None))
-            self._wake.notify()
+        self.last_batch_ns = time.time_ns()
+        self._queue.put(Spooled(name, len(body), batch))
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
         """See :class:`Recording`."""
         self.catalog.add(batch.session)
-        with self._wake:
-            self._put += 1
-            self._queue.append(_Queued(records=batch, recording=recording))
-            self._wake.notify()
+        self._queue.put(Records(batch, recording))
 
     def end_session(self, session: str, end_ns: int) -> None:
         """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so."""
-        with self._wake:
-            self._put += 1
-            self._queue.append(_Queued(ended=(session, end_ns)))
-            self._wake.notify()
+        self._queue.put(End(session, end_ns))
 
     def remove_session(self, session: str, timeout_s: float = 10.0) -> bool:
         """Delete a session with all that has come of it; whether that was done in time. What comes later
         begins a new record.
         """
-        removal = _Removal(session)
-        with self._wake:
-            self._put += 1
-            self._asked = self._put
-            self._queue.append(_Queued(removal=removal))
-            self._wake.notify()
+        removal = Removal(session)
+        self._queue.put(removal)
+        self._queue.ask()
         return removal.done.wait(timeout_s) and removal.is_gone
 
     def flush_for_reader(self) -> None:
@@ -208,22 +154,17 @@ class Writer:
     def flush(self, timeout_s: float = 10.0) -> bool:
         """See :class:`Recording`."""
         deadline = time.monotonic() + timeout_s
-        with self._wake:
-            mine = self._asked = max(self._asked, self._put)
-            self._wake.notify_all()
-            while self._written < mine:
-                left = deadline - time.monotonic()
-                if left <= 0 or not self._thread.is_alive():
-                    return False
-                self._wake.wait(min(left, 0.5))
-        return True
+        asked = self._queue.ask()
+        while self._thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+            if self._queue.wait_written(asked, min(left, 0.5)):
+                return True
+        return self._queue.wait_written(asked, 0.0)
 
     @property
     def pending_batches(self) -> int:
         """Batches that are durable but not in the store yet."""
-        with self._wake:
-            waiting = len(self._queue) + len(self._set_back) + len(self._unwritten)
-            return waiting + self._is_merging
+        with self._queue.changed:
+            return self._queue.pending + self._is_merging + len(self._unwritten)
 
     @property
     def rejected(self) -> int:
@@ -236,15 +177,14 @@ class Writer:
 
     def behind_ns(self) -> int:
         """How old the oldest batch is that the store does not have yet; 0 when it has all."""
-        with self._wake:
-            oldest = self._unwritten[0][0] if self._unwritten else None
-        return 0 if oldest is None else int((time.monotonic() - oldest) * 1e9)
+        unwritten = self._unwritten
+        return int((time.monotonic() - unwritten[0][0]) * 1e9) if unwritten else 0
 
     def stop(self, timeout_s: float = 30.0) -> None:
         """Flush, checkpoint and close. What cannot be written stays in the spool."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify_all()
+        with self._queue.changed:
+            self._stop_by = self._stop_by or time.monotonic() + _STOP_S
+            self._queue.changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout_s)
         self.catalog.close()
@@ -260,8 +200,8 @@ class Writer:
                 over = self._turn()
             except Exception as failure:  # this thread is the only way into the store: it must live on
                 log.exception("the writer failed")
-                self.error = failure if isinstance(failure, StoreError) else _unforeseen(failure)
-                over = self._stopping
+                self.error = _explain(failure, "The writer failed")
+                over = self._stop_by is not None
                 time.sleep(1.0)
         for writer in self._writers.values():
             if writer.file is not None:
@@ -271,44 +211,40 @@ class Writer:
 
     def _turn(self) -> bool:
         """Merge for a while, and flush if it is time or somebody waits for it. Returns whether to end."""
-        with self._wake:
+        with self._queue.changed:
             now = time.monotonic()
+            stop_by, is_stopping = self._stop_by, self._stop_by is not None
             # While the store fails, whoever asks for a flush waits for the next try like all others.
-            asked = self._written < self._asked and (self.error is None or now >= self._next_flush)
+            is_asked = self._queue.is_asked and (self.error is None or now >= self._next_flush)
             can_read = self.error is None or self._held() < _MAX_HELD
             # What waits is decoded at once, before a flush: the more at a time, the less an event costs.
-            has_many = self._waiting_bytes >= _DECODE_BYTES and can_read
-            if not self._stopping and not asked and now < self._next_flush and not has_many:
-                self._wake.wait(min(self._next_flush - now, 0.5))
+            has_many = self._queue.waiting_bytes >= DECODE_BYTES and can_read
+            if not is_stopping and not is_asked and now < self._next_flush and not has_many:
+                self._queue.changed.wait(min(self._next_flush - now, 0.5))
                 return False
-            stopping = self._stopping
+        if self._queue.retry():
+            self._unread = None
         # What cannot be merged before a stop waits in the spool for the next start.
-        if stopping and self._stop_by is None:
-            self._stop_by = time.monotonic() + _STOP_S
-        self._try_again(time.monotonic())
-        self._drain_queue(self._stop_by or time.monotonic() + (1.0 if asked else 0.2))
+        self._drain_queue(stop_by or time.monotonic() + (1.0 if is_asked else 0.2))
         now = time.monotonic()
-        full = self._is_full()
-        if now >= self._next_flush or stopping or asked or full:
-            taken = self._taken
-            ok = self._flush(everything=stopping or asked)
-            took = time.monotonic() - now
-            pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1)) if self.error is None else 2.0
+        if now >= self._next_flush or is_stopping or is_asked or self._is_full():
+            taken = self._queue.taken
+            is_complete = self._flush(everything=is_stopping or is_asked)
             ended = time.monotonic()
+            pause = min(_MAX_PAUSE_S, (ended - now) * (1 / _FLUSH_SHARE - 1)) if self.error is None else 2.0
             usual = FLUSH_S if ended - self._attended < _ATTENTION_S else UNREAD_FLUSH_S
             self._next_flush = ended + max(usual, pause)
-            if (ok and asked) or stopping:
-                with self._wake:
-                    self._written = taken
-                    self._wake.notify_all()
-        if self.catalog.uncounted and not stopping:
+            if (is_complete and is_asked) or is_stopping:
+                self._queue.set_written(taken)
+        if stop_by is not None:
+            # A flush may hold less than all that waits.
+            return not self._queue or self.error is not None or time.monotonic() >= stop_by
+        if self.catalog.uncounted:
             self.catalog.count_again()
-        if not stopping and now >= self._next_retention:
+        if now >= self._next_retention:
             self._next_retention = now + _RETENTION_S
             self._retain()
-        # A flush may hold less than all that waits.
-        is_done = not self._queue or self.error is not None or time.monotonic() >= (self._stop_by or 0.0)
-        return stopping and is_done
+        return False
 
     def _held(self) -> int:
         return sum(writer.pending for writer in self._writers.values())
@@ -321,68 +257,52 @@ class Writer:
         while self._queue and time.monotonic() < until:
             if self._held() >= _MAX_HELD or self._is_full():
                 return
-            items = self._take()
+            self._is_merging = True
+            item = self._queue.take()
             try:
-                if items[0].name is None:
-                    self._merge_item(items[0])
+                if isinstance(item, list):
+                    self._merge_batches(item)
+                elif isinstance(item, Records):
+                    self._merge_records(item)
+                elif isinstance(item, End):
+                    self._end(item)
                 else:
-                    self._merge_batches(items)
+                    self._remove(item)
             finally:
                 self._is_merging = False
 
-    def _take(self) -> list[_Queued]:
-        """The next in the queue: one item, or as many batches as are decoded together."""
-        items: list[_Queued] = []
-        size = 0
-        with self._wake:
-            self._is_merging = True
-            while self._queue and size < _DECODE_BYTES and (not items or self._queue[0].name is not None):
-                item = self._queue.popleft()
-                items.append(item)
-                if item.name is None:
-                    break
-                size += self.spool.size(item.name)
-                self._queued_bytes -= len(item.batch.body) if item.batch is not None else 0
-            self._taken += len(items)
-            self._waiting_bytes -= size
-        return items
+    def _merge_records(self, item: Records) -> None:
+        try:
+            self._merge(item.batch, item.recording, time.monotonic())
+        except SpoolFull as error:
+            self._set_back(item, error)
+        except StoreError as error:
+            log.warning("%s", error.message)
 
-    def _merge_item(self, item: _Queued) -> None:
-        now = time.monotonic()
-        if item.ended is not None:
-            self._end(*item.ended, now)
-        elif item.removal is not None:
-            self._remove(item.removal)
-        elif item.records is not None:
-            try:
-                self._merge(item.records, item.recording, now)
-            except SpoolFull as error:
-                self._set_back_item(item, error)
-            except StoreError as error:
-                log.warning("%s", error.message)
-
-    def _set_back_item(self, item: _Queued, error: Exception) -> None:
+    def _set_back(self, item: Spooled | Records, error: Exception) -> None:
         """Try again later what cannot be merged just now. The others go on."""
-        log.warning("batch %s is tried again later: %s", item.name, error)
-        self._unread = _passing(error)
-        with self._wake:
-            self._set_back.append(_Queued(item.name, records=item.records, recording=item.recording))
-            self._taken -= 1
+        what = f"batch {item.name}" if isinstance(item, Spooled) else f"records of {item.batch.session}"
+        log.warning("%s: tried again later: %s", what, error)
+        self._unread = _explain(error, "A batch cannot be merged")
+        if isinstance(error, OSError):
+            self._unread = StoreError(
+                f"Could not read the spool: {error}", "Check the disk. Rayscope keeps retrying.", "spool"
+            )
+        self._queue.set_back(item)
 
-    def _merge_batches(self, items: Sequence[_Queued]) -> None:
+    def _merge_batches(self, items: list[Spooled]) -> None:
         """Decode batches, those of a session together, and merge them. To do so again does no harm."""
         now = time.monotonic()
         bodies: dict[tuple[str, Format], list[bytes]] = {}
-        read: list[tuple[_Queued, frozenset[str]]] = []
+        read: list[tuple[Spooled, frozenset[str]]] = []
         for item in items:
-            name = item.name or ""
             try:
-                of_sessions = self._decoder.read(name, item.batch)
+                of_sessions = self._decoder.read(item.name, item.batch)
             except PASSING_ERRORS as error:
-                self._set_back_item(item, error)
+                self._set_back(item, error)
                 continue
             for session, body in of_sessions.items():
-                bodies.setdefault((session, self.spool.form(name)), []).append(body)
+                bodies.setdefault((session, self.spool.form(item.name)), []).append(body)
             read.append((item, frozenset(of_sessions)))
         try:
             for (session, form), of_session in bodies.items():
@@ -392,36 +312,19 @@ class Writer:
                 self._merged_bytes += sum(map(len, of_session))
         except PASSING_ERRORS as error:
             for item, _ in read:
-                self._set_back_item(item, error)
+                self._set_back(item, error)
             return
-        self._unwritten.extend((now, item.name or "", sessions) for item, sessions in read)
+        self._unwritten.extend((now, item.name, sessions) for item, sessions in read)
 
-    def _try_again(self, now: float) -> None:
-        """Queue what could not be read a while ago."""
-        if self._set_back and now >= self._next_try:
-            self._next_try = now + _TRY_AGAIN_S
-            with self._wake:
-                self._queue.extend(self._set_back)
-                self._waiting_bytes += sum(self.spool.size(item.name or "") for item in self._set_back)
-                self._set_back = []
-            self._unread = None
-
-    def _merge(
-        self,
-        batch: RecordBatch,
-        recording: str,
-        now: float,
-        attempts: Sequence[pa.Table] = (),
-        spans: Sequence[pa.Table] = (),
-    ) -> None:
-        """Hand records to the writer of their session, and with them attempts and spans in columns."""
+    def _merge(self, batch: RecordBatch, recording: str, now: float, *columns: Sequence[pa.Table]) -> None:
+        """Hand records to the writer of their session. ``columns``: parts of attempts, and spans."""
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
         if about.ended_ns is not None and time.time_ns() - about.ended_ns > _STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
         cut_long_texts(batch)
-        writer.add(batch, now, rows.cut_long_texts(attempts, batch), rows.cut_long_texts(spans, batch))
+        writer.add(batch, now, *(rows.cut_long_texts(tables, batch) for tables in columns))
         about.last_ns = time.time_ns()
         if recording not in about.recording:
             about.recording = sorted({*about.recording, recording})
@@ -438,21 +341,20 @@ class Writer:
             )
         return writer
 
-    def _end(self, session: str, end_ns: int, now: float) -> None:
+    def _end(self, item: End) -> None:
         try:
-            about = self.catalog.about(session)
+            about = self.catalog.about(item.session)
         except StoreError:  # removed meanwhile
             return
         if about.ended_ns is None:
-            about.ended_ns = end_ns
-            self._writer_of(session).end(end_ns, now)
+            about.ended_ns = item.end_ns
+            self._writer_of(item.session).end(item.end_ns, time.monotonic())
 
-    def _remove(self, removal: _Removal) -> None:
-        session = removal.session
+    def _remove(self, removal: Removal) -> None:
         with contextlib.suppress(StoreError):  # removed meanwhile
-            removal.is_gone = self.catalog.remove(session, pinned_too=True)
+            removal.is_gone = self.catalog.remove(removal.session, pinned_too=True)
         if removal.is_gone:
-            self._writers.pop(session, None)
+            self._writers.pop(removal.session, None)
         removal.done.set()
 
     def _flush(self, *, everything: bool) -> bool:
@@ -465,7 +367,8 @@ class Writer:
         # which has its file to make, holds up none that is recorded already.
         for writer in sorted(self._writers.values(), key=lambda one: (one.file is None, one.last_flush)):
             is_new, is_due = writer.file is None, writer.is_due()
-            if is_due and is_new in written and time.monotonic() - now > _FLUSH_TURN_S and not self._stopping:
+            is_late = time.monotonic() - now > _FLUSH_TURN_S and self._stop_by is None
+            if is_due and is_new in written and is_late:
                 is_complete = False
                 continue
             if is_due:
@@ -488,8 +391,12 @@ class Writer:
                 self.catalog.save_about(session)
         except Exception as failure:
             # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.
-            problem = self._problem(session, failure)
-            log.warning("session %s: %s %s", session, problem.message, problem.remedy)
+            if isinstance(failure, duckdb.Error):
+                problem = explain(self.catalog.path(session), failure)
+            else:
+                problem = _explain(failure, f"{session} cannot be written")
+            is_bug = problem.code == "internal"
+            log.warning("session %s: %s %s", session, problem.message, problem.remedy, exc_info=is_bug)
             # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
             writer.close()
             self.catalog.reopen(session)
@@ -498,21 +405,6 @@ class Writer:
             return problem
         return None
 
-    def _problem(self, session: str, failure: Exception) -> StoreError:
-        if isinstance(failure, StoreError):
-            return failure
-        if isinstance(failure, MemoryError):  # also Arrow's
-            return no_memory(f"{session} cannot be written")
-        if isinstance(failure, duckdb.Error):
-            return explain(self.catalog.path(session), failure)
-        log.error("session %s cannot be written", session, exc_info=failure)
-        return StoreError(
-            f"Could not write {session}: {type(failure).__name__}: {failure}",
-            "This is a bug in Rayscope: please report it with the server's log. The events stay in the "
-            "spool.",
-            "internal",
-        )
-
     def _drop_spooled(self) -> None:
         oldest = {
             session: since
@@ -520,15 +412,14 @@ class Writer:
             if (since := writer.oldest_pending()) is not None
         }
         # A session that cannot be written keeps its own batches in the spool, not those of the others.
-        kept: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
+        kept = []
         for entry in self._unwritten:
             since, name, sessions = entry
             if all(since < oldest.get(session, float("inf")) for session in sessions):
                 self.spool.remove(name)
             else:
                 kept.append(entry)
-        with self._wake:
-            self._unwritten = kept
+        self._unwritten = kept
 
     def _release_idle(self) -> None:
         """Close the files of sessions that ended, so that only live ones hold memory."""
@@ -547,19 +438,15 @@ class Writer:
             log.info("dropped session %s (retention)", session)
 
 
-def _passing(error: Exception) -> StoreError:
-    if isinstance(error, StoreError):
-        return error
-    if isinstance(error, MemoryError):
-        return no_memory("A batch cannot be merged")
+def _explain(failure: Exception, what: str) -> StoreError:
+    """What people are told of a failure that is not DuckDB's."""
+    if isinstance(failure, StoreError):
+        return failure
+    if isinstance(failure, MemoryError):  # also Arrow's
+        return no_memory(what)
     return StoreError(
-        f"Could not read the spool: {error}", "Check the disk. Rayscope keeps retrying.", "spool"
-    )
-
-
-def _unforeseen(failure: Exception) -> StoreError:
-    return StoreError(
-        f"The writer failed: {type(failure).__name__}: {failure}",
-        "Rayscope keeps retrying, and the events stay in the spool. See the server's log.",
+        f"{what}: {type(failure).__name__}: {failure}",
+        "This is a bug in Rayscope: please report it with the server's log. Rayscope keeps retrying, and the "
+        "events stay in the spool.",
         "internal",
     )
