@@ -13,7 +13,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -62,24 +61,8 @@ _STOP_S = 15.0
 _IDLE_RELEASE_S = 120.0
 
 
-class Recording(Protocol):
-    """What a server needs of the way into a store; another store implements this and a query side."""
-
-    def submit(self, body: bytes, form: Format = Format.JSON) -> None:
-        """Make an event batch durable. Raises MalformedBatch or SpoolFull."""
-
-    def submit_records(self, batch: RecordBatch, recording: str) -> None:
-        """Take records that need not survive a crash, from source ``recording``."""
-
-    def flush_for_reader(self) -> None:
-        """Somebody reads now: what was submitted becomes visible soon."""
-
-    def flush(self, timeout_s: float) -> bool:
-        """Write all that was submitted before the call. Returns whether that was done in time."""
-
-
 class Writer:
-    """The spool, the writer thread and the sessions of one data directory. See :class:`Recording`."""
+    """The spool, the writer thread and the sessions of one data directory."""
 
     def __init__(
         self,
@@ -119,14 +102,17 @@ class Writer:
         self._thread.start()
 
     def submit(self, body: bytes, form: Format = Format.JSON) -> None:
-        """See :class:`Recording`. Invalid events among valid ones are set aside later, the rest is kept."""
+        """Make an event batch durable. Invalid events among valid ones are set aside later.
+
+        Raises MalformedBatch or SpoolFull.
+        """
         batch = self._decoder.check(body, form)
         name = self.spool.put(body, form)
         self.last_batch_ns = time.time_ns()
         self._queue.put(Spooled(name, len(body), batch))
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
-        """See :class:`Recording`."""
+        """Take records that need not survive a crash, from source ``recording``."""
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, recording))
 
@@ -144,7 +130,7 @@ class Writer:
         return removal.done.wait(timeout_s) and removal.is_gone
 
     def flush_for_reader(self) -> None:
-        """See :class:`Recording`. The first call after a quiet time writes what waits, for 1 s at most."""
+        """Somebody reads now: the first call after a quiet time writes what waits, for 1 s at most."""
         now = time.monotonic()
         is_first = now - self._attended >= _ATTENTION_S
         self._attended = now
@@ -152,7 +138,7 @@ class Writer:
             self.flush(_CATCH_UP_S)
 
     def flush(self, timeout_s: float = 10.0) -> bool:
-        """See :class:`Recording`."""
+        """Write all that was submitted before the call. Returns whether that was done in time."""
         deadline = time.monotonic() + timeout_s
         asked = self._queue.ask()
         while self._thread.is_alive() and (left := deadline - time.monotonic()) > 0:
