@@ -229,7 +229,8 @@ class Writer:
             self.catalog.count_again()
         if now >= self._next_retention:
             self._next_retention = now + _RETENTION_S
-            self._retain()
+            for session in self.catalog.apply_retention(self._retention, time.time_ns(), keep=self._in_use()):
+                log.info("dropped session %s (retention)", session)
         return False
 
     def _held(self) -> int:
@@ -268,7 +269,7 @@ class Writer:
     def _set_back(self, item: Spooled | Records, error: Exception) -> None:
         """Try again later what cannot be merged just now. The others go on."""
         what = f"batch {item.name}" if isinstance(item, Spooled) else f"records of {item.batch.session}"
-        log.warning("%s: tried again later: %s", what, error)
+        log.warning("%s will be merged later: %s", what, error)
         self._unread = _explain(error, "A batch cannot be merged")
         if isinstance(error, OSError):
             self._unread = StoreError(
@@ -418,10 +419,6 @@ class Writer:
                 del self._writers[session]
                 self.catalog.save_about(session)
                 self.catalog.release(session)
-
-    def _retain(self) -> None:
-        for session in self.catalog.apply_retention(self._retention, time.time_ns(), keep=self._in_use()):
-            log.info("dropped session %s (retention)", session)
 
 
 def _explain(failure: Exception, what: str) -> StoreError:
