@@ -384,9 +384,10 @@ class Writer:
                 problem = _explain(failure, f"{session} cannot be written")
             is_bug = problem.code == "internal"
             log.warning("session %s: %s %s", session, problem.message, problem.remedy, exc_info=is_bug)
-            # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
-            writer.close()
-            self.catalog.reopen(session)
+            if problem.code != "memory":  # queries that need some as well are in the way
+                # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
+                writer.close()
+                self.catalog.reopen(session)
             if problem.code == "corrupt":
                 self.catalog.set_aside(session)
             return problem
