@@ -117,7 +117,7 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
     command += ["--seconds", str(args.seconds), "--tasks", str(args.tasks), "--rate", str(args.rate)]
     # (Protobuf takes too long to make while the clock runs.)
     prepared = int(args.tasks * 4.6) if args.binary else int(25_000 * args.seconds)
-    command += ["--prepare", str(min(1_500_000, prepared)), *(["--binary"] if args.binary else [])]
+    command += ["--prepare", str(min(4_000_000, prepared)), *(["--binary"] if args.binary else [])]
     load = Watched(command)
     begun = json.loads(load.line())
     began, cpu_began, cpu_window = time.monotonic(), server.cpu(), 0.0

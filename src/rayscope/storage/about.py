@@ -9,7 +9,13 @@ import zlib
 import msgspec
 
 from rayscope.model import AgentReport
+from rayscope.storage.schema import SPAN_LOSSES
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import script_and_host
+from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 
+#: Nodes of one session whose way of sending is remembered.
+MAX_AGENTS = 10_000
 #: What may stand in a file name on every system.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 _FILE_NAME_CHARS = 80
@@ -77,6 +83,23 @@ class About(msgspec.Struct):
         start = time.strftime("%Y-%m-%d_%H-%M-%S", time.gmtime(self.first_ns / 1e9))
         name = _NOT_IN_FILE_NAMES.sub("_", self.name)[:_FILE_NAME_CHARS].strip("._") or "session"
         return f"{name}_{start}"
+
+
+def count_records(file: SessionFile, about: About) -> None:
+    """Make the counts in ``about`` those of the record, and the names that it takes from there."""
+    with file.reader() as cursor:
+        about.states = dict(cursor.execute(COUNT_STATES).fetchall())
+        counts = cursor.execute(
+            f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
+            "(SELECT count(*) FROM actors WHERE NOT is_internal), "
+            "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
+            "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
+            [list(SPAN_LOSSES)],
+        ).fetchone()
+        about.script, about.host = script_and_host(cursor)
+    about.attempts = sum(about.states.values())
+    if counts:
+        about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
 
 
 #: Stands before the check sum, the last field of ``about.json``.

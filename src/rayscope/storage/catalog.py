@@ -20,12 +20,13 @@ from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+import duckdb
 import msgspec
 
 from rayscope.files import replace_file, set_aside
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.storage.about import About, Label, seal, unseal
+from rayscope.storage.about import About, Label, count_records, seal, unseal
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
 from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
 
@@ -70,7 +71,7 @@ class Catalog:
         #: When the last sessions began (monotonic s).
         self._begun: deque[float] = deque(maxlen=_MAX_NEW)
         self._saving = threading.Lock()
-        #: Sessions whose counts are not those of their record: whoever can reads it and counts again.
+        #: Sessions whose counts are not those of their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
         self._load()
 
@@ -278,6 +279,17 @@ class Catalog:
         else:
             return
         self.uncounted.add(about.session)
+
+    def count_again(self) -> None:
+        """Count one session whose counts are not known: its ``about.json`` was damaged, for instance."""
+        session = self.uncounted.pop()
+        try:
+            if self.path(session).exists():
+                with self.reading(session) as file:
+                    count_records(file, self.about(session))
+                self.save_about(session)
+        except (StoreError, duckdb.Error) as error:
+            log.warning("session %s cannot be counted: %s", session, error)
 
     def _close_some(self) -> None:
         idle = [n for n in self._open if n not in self._pinned and not self._users.get(n)]

@@ -33,3 +33,12 @@ class BadQuery(StoreError):
 
 class SpoolFull(StoreError):
     """A batch cannot be kept now; the sender should try again."""
+
+
+def no_memory(what: str) -> SpoolFull:
+    """The error for what fails for want of memory."""
+    return SpoolFull(
+        f"{what}: there is not enough memory.",
+        "Give the server more memory, or free some. Rayscope keeps retrying, and no data is lost.",
+        "memory",
+    )

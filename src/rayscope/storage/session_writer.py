@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from rayscope.model import KINDS, Drop, Edge, Entity, RecordBatch, merge_entities
 from rayscope.storage import rows
+from rayscope.storage.about import About, count_records
 from rayscope.storage.attempts import AttemptFlush
 from rayscope.storage.call_paths import PathIndex
 from rayscope.storage.errors import StoreError
@@ -30,6 +31,8 @@ EAGER_BELOW = 2000
 _MAX_WAITING = 100_000
 #: What takes along the attempts that are in flight on it when it ends.
 _TAKES_ALONG = frozenset({"worker", "node", "job"})
+#: What was written is counted again so often.
+_COUNT_S = 2.0
 #: Parts that are merged at a time, at most and (where memory is short) at least.
 _MAX_PARTS, _MIN_PARTS = 1_000_000, 1000
 
@@ -72,6 +75,11 @@ class SessionWriter:
         self._other_since: float | None = None
         #: Parts that are merged at a time: fewer after memory did not suffice.
         self._max_parts = _MAX_PARTS
+        #: When it was last flushed, or that was tried (monotonic s).
+        self.last_flush = 0.0
+        #: Whether all that was written is counted, and when that may be done again (monotonic s).
+        self._is_counted = True
+        self._next_count = 0.0
 
     @property
     def pending(self) -> int:
@@ -84,7 +92,10 @@ class SessionWriter:
         return min(times, default=None)
 
     def is_due(self) -> bool:
-        """Whether there is something to write although nothing came."""
+        """Whether there is something to write."""
+        return self.file is None or self.oldest_pending() is not None or self._must_infer()
+
+    def _must_infer(self) -> bool:
         return self._infer_ns is not None and time.time_ns() >= self._infer_ns
 
     def end(self, end_ns: int | None, now: float) -> None:
@@ -197,6 +208,7 @@ class SessionWriter:
 
         Raises StoreError or MemoryError; then nothing is lost, and the next flush tries again.
         """
+        self.last_flush = now
         try:
             written = self._flush(now, everything)
         except (MemoryError, StoreError) as error:
@@ -204,7 +216,22 @@ class SessionWriter:
                 held = sum(table.num_rows for table in self._parts)
                 self._max_parts = max(_MIN_PARTS, min(self._max_parts, held) // 2)
             raise
+        self._is_counted = False
         return written
+
+    def count(self, about: About, now: float, *, at_once: bool) -> bool:
+        """Count anew if something was written since, each 2 s or at once. Returns whether ``about`` changed.
+
+        Raises StoreError or duckdb.Error.
+        """
+        if self._is_counted or (now < self._next_count and not at_once):
+            return False
+        file = self.open()
+        count_records(file, about)
+        # Views count what has not ended until then.
+        file.put_meta({"last_ns": about.last_ns})
+        self._is_counted, self._next_count = True, now + _COUNT_S
+        return True
 
     def _flush(self, now: float, everything: bool) -> int:
         file = self.open()
@@ -221,7 +248,7 @@ class SessionWriter:
                 rest, changes = self._write_attempts(flush, parts, now, everything)
             infer = (
                 self._revived
-                or self.is_due()
+                or self._must_infer()
                 or (self._end_ns is not None and bool(changes or self._dirty_entities))
                 or (changes > 0 and file.has_cut_off(self._over))
             )

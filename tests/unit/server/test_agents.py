@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from rayscope.model import RecordBatch
 from rayscope.server.runner import Server
 
 BINARY = {"Content-Type": "application/x-protobuf"}
@@ -130,7 +131,7 @@ def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
 
 
 def test_a_loss_is_told_once_with_its_kind_and_times(
-    fresh: Any, bodies: list[bytes], wait_for: Callable[..., Any]
+    fresh: Any, bodies: list[bytes], wait_for: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.ingest(*bodies)
     session = fresh.get("/api/summary")["session"]
@@ -151,11 +152,14 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert {(by["first_ns"], by["last_ns"]) for by in dropped["by"] if by["event_type"]} == {(1000, 2000)}
     assert (dropped["repaired_total"], dropped["repaired_ns"]) == (0, None)
     # Told again, it is nothing to write.
-    put = fresh.server.services.writer._put
+    written: list[RecordBatch] = []
+    monkeypatch.setattr(
+        fresh.server.services.writer, "submit_records", lambda batch, recording: written.append(batch)
+    )
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=40))
-    assert fresh.server.services.writer._put == put
+    assert written == []
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
-    assert fresh.server.services.writer._put == put + 1
+    assert [drop.count for batch in written for drop in batch.drops] == [4]
     # What is lost does not wait to be sent.
     agent = fresh.get("/api/recording")["nodes"][0]["agent"]
     assert (agent["received"], agent["sent"], agent["lost"], agent["waiting"]) == (100, 90, 4, 6)

@@ -199,7 +199,7 @@ def test_a_batch_that_memory_does_not_suffice_for_is_merged_later(
             raise MemoryError
         return decode(bodies, *of)
 
-    monkeypatch.setattr(writer, "_TRY_AGAIN_S", 0.1)
+    monkeypatch.setattr("rayscope.ingest.queue._TRY_AGAIN_S", 0.1)
     monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 0.1)
     monkeypatch.setattr(events_batch, "decode", fails_at_first)
     made = start_writer()

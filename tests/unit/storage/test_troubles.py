@@ -243,9 +243,9 @@ def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
     wait_for(lambda: made.error, "the writer to find one record too new")
     wait_for(lambda: len(made.spool.waiting()) == 1, "the other session to be written")
     assert made.error.code == "newer"
-    tries = made._taken
+    tries = made._queue.taken
     assert not made.flush(0.5)  # and whoever waits for it does not make the writer spin
-    assert made._taken == tries
+    assert made._queue.taken == tries
     made.stop()
 
 

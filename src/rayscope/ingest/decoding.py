@@ -1,0 +1,154 @@
+"""From the bodies that agents send, or that wait in the spool, to what they say of each session.
+
+What cannot be read costs nobody but itself: it goes to the folder of rejected batches, with the reason.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Sequence
+
+from rayscope.model import AgentReport
+from rayscope.ray.events import batch as events_batch
+from rayscope.ray.events.batch import Batch, Format, MalformedBatch, SessionEvents
+from rayscope.storage.about import MAX_AGENTS, About
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import SpoolFull, StoreError, no_memory
+from rayscope.storage.spool import Spool
+
+log = logging.getLogger("rayscope.storage")
+
+#: What a batch is no fault of, so that it is tried again.
+PASSING_ERRORS = (OSError, MemoryError, SpoolFull)
+#: Ray's agents send the events of their own session.
+_MAX_SESSIONS_OF_BATCH = 8
+_NODE_ID_DIGITS = 56
+
+
+class Decoder:
+    """Checks, reads and decodes batches. :meth:`check` is thread-safe; the rest is the writer thread's."""
+
+    def __init__(self, catalog: Catalog, spool: Spool) -> None:
+        self._catalog = catalog
+        self._spool = spool
+        self._checking = threading.Lock()
+        #: Batches, and parts of batches, that could not be read since the start.
+        self.rejected = 0
+
+    def check(self, body: bytes, form: Format) -> Batch:
+        """Look at a body that came, and begin the sessions that it names.
+
+        Raises MalformedBatch, and SpoolFull for what may be sent again.
+        """
+        try:
+            # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
+            with self._checking:
+                batch = events_batch.check(body, form)
+            if len(batch.sessions) > _MAX_SESSIONS_OF_BATCH:
+                raise MalformedBatch(
+                    f"A batch names {len(batch.sessions)} sessions, but a node has only one."
+                )
+            self._begin_sessions(batch.sessions)
+            return batch
+        except SpoolFull:
+            raise
+        except (MalformedBatch, StoreError) as error:
+            raise self._reject(body, form, str(error)) from error
+        except MemoryError as error:
+            raise no_memory("A batch cannot be read") from error
+        except OSError as error:  # the folder of a new session
+            raise SpoolFull(
+                f"Could not create a session in {self._catalog.folder}: {error.strerror}.",
+                "Free some space, or make the data directory writable. Recording resumes automatically.",
+                "full",
+            ) from error
+        except Exception as error:  # what no decoder foresaw; sent again it would be the same
+            log.exception("a batch cannot be read")
+            raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
+
+    def _begin_sessions(self, sessions: Collection[str]) -> None:
+        """Make sure that there is a place for each. Raises StoreError if none can be one."""
+        problems: list[StoreError] = []  # such events are set aside when the others are merged
+        for session in sessions:
+            try:
+                self._catalog.add(session)
+            except SpoolFull:
+                raise
+            except StoreError as error:
+                problems.append(error)
+        if problems and len(problems) == len(sessions):
+            raise problems[-1]
+
+    def read(self, name: str, batch: Batch | None = None) -> dict[str, bytes]:
+        """A body for each session of a batch in the spool, which is read again if it is not in memory.
+
+        What is of no session, or damaged, is set aside. Raises one of PASSING_ERRORS.
+        """
+        batch = batch or self._read_again(name)
+        bodies: dict[str, bytes] = {}
+        for session, body in (events_batch.split(batch) if batch else {}).items():
+            form = self._spool.form(name)
+            try:
+                about = self._catalog.add(session)
+            except SpoolFull:
+                raise
+            except StoreError as error:
+                self._reject(body, form, error.message)
+                continue
+            bodies[session] = body
+            if form is Format.JSON:
+                self._note_json(about, events_batch.node_id(body, form))
+        return bodies
+
+    def _read_again(self, name: str) -> Batch | None:
+        form = self._spool.form(name)
+        body = b""
+        try:
+            body = self._spool.get(name)
+            return events_batch.check(body, form)
+        except FileNotFoundError as error:
+            log.warning("spooled batch %s is gone: %s", name, error)
+        except PASSING_ERRORS:
+            raise
+        except Exception as error:  # damaged since it was written, or written by another version of ours
+            log.warning("spooled batch %s cannot be read again: %s", name, error)
+            self._reject(body, form, str(error))
+        return None
+
+    def _note_json(self, about: About, node_id: str | None) -> None:
+        """A node that sends Ray's JSON and whose agent perhaps never spoke for itself."""
+        if node_id is None:
+            about.nameless_json = True
+        elif (
+            len(node_id) == _NODE_ID_DIGITS and node_id not in about.agents and len(about.agents) < MAX_AGENTS
+        ):
+            about.agents[node_id] = AgentReport(about.session, node_id, "json", time.time_ns())
+            self._catalog.save_agents(about.session)
+
+    def decode(self, bodies: Sequence[bytes], form: Format, session: str) -> list[SessionEvents]:
+        """What bodies of one session tell. What no decoder foresaw costs the event that it is in.
+
+        Raises one of PASSING_ERRORS.
+        """
+        try:
+            events = events_batch.decode(bodies, form, session)
+        except PASSING_ERRORS:
+            raise
+        except Exception as error:
+            pieces = bodies if len(bodies) > 1 else events_batch.split_events(bodies[0], form)
+            if len(pieces) > 1:
+                halves = pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :]
+                return [events for half in halves for events in self.decode(half, form, session)]
+            log.exception("an event cannot be decoded")
+            self._reject(bodies[0], form, f"could not be decoded: {error!r}; see the server's log")
+            return []
+        if events.invalid:
+            self._spool.reject(events_batch.join(events.invalid, form), "events that could not be read", form)
+        return [events]
+
+    def _reject(self, body: bytes, form: Format, why: str) -> MalformedBatch:
+        self.rejected += 1
+        self._spool.reject(body, why, form)
+        return MalformedBatch(why)
