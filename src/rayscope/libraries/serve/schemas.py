@@ -26,8 +26,8 @@ class ServeChange(Answer):
 class ServeDeploymentItem(Answer):
     """A deployment. ``since_ns``: when it was first seen in its state; ``end_known_by``: ``session`` where
     its end is inferred, and ``last_state`` then the last that Serve told. ``replicas``: how many of all that
-    ever were are in which state. ``calls``: ids of the deployments that it calls, None where this Ray does not
-    say.
+    ever were are in which state. ``calls``: ids of the deployments that it calls, None where this Ray does
+    not say.
     """
 
     deployment_id: str

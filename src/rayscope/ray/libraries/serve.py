@@ -68,7 +68,10 @@ def reason(entity: Entity) -> dict[str, Value]:
     trigger, message = (entity.observed.get(name) for name in ("status_trigger", "message"))
     if entity.observed.get("state") in GONE.values():
         return {}  # what is known is from before
-    return known({"trigger": trigger, "reason": str(message)[:_MAX_REASON] if message else None})
+    text = str(message or "")
+    # The end of a traceback says what happened.
+    text = text if len(text) <= _MAX_REASON else "…" + text[1 - _MAX_REASON :]
+    return known({"trigger": trigger, "reason": text})
 
 
 def _entities(answer: Mapping[str, Any], controller: Mapping[str, Any], now_ns: int) -> Iterator[Entity]:

@@ -48,7 +48,7 @@ export const enShipped = {
         "Serve calls it UNHEALTHY or DEPLOY_FAILED. The Serve page shows Serve's reason and the logs of its replicas.",
     },
     ServeReplicasMissing: {
-      summary: 'Deployment {{name}} of application {{application}} lacks replicas: {{value}}',
+      summary: 'Too few replicas of deployment {{name}} in application {{application}}: {{value}} missing',
       description:
         'For five minutes, fewer replicas have been running than Serve wants. They may lack resources, or fail when they start.',
     },

@@ -3,7 +3,7 @@ import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
-import { changesOf } from './serve';
+import { changesOf, lastLine } from './serve';
 import css from './serve.module.css';
 import type { Application } from './types';
 
@@ -28,17 +28,19 @@ export function ChangeTable({ application }: { application: Application }) {
               <td>
                 <Time ns={change.time_ns} />
               </td>
-              <td>{change.deployment ?? <span className={words.dim}>{t('serve.application')}</span>}</td>
+              <td className={css.oneLine}>
+                {change.deployment ?? <span className={words.dim}>{t('serve.application')}</span>}
+              </td>
               <td>
                 <ItemState state={change.state} />
               </td>
-              <td className={words.mono}>{change.trigger ?? <Dash />}</td>
+              <td className={`${words.mono} ${css.oneLine}`}>{change.trigger ?? <Dash />}</td>
               <td className={css.wide}>
                 {change.reason === null ? (
                   <Dash />
                 ) : (
                   <span className={css.clamped} title={change.reason}>
-                    {change.reason}
+                    {lastLine(change.reason)}
                   </span>
                 )}
               </td>

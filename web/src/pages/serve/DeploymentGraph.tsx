@@ -6,7 +6,7 @@ import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { callsOutside, callsWithin, columnsOf, reasonOf, stateOf } from './serve';
+import { callsOutside, callsWithin, columnsOf, lastLine, reasonOf, stateOf } from './serve';
 import css from './serve.module.css';
 import type { Application, Deployment } from './types';
 
@@ -137,10 +137,4 @@ function Card({ application, deployment }: { application: Application; deploymen
       )}
     </article>
   );
-}
-
-/** Of a traceback the line that says what happened. */
-function lastLine(text: string): string {
-  const lines = text.trim().split('\n');
-  return lines.length > 2 ? (lines[lines.length - 1] ?? text) : text;
 }

@@ -36,8 +36,8 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
         <tbody>
           {replicas.map((one) => (
             <tr key={one.replica_id} data-testid="replica">
-              <td>{one.deployment}</td>
-              <td className={words.mono}>{one.name}</td>
+              <td className={css.oneLine}>{one.deployment}</td>
+              <td className={`${words.mono} ${css.oneLine}`}>{one.name}</td>
               <td>
                 <ItemState state={one.state} />
               </td>
@@ -50,7 +50,7 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
               <td>
                 <ItemLink view="workers" id={one.worker_id} />
               </td>
-              <td className={css.opens}>
+              <td className={`${css.opens} ${css.oneLine}`}>
                 <LogLink node={one.node_id} file={one.log_file} />
                 {one.actor_id !== null && (
                   <Link to={toView(url, 'tasks', { actor_id: one.actor_id })} className={words.link}>

@@ -76,6 +76,12 @@ export function reasonOf(deployment: {
   return message ?? (trigger === 'UNSPECIFIED' ? null : trigger);
 }
 
+/** Of a traceback the line that says what happened. */
+export function lastLine(text: string): string {
+  const lines = text.trim().split('\n');
+  return lines.length > 2 ? (lines[lines.length - 1] ?? text) : text;
+}
+
 /** Changes of an application and of its deployments, newest first. */
 export function changesOf(application: {
   history: Change[];
