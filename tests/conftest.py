@@ -33,6 +33,7 @@ from tests import answers
 from tests.cluster import EVEN_WORKERS
 from tests.live import live  # noqa: F401 - a fixture
 from tests.recorded import cluster  # noqa: F401 - a fixture
+from tests.serving import serving  # noqa: F401 - a fixture
 
 os.environ |= EVEN_WORKERS
 # One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
@@ -50,7 +51,7 @@ settings.load_profile("rayscope")
 def _group(item: pytest.Item) -> str:
     """The session fixture by which ``item`` shares a cluster with tests of other files, or else its file."""
     fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    for name in ("cluster", "live", "recorded"):
+    for name in ("cluster", "live", "recorded", "serving"):
         if name in fixtures and fixtures[name][-1].scope == "session":
             return name
     return item.path.stem

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rayscope.server.services import Services
 
 #: Library -> the view of what it is used for (docs/reference/libraries.md).
-VIEWS = {"data": "datasets"}
+VIEWS = {"data": "datasets", "serve": "serve_applications"}
 
 
 def problem(services: Services, session: str, library: str) -> dict[str, str] | None:

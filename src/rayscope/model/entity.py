@@ -14,11 +14,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-Kind = Literal["actor", "node", "worker", "job", "placement_group", "dataset", "dataset_operator"]
+Kind = Literal[
+    "actor",
+    "node",
+    "worker",
+    "job",
+    "placement_group",
+    "dataset",
+    "dataset_operator",
+    "serve_application",
+    "serve_deployment",
+    "serve_replica",
+    "serve_proxy",
+    "serve_controller",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: States that nothing follows: they win over any other account, however late that one is.
-#: (None of their ids is ever re-used.)
+#: (None of their ids is ever re-used. A Serve application that was deleted can be deployed again by its name,
+#: so nothing is final for it, its deployments, and the proxy of a node.)
 FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "actor": frozenset({"DEAD"}),
     "node": frozenset({"DEAD"}),
@@ -27,6 +41,11 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "placement_group": frozenset({"REMOVED"}),
     "dataset": frozenset({"FINISHED", "FAILED"}),
     "dataset_operator": frozenset({"FINISHED", "FAILED"}),
+    "serve_application": frozenset(),
+    "serve_deployment": frozenset(),
+    "serve_replica": frozenset({"STOPPED"}),
+    "serve_proxy": frozenset(),
+    "serve_controller": frozenset({"STOPPED"}),
 }
 
 Value = str | int | float | bool

@@ -34,7 +34,14 @@ _ENDED = {
     "placement_group": "REMOVED",
     "dataset": CUT_OFF,
     "dataset_operator": CUT_OFF,
+    "serve_application": CUT_OFF,
+    "serve_deployment": CUT_OFF,
+    "serve_replica": "STOPPED",
+    "serve_proxy": "STOPPED",
+    "serve_controller": "STOPPED",
 }
+#: What is over although its state is not final: it could have come back while the session lived.
+_GONE = {"serve_application": "DELETED", "serve_deployment": "DELETED", "serve_proxy": "STOPPED"}
 
 #: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``.
 #: What dies before may be why a driver ends.
@@ -87,11 +94,11 @@ def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: in
     """
     if session_end_ns is not None:
         for kind in KINDS:
-            final = ", ".join(map(repr, sorted(FINAL_STATES[kind])))
+            over = {*FINAL_STATES[kind], _ENDED[kind], _GONE.get(kind, _ENDED[kind])}
             ended = "" if kind == "placement_group" else f"end_ns = {int(session_end_ns)}, "
             connection.execute(
                 f"UPDATE {kind}_rows SET state = '{_ENDED[kind]}', {ended}end_known_by = 'session' "
-                f"WHERE state IS NULL OR state NOT IN ({final}, '{_ENDED[kind]}')"
+                f"WHERE state IS NULL OR state NOT IN ({', '.join(map(repr, sorted(over)))})"
             )
     before_ns = now_ns - GRACE_NS if session_end_ns is None else max(now_ns, session_end_ns)
     connection.execute(_ATTEMPTS, {"before": before_ns, "end": session_end_ns})

@@ -13,6 +13,8 @@ def test_a_name_tells_whose_file_it_is() -> None:
     out = read_name(f"worker-{WORKER}-01000000-123.out")
     assert out == ("worker_out", WORKER, "01000000", 123, None)
     assert read_name(f"old/worker-{WORKER}-ffffffff-7.err.1").kind == "worker_err"
+    assert read_name("serve/replica_shop_Model_u8i9alax.log").kind == "serve_replica"
+    assert read_name("serve/controller_7.log").kind == "other"
     assert read_name("job-driver-raysubmit_x.log").submission_id == "raysubmit_x"
     assert read_name(f"python-core-worker-{WORKER}_9.log")[:2] == ("core", WORKER)
     of_driver = read_name(f"python-core-driver-02000000{'f' * 48}_9.log")

@@ -3011,6 +3011,198 @@ export interface SchedulingItem {
   duration_ns: number | null;
 }
 /**
+ * One application. ``replicas``: those that live first, then the newest, of ``replicas_total``.
+ */
+export interface ServeApplicationAnswer {
+  name: string;
+  state: string | null;
+  last_state: string | null;
+  since_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  message: string | null;
+  route_prefix: string | null;
+  docs_path: string | null;
+  source: string | null;
+  deployed_ns: number | null;
+  deployments: ServeDeployment[];
+  config: {
+    [k: string]: unknown;
+  } | null;
+  history: ServeChange[];
+  replicas: ServeReplica[];
+  replicas_total: number;
+  session: string;
+}
+/**
+ * A deployment as it was configured. The documents are Serve's own, without secrets; one that is too
+ * long to be kept says so in ``left_out``. ``autoscaling``: what the autoscaler says, with its newest
+ * decisions.
+ */
+export interface ServeDeployment {
+  deployment_id: string;
+  name: string;
+  application: string;
+  state: string | null;
+  last_state: string | null;
+  since_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  status_trigger: string | null;
+  message: string | null;
+  target_replicas: number | null;
+  running_replicas: number;
+  replicas: {
+    [k: string]: number;
+  };
+  is_ingress: boolean | null;
+  calls: string[] | null;
+  required_resources: {
+    [k: string]: unknown;
+  } | null;
+  config: {
+    [k: string]: unknown;
+  } | null;
+  autoscaling: {
+    [k: string]: unknown;
+  } | null;
+  history: ServeChange[];
+}
+/**
+ * A change of state, when it was seen, and why in Serve's words.
+ */
+export interface ServeChange {
+  time_ns: number;
+  state: string;
+  trigger: string | null;
+  reason: string | null;
+}
+/**
+ * A replica. ``log_file`` is relative to the folder of logs of its node; ``death_reason`` and
+ * ``death_cause``: why its actor is dead.
+ */
+export interface ServeReplica {
+  replica_id: string;
+  name: string;
+  application: string;
+  deployment: string;
+  state: string | null;
+  actor_id: string | null;
+  node_id: string | null;
+  node_ip: string | null;
+  worker_id: string | null;
+  pid: number | null;
+  log_file: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  death_reason: string | null;
+  death_cause: string | null;
+}
+/**
+ * An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem.
+ */
+export interface ServeApplicationItem {
+  name: string;
+  state: string | null;
+  last_state: string | null;
+  since_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  message: string | null;
+  route_prefix: string | null;
+  docs_path: string | null;
+  source: string | null;
+  deployed_ns: number | null;
+  deployments: ServeDeploymentItem[];
+}
+/**
+ * A deployment. ``since_ns``: when it was first seen in its state; ``end_known_by``: ``session`` where
+ * its end is inferred, and ``last_state`` then the last that Serve told. ``replicas``: how many of all that
+ * ever were are in which state. ``calls``: ids of the deployments that it calls, None where this Ray does
+ * not say.
+ */
+export interface ServeDeploymentItem {
+  deployment_id: string;
+  name: string;
+  application: string;
+  state: string | null;
+  last_state: string | null;
+  since_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  status_trigger: string | null;
+  message: string | null;
+  target_replicas: number | null;
+  running_replicas: number;
+  replicas: {
+    [k: string]: number;
+  };
+  is_ingress: boolean | null;
+  calls: string[] | null;
+}
+/**
+ * A controller. ``health``: whether it keeps up, to two digits; times as Serve names them (s, ms).
+ */
+export interface ServeController {
+  actor_id: string;
+  state: string | null;
+  last_state: string | null;
+  since_ns: number | null;
+  node_id: string | null;
+  node_ip: string | null;
+  worker_id: string | null;
+  log_file: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  proxy_location: string | null;
+  http_options: {
+    [k: string]: unknown;
+  } | null;
+  grpc_options: {
+    [k: string]: unknown;
+  } | null;
+  health: {
+    [k: string]: number;
+  } | null;
+  history: ServeChange[];
+}
+/**
+ * Serve in a session. ``problem``: why what is shown may be out of date.
+ */
+export interface ServePage {
+  session: string;
+  items: ServeApplicationItem[];
+  total: number;
+  proxies: ServeProxy[];
+  controllers: ServeController[];
+  problem: ServeProblem | null;
+}
+/**
+ * The proxy of a node.
+ */
+export interface ServeProxy {
+  node_id: string;
+  state: string | null;
+  last_state: string | null;
+  since_ns: number | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
+  actor_id: string | null;
+  node_ip: string | null;
+  worker_id: string | null;
+  log_file: string | null;
+  history: ServeChange[];
+}
+/**
+ * Why the state of Serve cannot be read now, and what helps.
+ */
+export interface ServeProblem {
+  message: string;
+  remedy: string;
+}
+/**
  * The session whose record is gone.
  */
 export interface SessionDeleted {

@@ -45,9 +45,10 @@ _OWN = (
     ("dashboard", "dashboard"),
     ("events/", "event"),
     ("export_events/", "event"),
+    ("serve/replica_", "serve_replica"),
 )
 #: Kinds of what users' code writes; the others are Ray's own.
-USER_KINDS = frozenset({"worker_out", "worker_err", "driver"})
+USER_KINDS = frozenset({"worker_out", "worker_err", "driver", "serve_replica"})
 KINDS = tuple(dict.fromkeys((*sorted(USER_KINDS), "core", *(kind for _, kind in _OWN), "other")))
 
 

@@ -14,7 +14,7 @@ from rayscope.periodic import PeriodicTask
 from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs.change_filter import ChangeFilter
 from rayscope.ray.gcs.client import GcsClient, GcsError
-from rayscope.ray.libraries import data
+from rayscope.ray.libraries import data, serve
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +31,20 @@ class Library:
 
     ``actor``: namespace and name of the actor that keeps its state: no question is asked without it, for the
     dashboard would start that actor. ``read`` gives all that is, as of a time (ns). ``gone``: by kind the
-    state of what is no longer told of; a kind that is not in it is told of for ever.
+    state of what is no longer told of; a kind that is not in it is told of for ever. ``reason``: what goes
+    with a change of state; as a record merges the fields of all changes, none may have a column's name.
     """
 
     actor: tuple[str, str]
     read: Read
     gone: Mapping[Kind, str] = field(default_factory=dict)
+    reason: Callable[[Entity], dict[str, Value]] = lambda _: {}
 
 
-LIBRARIES: dict[str, Library] = {"data": Library(data.ACTOR, data.read)}
+LIBRARIES: dict[str, Library] = {
+    "data": Library(data.ACTOR, data.read),
+    "serve": Library(serve.ACTOR, serve.read, serve.GONE, serve.reason),
+}
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ class _States:
         for entity in found:
             state = str(entity.observed.get("state", ""))
             if state and state != self._observed.get(_key(entity), {}).get("state"):
-                entity.transitions[now_ns, state] = {}
+                entity.transitions[now_ns, state] = self._library.reason(entity)
         self._next = {_key(entity): dict(entity.observed) for entity in [*entities, *gone]}
         return found
 

@@ -40,6 +40,7 @@ export const enLogs = {
       worker_out: 'stdout',
       worker_err: 'stderr',
       driver: 'Driver',
+      serve_replica: 'Serve replica',
       core: 'Core worker',
       raylet: 'Raylet',
       gcs: 'GCS',

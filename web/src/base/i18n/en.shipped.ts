@@ -42,6 +42,21 @@ export const enShipped = {
       summary: 'Actors of class {{name}} restarted {{value}} times in 5 minutes',
       description: 'They keep dying. Their panels on the actors page show why.',
     },
+    ServeDeploymentUnhealthy: {
+      summary: 'Deployment {{name}} of application {{application}} is unhealthy',
+      description:
+        "Serve calls it UNHEALTHY or DEPLOY_FAILED. The Serve page shows Serve's reason and the logs of its replicas.",
+    },
+    ServeReplicasMissing: {
+      summary: 'Too few replicas of deployment {{name}} in application {{application}}: {{value}} missing',
+      description:
+        'For five minutes, fewer replicas have been running than Serve wants. They may lack resources, or fail when they start.',
+    },
+    ServeErrorRateHigh: {
+      summary: '{{value}}% of requests to deployment {{name}} of application {{application}} are failing',
+      description:
+        'More than 5% of the requests of the last five minutes ended in an exception. The Serve page shows since when, and the logs of the replicas.',
+    },
     CostlyFinding: {
       summary: '{{title}} ({{function}}) costs job {{job}} {{value}}% of its time',
       description:

@@ -8,6 +8,7 @@ import { enMetrics } from './en.metrics';
 import { enNodes } from './en.nodes';
 import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
+import { enServe } from './en.serve';
 import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
 import { enSql } from './en.sql';
@@ -212,6 +213,7 @@ export const en = {
     'placement-groups': 'Placement groups',
     memory: 'Objects and memory',
     data: 'Data',
+    serve: 'Serve',
     events: 'Events',
     logs: 'Logs',
     metrics: 'Metrics',
@@ -245,6 +247,8 @@ export const en = {
     'placement-groups': 'Resources reserved together: which bundles are placed, and which are still pending.',
     memory: 'What holds objects in memory, and what may never be released.',
     data: 'The datasets of Ray Data: how far they are, and which operator holds up which.',
+    serve:
+      'The applications of Ray Serve: whether their deployments are healthy, fast, and of the right size.',
     events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.',
     logs: 'The log files of all nodes, dead ones included, with one search across all of them.',
     metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
@@ -304,6 +308,22 @@ export const en = {
     RESCHEDULING: 'Rescheduling',
     INFEASIBLE: "Can't be scheduled",
     REMOVED: 'Removed',
+    DEPLOYING: 'Deploying',
+    DEPLOY_FAILED: 'Deployment failed',
+    HEALTHY: 'Healthy',
+    UNHEALTHY: 'Unhealthy',
+    UPDATING: 'Updating',
+    UPSCALING: 'Upscaling',
+    DOWNSCALING: 'Downscaling',
+    DELETING: 'Deleting',
+    DELETED: 'Deleted',
+    NOT_STARTED: 'Not started',
+    STARTING: 'Starting',
+    RECOVERING: 'Recovering',
+    PENDING_MIGRATION: 'Pending migration',
+    STOPPING: 'Stopping',
+    DRAINING: 'Draining',
+    DRAINED: 'Drained',
   },
   type: {
     NORMAL_TASK: 'Task',
@@ -1191,6 +1211,7 @@ export const en = {
   ...enInsights,
   ...enJobs,
   ...enData,
+  ...enServe,
   ...enMemory,
   ...enAlerts,
   ...enOperator,

@@ -39,6 +39,7 @@ export const zhLogs = {
       worker_out: 'stdout',
       worker_err: 'stderr',
       driver: 'Driver',
+      serve_replica: 'Serve 副本',
       core: 'Core worker',
       raylet: 'Raylet',
       gcs: 'GCS',

@@ -41,6 +41,19 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
       summary: '{{name}} 类的 Actor 在 5 分钟内重启了 {{value}} 次',
       description: '它们反复终止。Actor 页面的详情面板显示了原因。',
     },
+    ServeDeploymentUnhealthy: {
+      summary: '应用 {{application}} 的 Deployment {{name}} 不健康',
+      description:
+        'Serve 报告其状态为 UNHEALTHY 或 DEPLOY_FAILED。Serve 页面显示 Serve 给出的原因以及各副本的日志。',
+    },
+    ServeReplicasMissing: {
+      summary: '应用 {{application}} 的 Deployment {{name}} 缺少 {{value}} 个副本',
+      description: '五分钟以来，运行中的副本一直少于 Serve 的目标数。可能是资源不足，或副本启动失败。',
+    },
+    ServeErrorRateHigh: {
+      summary: '应用 {{application}} 的 Deployment {{name}} 有 {{value}}% 的请求失败',
+      description: '最近五分钟内超过 5% 的请求以异常结束。Serve 页面显示从何时开始，以及各副本的日志。',
+    },
     CostlyFinding: {
       summary: '{{title}}（{{function}}）耗费了作业 {{job}} {{value}}% 的时间',
       description: '作业仍在运行。会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',

@@ -9,6 +9,7 @@ import { zhMetrics } from './zh.metrics';
 import { zhNodes } from './zh.nodes';
 import { zhOperator } from './zh.operator';
 import { zhOverview } from './zh.overview';
+import { zhServe } from './zh.serve';
 import { zhServerMessages } from './zh.serverMessages';
 import { zhShipped } from './zh.shipped';
 import { zhSql } from './zh.sql';
@@ -207,6 +208,7 @@ export const zh: Translation = {
     'placement-groups': '放置组',
     memory: '对象与内存',
     data: 'Data',
+    serve: 'Serve',
     events: '事件',
     logs: '日志',
     metrics: '指标',
@@ -238,6 +240,7 @@ export const zh: Translation = {
     'placement-groups': '成组预留的资源：哪些 bundle 已放置，哪些仍在等待。',
     memory: '谁占着内存中的对象，哪些可能永远不会释放。',
     data: 'Ray Data 的数据集：进行到哪一步，哪个算子拖慢了哪个算子。',
+    serve: 'Ray Serve 的应用：各 Deployment 是否健康、延迟如何、副本数是否合适。',
     events: '节点、Worker、Actor、作业和任务按时间发生了什么。',
     logs: '所有节点（包括已失效的）的日志文件，可一次全部搜索。',
     metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。',
@@ -296,6 +299,22 @@ export const zh: Translation = {
     RESCHEDULING: '正在重新调度',
     INFEASIBLE: '无法调度',
     REMOVED: '已移除',
+    DEPLOYING: '正在部署',
+    DEPLOY_FAILED: '部署失败',
+    HEALTHY: '健康',
+    UNHEALTHY: '不健康',
+    UPDATING: '正在更新',
+    UPSCALING: '正在扩容',
+    DOWNSCALING: '正在缩容',
+    DELETING: '正在删除',
+    DELETED: '已删除',
+    NOT_STARTED: '未启动',
+    STARTING: '正在启动',
+    RECOVERING: '正在恢复',
+    PENDING_MIGRATION: '等待迁移',
+    STOPPING: '正在停止',
+    DRAINING: '正在排空',
+    DRAINED: '已排空',
   },
   type: {
     NORMAL_TASK: '任务',
@@ -1146,6 +1165,7 @@ export const zh: Translation = {
   ...zhInsights,
   ...zhJobs,
   ...zhData,
+  ...zhServe,
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,

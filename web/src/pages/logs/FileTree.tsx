@@ -15,7 +15,7 @@ import shared from './logs.module.css';
 
 const NODE_ROW = 32;
 const FILE_ROW = 40;
-const USERS = new Set(['worker_out', 'worker_err', 'driver']);
+const USERS = new Set(['worker_out', 'worker_err', 'driver', 'serve_replica']);
 
 type Row = { node: LogNode; file?: undefined } | { node: LogNode; file: LogFile };
 

@@ -21,6 +21,7 @@ const PAGES: Record<View, string> = {
   'placement-groups': UI,
   memory: 'reference/memory.md',
   data: 'reference/libraries.md#ray-data',
+  serve: 'reference/libraries.md#ray-serve',
   events: 'reference/jobs.md',
   logs: 'reference/logs.md',
   metrics: 'reference/metrics-page.md',

@@ -1,0 +1,71 @@
+"""Ray Serve: its applications, proxies and controller; and one application with its replicas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from rayscope.libraries.serve import schemas, sql
+from rayscope.libraries.used import problem
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+
+router = APIRouter()
+_MAX_REPLICAS = 2_000
+
+
+@router.get("/api/serve", responses={**ERRORS, 200: {"model": schemas.ServePage}})
+def serve(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+    """Serve's applications with their deployments, its proxies and its controllers."""
+    name = services.records.resolve(session)
+    found = services.records.read_cached(name, lambda file: _all(file, limit), str(limit))
+    return answer({"session": name, **found, "problem": problem(services, name, "serve")})
+
+
+@router.get(
+    "/api/serve/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeApplicationAnswer}}
+)
+def serve_application(services: CurrentServices, application: str, session: Session = None) -> Response:
+    """An application: its deployments as they were configured, and its replicas, dead ones too."""
+    name = services.records.resolve(session)
+    return answer(
+        services.records.read_cached(name, lambda file: _application(file, name, application), application)
+    )
+
+
+def _all(file: SessionFile, limit: int) -> dict[str, Any]:
+    items, total = sql.applications(file, limit)
+    shown = schemas.ServeApplicationItem.model_fields
+    for item in items:
+        for deployment in item["deployments"]:
+            _count(deployment)
+            for name in deployment.keys() - schemas.ServeDeploymentItem.model_fields.keys():
+                del deployment[name]
+    return {
+        "items": [{name: item[name] for name in shown} for item in items],
+        "total": total,
+        "proxies": sql.proxies(file),
+        "controllers": sql.controllers(file),
+    }
+
+
+def _application(file: SessionFile, session: str, application: str) -> dict[str, Any]:
+    items, _ = sql.applications(file, 1, application)
+    if not items:
+        raise NotFound(
+            f"Application {application[:80]!r} not found in this session.",
+            what="application",
+            id=application[:80],
+        )
+    (found,) = items
+    for deployment in found["deployments"]:
+        _count(deployment)
+    replicas, total = sql.replicas(file, application, _MAX_REPLICAS)
+    return {"session": session, **found, "replicas": replicas, "replicas_total": total}
+
+
+def _count(deployment: dict[str, Any]) -> None:
+    deployment["running_replicas"] = deployment["replicas"].get("RUNNING", 0)

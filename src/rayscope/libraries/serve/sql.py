@@ -1,0 +1,145 @@
+"""Serve's applications, deployments, replicas, proxies and controllers on record."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rayscope.model import Kind
+from rayscope.storage.rows import decode_entity
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Changes of state that are told of one thing, the newest.
+_HISTORY = 50
+_MAX_DEPLOYMENTS = 5_000
+_MAX_PROXIES, _MAX_CONTROLLERS = 2_000, 20
+_DOCUMENTS = (
+    "calls",
+    "required_resources",
+    "config",
+    "autoscaling",
+    "http_options",
+    "grpc_options",
+    "health",
+)
+
+#: A replica whose actor is dead has stopped, whether or not the controller was seen to say so.
+_REPLICAS = """
+SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPED' ELSE r.state END AS state,
+    CASE WHEN a.state = 'DEAD' THEN coalesce(a.end_ns, r.end_ns) ELSE r.end_ns END AS end_ns,
+    CASE WHEN a.state = 'DEAD' THEN a.death_reason END AS death_reason,
+    CASE WHEN a.state = 'DEAD' THEN a.death_cause END AS death_cause
+FROM serve_replica_rows r LEFT JOIN actor_rows a ON a.id = r.actor_id
+"""
+
+
+def applications(file: SessionFile, limit: int, name: str | None = None) -> tuple[list[Row], int]:
+    """Applications (or the one of a name), those that are there first, then the newest; and how many are.
+
+    Each with its ``history`` (changes of state: ``time_ns``, ``state``, ``trigger``, ``reason``) and its
+    ``deployments``, and those with theirs and ``replicas`` (state -> how many).
+    """
+    with file.reader() as reader:
+        total = reader.execute("SELECT count(*) FROM serve_application_rows").fetchone()
+        found = rows_of(
+            reader.execute(
+                "SELECT * EXCLUDE (id) FROM serve_application_rows WHERE $name IS NULL OR id = $name "
+                "ORDER BY state = 'DELETED', deployed_ns DESC NULLS LAST, id LIMIT $limit",
+                {"name": name, "limit": limit},
+            )
+        )
+        deployments = rows_of(
+            reader.execute(
+                "SELECT id AS deployment_id, * EXCLUDE (id) FROM serve_deployment_rows "
+                f"WHERE list_contains(?, application) ORDER BY name LIMIT {_MAX_DEPLOYMENTS}",
+                [[row["name"] for row in found]],
+            )
+        )
+        counts = reader.execute(
+            f"SELECT application, deployment, coalesce(state, 'UNKNOWN'), count(*) FROM ({_REPLICAS}) "
+            "WHERE list_contains(?, application) GROUP BY ALL ORDER BY ALL",
+            [[row["name"] for row in found]],
+        ).fetchall()
+    by_application: dict[str, list[Row]] = {row["name"]: [] for row in found}
+    by_deployment: dict[tuple[str, str], dict[str, int]] = {}
+    for application, deployment, state, count in counts:
+        by_deployment.setdefault((application, deployment), {})[state] = count
+    for row in deployments:
+        row["replicas"] = by_deployment.get((row["application"], row["name"]), {})
+        by_application[row["application"]].append(_told("serve_deployment", row["deployment_id"], row))
+    for row in found:
+        row["deployments"] = by_application[_told("serve_application", row["name"], row)["name"]]
+    return found, int(total[0]) if total else 0
+
+
+def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row], int]:
+    """The replicas of an application, those that live first, then the newest; and how many there are.
+
+    ``death_reason`` and ``death_cause``: why the actor of one is dead, in Ray's words.
+    """
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"SELECT id AS replica_id, * EXCLUDE (id), count(*) OVER () AS total FROM ({_REPLICAS}) "
+                "WHERE application = ? ORDER BY state = 'STOPPED', deployment, start_ns DESC NULLS LAST, id "
+                f"LIMIT {int(limit)}",
+                [application],
+            )
+        )
+    total = int(found[0]["total"]) if found else 0
+    for row in found:
+        del row["total"]
+    return found, total
+
+
+def proxies(file: SessionFile) -> list[Row]:
+    """The proxies, one a node, those that run first."""
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                "SELECT id AS node_id, * EXCLUDE (id) FROM serve_proxy_rows "
+                f"ORDER BY state = 'STOPPED', node_ip, id LIMIT {_MAX_PROXIES}"
+            )
+        )
+    return [_told("serve_proxy", row["node_id"], row) for row in found]
+
+
+def controllers(file: SessionFile) -> list[Row]:
+    """The controllers, newest first: one for each time that Serve was started."""
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                "SELECT id AS actor_id, * EXCLUDE (id) FROM serve_controller_rows "
+                f"ORDER BY state = 'STOPPED', end_ns DESC NULLS FIRST, id LIMIT {_MAX_CONTROLLERS}"
+            )
+        )
+    return [_told("serve_controller", row["actor_id"], row) for row in found]
+
+
+def _told(kind: Kind, identity: str, row: Row) -> Row:
+    """``row`` with its documents decoded, and what its transitions tell: ``since_ns``, ``last_state``.
+
+    ``last_state``: the last that Serve told, where a later one was inferred from the end of the cluster.
+    """
+    transitions = sorted(decode_entity(kind, identity, row.pop("doc")).transitions.items())
+    row["history"] = [
+        {
+            "time_ns": time_ns,
+            "state": state,
+            "trigger": _text(extra.get("trigger")),
+            "reason": _text(extra.get("reason")),
+        }
+        for (time_ns, state), extra in transitions[-_HISTORY:]
+    ]
+    last = row["history"][-1] if row["history"] else None
+    row["last_state"] = last["state"] if last else None
+    inferred = row["end_known_by"] is not None
+    row["since_ns"] = row["end_ns"] if inferred else last["time_ns"] if last else None
+    for name in _DOCUMENTS:
+        if name in row:
+            row[name] = msgspec.json.decode(row[name]) if row[name] else None
+    return row
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

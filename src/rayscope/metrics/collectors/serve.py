@@ -1,0 +1,54 @@
+"""The collector of Serve's deployments: Ray's own series tell their state only in its newer versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rayscope.metrics.collector import Cluster
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.storage.session_file import SessionFile
+
+_MOST = 500
+_UNHEALTHY = ("UNHEALTHY", "DEPLOY_FAILED")
+
+
+class Serve:
+    """Whether each deployment is healthy, how many replicas it is to have, and how many run."""
+
+    interval_s = 0.0
+    timeout_s = 10.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """Deployments that are there: 500 of them; the others are counted in ``left_out``."""
+        names = ("rayscope_serve_deployment_healthy", "rayscope_serve_target_replicas")
+        healthy, target, running = (*names, "rayscope_serve_running_replicas")
+        yield Family(
+            healthy, "gauge", "0 while Serve calls the deployment UNHEALTHY or DEPLOY_FAILED, else 1."
+        )
+        yield Family(target, "gauge", "How many replicas a deployment is to have.", "count")
+        yield Family(running, "gauge", "How many replicas of a deployment run.", "count")
+        rows, others = cluster.record(_deployments)
+        for application, deployment, state, wanted, count in rows:
+            labels = {"application": application, "deployment": deployment}
+            yield sample(healthy, state not in _UNHEALTHY, **labels)
+            if wanted is not None:
+                yield sample(target, wanted, **labels)
+            yield sample(running, count, **labels)
+        cluster.left_out += len(names) * others
+
+
+def _deployments(file: SessionFile) -> tuple[list[tuple[str, str, str | None, int | None, int]], int]:
+    with file.reader() as reader:
+        found = reader.execute(
+            """
+            SELECT d.application, d.name, d.state, d.target_replicas, coalesce(r.running, 0), count(*) OVER ()
+            FROM serve_deployment_rows d LEFT JOIN (
+                SELECT application, deployment, count(*) FILTER (state = 'RUNNING') AS running
+                FROM serve_replica_rows GROUP BY ALL
+            ) r ON r.application = d.application AND r.deployment = d.name
+            WHERE d.state NOT IN ('DELETED', 'CUT_OFF') AND d.application IS NOT NULL AND d.name IS NOT NULL
+            ORDER BY d.application, d.name LIMIT ?
+            """,
+            [_MOST],
+        ).fetchall()
+    return [row[:5] for row in found], found[0][5] - len(found) if found else 0

@@ -1,0 +1,250 @@
+"""Ray Serve's applications, deployments, replicas, proxies and controller, from ``/api/serve/applications/``.
+
+What that answer says differs between the versions of Ray (the topology, dead replicas, and the controller's
+health came later): what is missing stays unknown. A field of a wrong type is left out, and no list is taken
+beyond a limit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from rayscope.model import Entity, Kind
+from rayscope.model.entity import Value
+from rayscope.ray.common import clean_error, redact_runtime_env
+from rayscope.ray.dashboard import Dashboard
+from rayscope.ray.gcs.client import GcsClient
+from rayscope.ray.protobuf import known
+
+#: Serve's controller. (Proxies and replicas are actors with names, too.)
+ACTOR = ("serve", "SERVE_CONTROLLER_ACTOR")
+#: What becomes of what the controller does not list any more.
+GONE: Mapping[Kind, str] = {
+    "serve_application": "DELETED",
+    "serve_deployment": "DELETED",
+    "serve_replica": "STOPPED",
+    "serve_proxy": "STOPPED",
+    "serve_controller": "STOPPED",
+}
+#: The dashboard connects to the cluster as a driver when it is first asked, which takes seconds.
+TIMEOUT_S = 30.0
+_MAX_ENTITIES = 50_000
+#: Calls that are kept of one deployment, and decisions of its autoscaler, the newest.
+_MAX_CALLS, _MAX_DECISIONS = 200, 50
+#: A longer document is left out: a record cuts texts, and half a JSON text is none.
+_MAX_DOCUMENT = 32_000
+_MAX_REASON = 1_000
+#: Of the controller's health: what says whether it keeps up. Counters would make each reading a new state.
+_HEALTH = ("loops_per_second", "event_loop_delay_s", "num_asyncio_tasks", "process_memory_mb")
+_HEALTH_MEANS = (
+    "loop_duration_s",
+    "deployment_state_update_duration_s",
+    "application_state_update_duration_s",
+    "proxy_state_update_duration_s",
+    "node_update_duration_s",
+    "handle_metrics_delay_ms",
+    "replica_metrics_delay_ms",
+)
+
+
+def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
+    """All that Serve's controller lists. Raises DashboardError."""
+    answer = dashboard.get("/api/serve/applications/", TIMEOUT_S)
+    if not isinstance(answer, dict) or not isinstance(answer.get("applications"), dict):
+        raise dashboard.unexpected("no applications")
+    controller = answer.get("controller_info")
+    if not isinstance(controller, dict) or not _text(controller.get("actor_id")):
+        # Nobody was asked: that nothing is listed does not mean that nothing is there.
+        raise dashboard.unexpected("that Serve is not running, although its controller is")
+    return list(islice(_entities(answer, controller, now_ns), _MAX_ENTITIES))
+
+
+def reason(entity: Entity) -> dict[str, Value]:
+    """Why a thing came to its state, in Serve's words."""
+    trigger, message = (entity.observed.get(name) for name in ("status_trigger", "message"))
+    if entity.observed.get("state") in GONE.values():
+        return {}  # what is known is from before
+    text = str(message or "")
+    # The end of a traceback says what happened.
+    text = text if len(text) <= _MAX_REASON else "…" + text[1 - _MAX_REASON :]
+    return known({"trigger": trigger, "reason": text})
+
+
+def _entities(answer: Mapping[str, Any], controller: Mapping[str, Any], now_ns: int) -> Iterator[Entity]:
+    health = answer.get("controller_health_metrics")
+    health = health if isinstance(health, dict) else {}
+    yield Entity(
+        "serve_controller",
+        str(controller["actor_id"]),
+        {},
+        {},
+        now_ns,
+        known(
+            {
+                **_where(controller),
+                "state": "RUNNING",
+                "proxy_location": _text(answer.get("proxy_location")),
+                "http_options": _document(answer.get("http_options")),
+                "grpc_options": _document(answer.get("grpc_options")),
+                "health": _health(health),
+                "start_ns": _ns(health.get("controller_start_time")),
+            }
+        ),
+    )
+    for node_id, proxy in _named(answer.get("proxies")):
+        told = {
+            **_where(proxy),
+            "state": _text(proxy.get("status")),
+            "actor_id": _text(proxy.get("actor_id")),
+        }
+        told.pop("node_id")
+        yield Entity("serve_proxy", node_id, {}, {}, now_ns, known(told))
+    for name, application in _named(answer["applications"]):
+        yield from _application(name, application, now_ns)
+
+
+def _application(name: str, row: Mapping[str, Any], now_ns: int) -> Iterator[Entity]:
+    observed = {
+        "state": _text(row.get("status")),
+        "message": clean_error(_text(row.get("message")) or ""),
+        "route_prefix": _text(row.get("route_prefix")),
+        "docs_path": _text(row.get("docs_path")),
+        "source": _text(row.get("source")),
+        "deployed_ns": _ns(row.get("last_deployed_time_s")),
+        "config": _document(row.get("deployed_app_config")),
+    }
+    yield Entity("serve_application", name, {"name": name}, {}, now_ns, known(observed))
+    topology = row.get("deployment_topology")
+    nodes = dict(_named(topology.get("nodes"))) if isinstance(topology, dict) else {}
+    for deployment, told in _named(row.get("deployments")):
+        yield from _deployment(name, deployment, told, nodes.get(deployment, {}), now_ns)
+
+
+def _deployment(
+    application: str, name: str, row: Mapping[str, Any], node: Mapping[str, Any], now_ns: int
+) -> Iterator[Entity]:
+    is_ingress = node.get("is_ingress")
+    observed = {
+        "state": _text(row.get("status")),
+        "status_trigger": _text(row.get("status_trigger")),
+        "message": clean_error(_text(row.get("message")) or ""),
+        "target_replicas": _whole(row.get("target_num_replicas")),
+        "is_ingress": is_ingress if isinstance(is_ingress, bool) else None,
+        "calls": _calls(node.get("outbound_deployments")),
+        "required_resources": _document(row.get("required_resources")),
+        "config": _document(row.get("deployment_config")),
+        "autoscaling": _autoscaling(row.get("autoscaling_detail")),
+    }
+    fields: dict[str, Value] = {"name": name, "application": application}
+    yield Entity("serve_deployment", f"{application}#{name}", fields, {}, now_ns, known(observed))
+    seen: set[str] = set()
+    for is_dead, key in ((False, "replicas"), (True, "recent_dead_replicas")):
+        for replica in _rows(row.get(key)):
+            identity = _text(replica.get("replica_id"))
+            if identity is None or identity in seen:
+                continue
+            seen.add(identity)
+            told = {
+                **_where(replica),
+                "state": "STOPPED" if is_dead else _text(replica.get("state")),
+                "pid": _whole(replica.get("pid")),
+                "start_ns": _ns(replica.get("start_time_s")),
+                "actor_id": _text(replica.get("actor_id")),
+            }
+            yield Entity(
+                "serve_replica",
+                f"{application}#{name}#{identity}",
+                {"name": identity, "application": application, "deployment": name},
+                {},
+                now_ns,
+                known(told),
+            )
+
+
+def _where(row: Mapping[str, Any]) -> dict[str, Value | None]:
+    """Where one of Serve's actors runs. Its log is relative to the session's folder of logs."""
+    path = _text(row.get("log_file_path"))
+    return {
+        "node_id": _text(row.get("node_id")),
+        "node_ip": _text(row.get("node_ip")),
+        "worker_id": _text(row.get("worker_id")),
+        "log_file": path.lstrip("/") if path else None,
+    }
+
+
+def _calls(outbound: Any) -> str | None:
+    """The ids of the deployments that one calls, as JSON; None where Ray does not say."""
+    if not isinstance(outbound, list):
+        return None
+    called = [(_text(one.get("app_name")), _text(one.get("name"))) for one in _rows(outbound)]
+    found = {f"{application}#{name}" for application, name in called if application and name}
+    text = json.dumps(sorted(found)[:_MAX_CALLS])
+    return text if len(text) <= _MAX_DOCUMENT else None
+
+
+def _autoscaling(detail: Any) -> str | None:
+    """What the autoscaler says of a deployment, with its newest decisions."""
+    if not isinstance(detail, dict):
+        return None
+    decisions = detail.get("decisions")
+    newest = decisions[-_MAX_DECISIONS:] if isinstance(decisions, list) else []
+    return _document({**detail, "decisions": newest})
+
+
+def _health(health: Mapping[str, Any]) -> str | None:
+    """Figures of the controller to two digits, so that they are not new at each reading."""
+    found = {name: _two_digits(health.get(name)) for name in _HEALTH}
+    for name in _HEALTH_MEANS:
+        figures = health.get(name)
+        for which in ("mean", "max"):
+            found[f"{name}_{which}"] = _two_digits(figures.get(which)) if isinstance(figures, dict) else None
+    told = {name: value for name, value in found.items() if value is not None}
+    return json.dumps(told) if told else None
+
+
+def _two_digits(value: Any) -> float | None:
+    return float(f"{value:.2g}") if _is_number(value) else None
+
+
+def _document(value: Any) -> str | None:
+    """A part of the answer as JSON without secrets; None for nothing."""
+    if not isinstance(value, dict | list) or not value:
+        return None
+    try:
+        text = redact_runtime_env(json.dumps(value if isinstance(value, dict) else {"items": value}))
+    except RecursionError:
+        return None
+    if text is not None and len(text) > _MAX_DOCUMENT:
+        return json.dumps({"left_out": f"{len(text)} characters"})
+    return text
+
+
+def _named(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, row in rows.items() if isinstance(rows, dict) else ():
+        if name and isinstance(row, dict):
+            yield name, row
+
+
+def _rows(rows: Any) -> Iterator[Mapping[str, Any]]:
+    return (row for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _whole(value: Any) -> int | None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_whole and abs(value) < 2**63 else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _ns(seconds: Any) -> int | None:
+    return int(seconds * 1e9) if _is_number(seconds) and 0 < seconds < 9e9 else None

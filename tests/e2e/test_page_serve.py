@@ -1,0 +1,51 @@
+"""The Serve page of a live cluster in Chromium, and what is left of it once Serve and the cluster are gone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.conftest import sql_rows
+from tests.serving import Serving
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(240)]
+
+
+def test_serve_page(serving: Serving, page: Page) -> None:
+    page.goto(f"{serving.url}/s/{serving.session}/overview?lang=en")
+    page.get_by_test_id("nav-serve").click()
+    expect(page.get_by_test_id("application")).to_have_count(2)
+    page.get_by_test_id("applications").get_by_text("broken", exact=True).click()
+    expect(page.get_by_test_id("application-name")).to_have_text("broken")
+    expect(page.get_by_test_id("deployment")).to_contain_text("RuntimeError: no such model")
+
+    page.get_by_test_id("applications").get_by_text("shop", exact=True).click()
+    cards = page.get_by_test_id("deployment")
+    expect(cards).to_have_count(2)
+    expect(cards.filter(has_text="Front")).to_contain_text("Running replicas: 1 of 1")
+    expect(page.get_by_test_id("call")).to_have_count(1)
+    latency = page.locator("[data-title='Latency, p95']")
+    expect(latency).to_contain_text("Model")
+    page.get_by_test_id("autoscaler").scroll_into_view_if_needed()
+    expect(page.get_by_test_id("autoscaler")).to_contain_text("Desired")
+    dead = page.get_by_test_id("replica").filter(has_text="worker process has died")
+    expect(dead).to_contain_text("Stopped")
+    expect(page.get_by_test_id("controller")).to_contain_text("loops_per_second")
+    page.get_by_test_id("serve-config").locator("summary", has_text="Model").click()
+    expect(page.get_by_test_id("serve-config")).to_contain_text("max_replicas")
+    running = page.get_by_test_id("replica").filter(has_text="Front")
+    running.get_by_text("Log", exact=True).click()
+    expect(page).to_have_url(re.compile("/logs.*file=serve%2Freplica_shop_Front"))
+
+    serving.finish()
+    page.goto(f"{serving.url}/s/{serving.session}/serve?item=shop&lang=en")
+    expect(page.get_by_test_id("application").filter(has_text="shop")).to_contain_text("Deleted")
+    expect(page.get_by_test_id("call")).to_have_count(1)
+    expect(latency).to_contain_text("Model")
+    states = page.get_by_test_id("replica")
+    expect(states.filter(has_text="Stopped")).to_have_count(len(serving.get("/api/serve/shop")["replicas"]))
+    expect(page.get_by_test_id("proxy")).to_contain_text("Stopped")
+    rows = sql_rows(serving.url, "SELECT DISTINCT state FROM serve_replicas", serving.session)
+    assert rows == [{"state": "STOPPED"}]

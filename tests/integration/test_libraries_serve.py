@@ -1,0 +1,88 @@
+"""What is told of Ray Serve, beside what Serve says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cluster import wait_until
+from tests.serving import FAILS, REQUESTS, Serving, states_of
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+
+def value(serving: Serving, expr: str) -> dict[str, float]:
+    """The newest value of each series by what its first label says, once there is one."""
+
+    def look() -> dict[str, float]:
+        found: dict[str, float] = {}
+        for series in serving.get("/api/metrics/query", expr=expr)["series"]:
+            told = [one for one in series["values"] if one is not None]
+            if told:
+                found[next(iter(series["labels"].values()), "")] = told[-1]
+        return found
+
+    found: dict[str, float] = wait_until(look, expr)
+    return found
+
+
+def test_applications_are_as_serve_says(serving: Serving) -> None:
+    assert states_of(serving.all) == serving.status
+    assert serving.status["shop"]["status"] == "RUNNING"
+    assert serving.status["broken"]["status"] == "DEPLOY_FAILED"
+    by_name = {app["name"]: app for app in serving.all["items"]}
+    (broken,) = by_name["broken"]["deployments"]
+    assert broken["status_trigger"] == "REPLICA_STARTUP_FAILED"
+    assert broken["message"].endswith("RuntimeError: no such model")
+    assert (broken["running_replicas"], broken["target_replicas"]) == (0, 1)
+    assert serving.all["problem"] is None
+    assert [one["state"] for one in serving.all["proxies"]] == ["HEALTHY"]
+    (controller,) = serving.all["controllers"]
+    assert controller["health"]["loops_per_second"] > 0
+    assert serving.all["total"] == 2
+
+
+def test_an_application_leads_to_its_replicas_and_their_logs(serving: Serving) -> None:
+    front, model = serving.shop["deployments"]
+    assert (front["name"], front["is_ingress"], front["calls"]) == ("Front", True, ["shop#Model"])
+    assert model["config"]["autoscaling_config"]["max_replicas"] == 3
+    assert model["config"]["ray_actor_options"]["runtime_env"] == {"env_vars": {"KEY": "<redacted>"}}
+    assert [one["state"] for one in front["history"]][-1] == "HEALTHY"
+    assert serving.shop["route_prefix"] == "/shop"
+    actors = {one["actor_id"]: one for one in serving.get("/api/actors", limit=1000)["items"]}
+    files = serving.get("/api/logs", limit=2000)
+    names = {(file["node_id"], file["name"]) for file in files["files"]}
+    dead = [one for one in serving.shop["replicas"] if one["state"] == "STOPPED"]
+    assert {one["deployment"] for one in dead} == {"Model"}
+    assert any("worker process has died" in one["death_reason"] for one in dead)
+    for replica in serving.shop["replicas"]:
+        actor = actors[replica["actor_id"]]
+        assert actor["class_name"] == f"ServeReplica:shop:{replica['deployment']}"
+        assert actor["node_id"] == replica["node_id"]
+        assert (replica["node_id"], replica["log_file"]) in names
+
+
+def test_requests_and_errors_are_counted(serving: Serving) -> None:
+    assert serving.codes == {"200": REQUESTS - REQUESTS // FAILS, "500": REQUESTS // FAILS}
+    counted = "max_over_time({0}_total[1h]) or max_over_time({0}[1h])"
+    errors = "sum by (deployment) (" + counted.format("ray_serve_deployment_error_counter") + ")"
+    # (Those of a replica that died may be lost.)
+    wait_until(lambda: value(serving, errors).get("Front") == REQUESTS // FAILS, "the errors")
+    latency = "histogram_quantile(0.5, sum by (deployment, le) (max_over_time("
+    latency += "ray_serve_deployment_processing_latency_ms_bucket[1h])))"
+    assert 50 <= value(serving, latency)["Model"] <= 5000
+    running = value(serving, "max by (deployment) (max_over_time(rayscope_serve_running_replicas[1h]))")
+    assert running["Front"] == 1
+    assert running["Model"] >= 2
+    healthy = value(serving, "min by (application) (min_over_time(rayscope_serve_deployment_healthy[1h]))")
+    assert healthy["broken"] == 0
+
+
+def test_an_unhealthy_deployment_fires(serving: Serving) -> None:
+    def firing() -> list[Any]:
+        found = serving.get("/api/alerts")["items"]
+        rules = [one["labels"] for one in found if one["rule"] == "ServeDeploymentUnhealthy"]
+        return [one for one in rules if one["application"] == "broken"]
+
+    if not serving.is_over:
+        wait_until(firing, "the alert")

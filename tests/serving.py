@@ -1,0 +1,186 @@
+"""A cluster with Ray Serve under load, and a server that records it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from tests.cluster import free_port, wait_until
+from tests.recorded import Recorded
+
+REQUESTS = 300
+#: Every so many requests to ``Model`` fails.
+FAILS = 10
+PROGRAM = """
+import itertools, json, os, sys, time, urllib.error, urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from ray import serve
+
+@serve.deployment(
+    autoscaling_config={"min_replicas": 2, "max_replicas": 3, "target_ongoing_requests": 2,
+                        "upscale_delay_s": 1, "metrics_interval_s": 1, "look_back_period_s": 2},
+    ray_actor_options={"num_cpus": 0.1, "runtime_env": {"env_vars": {"KEY": "s3cret"}}},
+)
+class Model:
+    def __call__(self, number):
+        time.sleep(0.05)
+        if number % FAILS == 0:
+            raise ValueError("bad weights")
+        return number
+
+    def die(self):
+        os._exit(1)
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Front:
+    def __init__(self, model):
+        self.model, self.numbers = model, itertools.count()
+
+    async def __call__(self, request):
+        return await self.model.remote(next(self.numbers))
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Broken:
+    def __init__(self):
+        raise RuntimeError("no such model")
+
+serve.start(http_options={"port": PORT})
+serve.run(Front.bind(Model.bind()), name="shop", route_prefix="/shop")
+try:
+    serve.run(Broken.bind(), name="broken", route_prefix="/broken")
+except RuntimeError:
+    pass
+
+def ask(_):
+    try:
+        return urllib.request.urlopen("http://127.0.0.1:PORT/shop", timeout=30).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+with ThreadPoolExecutor(6) as pool:
+    codes = list(pool.map(ask, range(REQUESTS)))
+try:
+    serve.get_deployment_handle("Model", "shop").die.remote().result(timeout_s=10)
+except Exception:
+    pass
+print(json.dumps({str(code): codes.count(code) for code in set(codes)}), flush=True)
+for line in sys.stdin:
+    if line == "status\\n":
+        told = {name: {"status": app.status, "deployments": {
+            each: {"status": one.status, "replica_states": one.replica_states}
+            for each, one in app.deployments.items()}} for name, app in serve.status().applications.items()}
+        print(json.dumps(told), flush=True)
+    else:
+        serve.shutdown()
+        break
+"""
+
+
+@dataclass
+class Serving(Recorded):
+    """The applications ``shop`` and ``broken``.
+
+    ``codes``: what HTTP answered how often. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told
+    the same, and ``shop``: what was told of that application then.
+    """
+
+    codes: dict[str, int] = field(default_factory=dict)
+    status: dict[str, Any] = field(default_factory=dict)
+    all: dict[str, Any] = field(default_factory=dict)
+    shop: dict[str, Any] = field(default_factory=dict)
+    is_over: bool = False
+
+    def launch(self) -> None:
+        """Start the program, and wait until it has had its requests and told its state."""
+        program = PROGRAM.replace("PORT", str(free_port())).replace("REQUESTS", str(REQUESTS))
+        self.driver = self.start_driver(program.replace("FAILS", str(FAILS)))
+        self.codes = self._line()
+        wait_until(self._agrees, "the state that Serve tells")
+        self.shop = self.get("/api/serve/shop")
+
+    def _line(self) -> Any:
+        assert self.driver.stdout is not None
+        lines: list[str] = []
+        for line in self.driver.stdout:
+            lines.append(line)
+            if line.startswith("{"):
+                return json.loads(line)
+        raise AssertionError("".join(lines))
+
+    def _agrees(self) -> bool:
+        assert self.driver.stdin is not None
+        self.driver.stdin.write("status\n")
+        self.driver.stdin.flush()
+        self.status, self.all = self._line(), self.get("/api/serve")
+        # (The replica that died is replaced.)
+        is_steady = self.status["shop"]["deployments"]["Model"]["status"] == "HEALTHY"
+        died = any("STOPPED" in one["replicas"] for one in self._model())
+        return is_steady and died and states_of(self.all) == self.status
+
+    def _model(self) -> list[dict[str, Any]]:
+        return [one for app in self.all["items"] for one in app["deployments"] if one["name"] == "Model"]
+
+    def finish(self) -> None:
+        """Shut Serve down, then the whole cluster."""
+        if self.is_over:
+            return
+        assert self.driver.stdin is not None
+        self.driver.stdin.write("shutdown\n")
+        self.driver.stdin.flush()
+        gone = {"DELETED"}
+        wait_until(
+            lambda: {one["state"] for one in self.get("/api/serve")["items"]} == gone, "the end of Serve"
+        )
+        self.driver.wait(30)
+        self.stop()
+        self.is_over = True
+        wait_until(
+            lambda: self.get("/api/sessions")["items"][0]["state"] == "ended", "the end of the cluster", 120
+        )
+
+
+def states_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """What ``/api/serve`` tells, as ``serve.status()`` says it: of replicas those that live."""
+    return {
+        app["name"]: {
+            "status": app["state"],
+            "deployments": {
+                one["name"]: {
+                    "status": one["state"],
+                    "replica_states": {
+                        state: count for state, count in one["replicas"].items() if state != "STOPPED"
+                    },
+                }
+                for one in app["deployments"]
+            },
+        }
+        for app in answer["items"]
+    }
+
+
+@pytest.fixture(scope="session")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """The requests are answered, and one replica of ``Model`` has died."""
+    server = Server(Settings(data_dir=tmp_path_factory.mktemp("serving"), port=0))
+    server.start()
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        recorded = Serving(Path(folder), server.ingest_url, server=server)
+        try:
+            recorded.start("--num-cpus=4")
+            services = server.services
+            assert services is not None
+            services.clusters.attach(recorded.gcs)
+            wait_until(lambda: recorded.session in services.catalog.names(), "the session")
+            recorded.launch()
+            yield recorded
+        finally:
+            recorded.stop()
+            server.stop()

@@ -1,0 +1,128 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { get } from '../../api/client';
+import { useSessionInterval } from '../../api/queries';
+import { count } from '../../base/format';
+import { toView } from '../../base/url';
+import { ChartGroup } from '../../ui/charts/ChartGroup';
+import { Section } from '../../ui/Drawer';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Json } from '../../ui/Value';
+import { Autoscaler } from './Autoscaler';
+import { ChangeTable } from './ChangeTable';
+import { DeploymentGraph } from './DeploymentGraph';
+import { ReplicaTable } from './ReplicaTable';
+import { RequestCharts } from './RequestCharts';
+import css from './serve.module.css';
+import type { Application } from './types';
+
+/** One application: its deployments and who calls whom, its requests, its autoscaler, its replicas. */
+export function ApplicationDetails({ name }: { name: string }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const { data, error } = useQuery({
+    queryKey: ['serve-application', url.session, name],
+    queryFn: ({ signal }) =>
+      get<Application>(`/serve/${encodeURIComponent(name)}`, { session: url.session }, signal),
+    refetchInterval: interval,
+  });
+  if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
+  return (
+    <div data-testid="application-details">
+      <Head application={data} />
+      <Section title={t('serve.deployments')} right={<Topology application={data} />}>
+        <DeploymentGraph application={data} />
+      </Section>
+      <ChartGroup>
+        <RequestCharts application={name} />
+        <Autoscaler application={data} />
+      </ChartGroup>
+      <Section
+        title={t('serve.replicas')}
+        right={
+          data.replicas_total > data.replicas.length &&
+          t('serve.someReplicas', { n: count(data.replicas.length), all: count(data.replicas_total) })
+        }
+      >
+        <ReplicaTable replicas={data.replicas} />
+      </Section>
+      <Section title={t('serve.changes')}>
+        <ChangeTable application={data} />
+      </Section>
+      <Section title={t('serve.config')}>
+        <Configuration application={data} />
+      </Section>
+    </div>
+  );
+}
+
+function Head({ application }: { application: Application }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  return (
+    <>
+      <header className={css.head}>
+        <h2 className={css.name} data-testid="application-name">
+          {application.name}
+        </h2>
+        <ItemState state={application.state} />
+        <span className={words.dim}>
+          {application.end_known_by === null ? (
+            <>
+              {t('serve.since')} <Time ns={application.since_ns} />
+            </>
+          ) : (
+            t('serve.cutOff')
+          )}
+        </span>
+        {application.route_prefix !== null && <span className={words.mono}>{application.route_prefix}</span>}
+        <span className={css.ways}>
+          {(['failures', 'logs', 'gantt', 'alerts'] as const).map((view) => (
+            <Link key={view} to={toView(url, view)} className={words.link}>
+              {t(`nav.${view}`)}
+            </Link>
+          ))}
+        </span>
+      </header>
+      {application.message !== null && (
+        <pre className={`${words.pre} ${css.message}`} data-testid="application-message">
+          {application.message}
+        </pre>
+      )}
+    </>
+  );
+}
+
+/** Said where nobody knows who calls whom. */
+function Topology({ application: { deployments } }: { application: Application }) {
+  const { t } = useTranslation();
+  return deployments.length > 1 && deployments.every((one) => one.calls === null)
+    ? t('serve.noTopology')
+    : null;
+}
+
+function Configuration({ application }: { application: Application }) {
+  const { t } = useTranslation();
+  const documents: [string, unknown][] = [
+    ...(application.config === null ? [] : [[t('serve.submitted'), application.config] as [string, unknown]]),
+    ...application.deployments.flatMap(({ name, config, required_resources: resources }) => [
+      [name, { ...config, ...(resources && { required_resources: resources }) }] as [string, unknown],
+    ]),
+  ];
+  return (
+    <div className={css.configs} data-testid="serve-config">
+      {documents.map(([name, document]) => (
+        <details key={name}>
+          <summary>{name}</summary>
+          <Json value={document} />
+        </details>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import type { Change, Deployment } from './types';
+
+/** What a graph of deployments needs of each. */
+export type Called = Pick<Deployment, 'deployment_id' | 'is_ingress' | 'calls'>;
+
+/** The calls between the deployments of one application, as pairs of ids. */
+export function callsWithin(deployments: readonly Called[]): [from: string, to: string][] {
+  const known = new Set(deployments.map((one) => one.deployment_id));
+  return deployments.flatMap(({ deployment_id: from, calls }) =>
+    (calls ?? []).filter((to) => known.has(to) && to !== from).map((to): [string, string] => [from, to]),
+  );
+}
+
+/** What a deployment calls in other applications. */
+export function callsOutside(deployment: Called, all: readonly Called[]): string[] {
+  const known = new Set(all.map((one) => one.deployment_id));
+  return (deployment.calls ?? []).filter((to) => !known.has(to));
+}
+
+/**
+ * The deployments in columns: each right of all that call it, the ingress first. A call back to a deployment that
+ * led to the caller moves nothing.
+ */
+export function columnsOf<T extends Called>(deployments: readonly T[]): T[][] {
+  const byId = new Map(deployments.map((one) => [one.deployment_id, one]));
+  const calls = new Map<string, string[]>();
+  for (const [from, to] of callsWithin(deployments)) calls.set(from, [...(calls.get(from) ?? []), to]);
+  const called = new Set([...calls.values()].flat());
+  const rank = (one: T) => (one.is_ingress ? 0 : called.has(one.deployment_id) ? 2 : 1);
+  const starts = [...deployments].sort((a, b) => rank(a) - rank(b));
+  const isOpen = new Map<string, boolean>();
+  const order: string[] = [];
+  const forward: [string, string][] = [];
+  for (const { deployment_id: start } of starts) {
+    const path: [string, number][] = isOpen.has(start) ? [] : [[start, 0]];
+    while (path.length > 0) {
+      const step = path[path.length - 1] as [string, number];
+      const [id] = step;
+      if (step[1] === 0) isOpen.set(id, true);
+      const next = calls.get(id)?.[step[1]++];
+      if (next === undefined) {
+        isOpen.set(id, false);
+        order.push(id);
+        path.pop();
+      } else if (isOpen.get(next) !== true) {
+        forward.push([id, next]);
+        if (!isOpen.has(next)) path.push([next, 0]);
+      }
+    }
+  }
+  const depths = new Map<string, number>();
+  const places = new Map(order.reverse().map((id, at) => [id, at]));
+  forward.sort(([a], [b]) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
+  for (const [from, to] of forward)
+    depths.set(to, Math.max(depths.get(to) ?? 0, (depths.get(from) ?? 0) + 1));
+  const columns: T[][] = [];
+  for (const id of order) {
+    const depth = depths.get(id) ?? 0;
+    while (columns.length <= depth) columns.push([]);
+    columns[depth]?.push(byId.get(id) as T);
+  }
+  return columns;
+}
+
+/** What a thing's state is, or was when its cluster ended. */
+export function stateOf(of: { state: string | null; last_state: string | null }): string | null {
+  return of.state === 'CUT_OFF' ? (of.last_state ?? of.state) : of.state;
+}
+
+/** Why a deployment is in its state, in Serve's words; null for what needs none. */
+export function reasonOf(deployment: {
+  message: string | null;
+  status_trigger: string | null;
+}): string | null {
+  const { message, status_trigger: trigger } = deployment;
+  return message ?? (trigger === 'UNSPECIFIED' ? null : trigger);
+}
+
+/** Of a traceback the line that says what happened. */
+export function lastLine(text: string): string {
+  const lines = text.trim().split('\n');
+  return lines.length > 2 ? (lines[lines.length - 1] ?? text) : text;
+}
+
+/** Changes of an application and of its deployments, newest first. */
+export function changesOf(application: {
+  history: Change[];
+  deployments: { name: string; history: Change[] }[];
+}): (Change & { deployment: string | null })[] {
+  return [
+    ...application.history.map((change) => ({ ...change, deployment: null })),
+    ...application.deployments.flatMap(({ name, history }) =>
+      history.map((change) => ({ ...change, deployment: name })),
+    ),
+  ].sort((a, b) => b.time_ns - a.time_ns);
+}
+
+/** Whether the autoscaler chooses how many replicas a deployment has. */
+export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
+  return config !== null && config.autoscaling_config != null;
+}
+
+const quoted = (value: string) =>
+  `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
+
+/** A PromQL selector of these labels. */
+export function labels(of: Record<string, string>): string {
+  return `{${Object.entries(of)
+    .map(([name, value]) => `${name}=${quoted(value)}`)
+    .join(',')}}`;
+}
+
+/** How fast one of Ray's counters grows; newer versions of Ray end its name in `_total`, some export both. */
+export function rateOf(counter: string, of: string, by: string): string {
+  const rate = (name: string) => `sum by (${by}) (rate(${name}${of}[1m]))`;
+  return `${rate(`${counter}_total`)} or ${rate(counter)}`;
+}
+
+/** A quantile of one of Serve's histograms of milliseconds, in seconds. */
+export function quantileOf(q: number, histogram: string, of: string, by: string): string {
+  return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket${of}[1m]))) / 1000`;
+}
