@@ -32,6 +32,7 @@ from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
 from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
+from rayscope.storage.sql.internal_failures import count_stopped
 
 log = logging.getLogger("rayscope.storage")
 
@@ -701,7 +702,8 @@ class Writer:
                 [list(SPAN_LOSSES)],
             ).fetchone()
             about.script, about.host = script_and_host(cursor)
-        about.states = dict(states)
+            about.states = dict(states)
+            about.internals_stopped = count_stopped(cursor) if "FAILED" in about.states else 0
         about.attempts = sum(about.states.values())
         if counts:
             about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts

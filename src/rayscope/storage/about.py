@@ -37,6 +37,8 @@ class About(msgspec.Struct):
     tasks: int = 0
     attempts: int = 0
     states: dict[str, int] = {}
+    #: How many of the failed attempts are internals of libraries that were stopped on purpose.
+    internals_stopped: int = 0
     actors: int = 0
     nodes: int = 0
     jobs: int = 0
