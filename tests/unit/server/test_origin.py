@@ -10,7 +10,7 @@ from tests.story import DRIVER, Story
 from tests.unit.server.conftest import Running
 
 from rayscope.model.origin import origin
-from rayscope.storage.sql.origins import origin_of
+from rayscope.storage.sql.origins import operator_of, origin_of
 
 MODULES = {
     "clean": "__main__",
@@ -42,6 +42,60 @@ POOL = {"library": "ray.util", "functions": 2, "attempts": 2}
 def test_a_module_has_the_same_origin_in_python_and_in_sql(module: str, whose: str | None) -> None:
     assert origin(module) == whose
     assert duckdb.execute(f"SELECT {origin_of('m')} FROM (SELECT ? AS m)", [module]).fetchone() == (whose,)
+
+
+@pytest.mark.parametrize(
+    ("func", "module", "operator"),
+    [
+        ("parse", "__main__", None),
+        (
+            "Data: MapBatches(parse)",
+            "ray.data._internal.execution.operators.map_operator",
+            "Data: MapBatches(parse)",
+        ),
+        ("Data: reduce", "ray.data._internal.planner.exchange.shuffle_task_spec", "Data: shuffle"),
+        ("MapWorker(Map(a.b)).submit", "ray.data._internal.execution.operators.actor_pool", "Data: Map(a.b)"),
+        ("FooterReader.__init__", "ray.data._internal.datasource_v2.formats", "Data: internals"),
+        (
+            "ServeReplica:shop:Model.handle_request_streaming",
+            "ray.serve._private.replica",
+            "Serve: shop/Model",
+        ),
+        (
+            "ServeReplica:shop:Model.get_num_ongoing_requests",
+            "ray.serve._private.replica",
+            "Serve: internals",
+        ),
+        ("RayTrainWorker.poll_status", "ray.train.v2._internal.execution", "Train: workers"),
+        ("TrainController.run", "ray.train.v2._internal.execution", "Train: internals"),
+        ("ImplicitFunc.train", "ray.tune.trainable.function_trainable", "Tune: trials"),
+        ("PoolActor.run_batch", "ray.util.multiprocessing", "ray.util"),
+        ("lost", "", None),
+    ],
+)
+def test_a_librarys_function_has_an_operator(func: str, module: str, operator: str | None) -> None:
+    found = duckdb.execute(f"SELECT {operator_of('f', 'm')} FROM (SELECT ? AS f, ? AS m)", [func, module])
+    assert found.fetchone() == (operator,)
+
+
+def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
+    story = Story()
+    for name, module, error in (
+        ("get_num_ongoing_requests", "ray.serve._private.replica", "TASK_CANCELLED"),
+        ("handle_request", "ray.serve._private.replica", "TASK_CANCELLED"),
+        ("get_num_ongoing_requests", "app", "TASK_CANCELLED"),
+        ("get_num_ongoing_requests", "ray.serve._private.replica", "ACTOR_DIED"),
+    ):
+        story.task(f"ServeReplica:shop:{module}.{name}", 0, 5, None, failed=9, error=error, actor="1" * 24)
+        story.batch.attempts[-1].module_name = module
+    fresh.record(story)
+    whole = fresh.get("/api/failures", internals=True)
+    left = fresh.get("/api/failures")
+    assert (whole["internals"], left["internals"]) == (1, 1)
+    # No actor of the last one is known to have been ended on purpose.
+    assert sum(group["attempts"] for group in whole["items"]) == 4
+    assert sum(group["attempts"] for group in left["items"]) == 3
+    assert fresh.get("/api/summary")["internals_stopped"] == 1
 
 
 def _story() -> Story:
