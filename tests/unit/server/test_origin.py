@@ -6,9 +6,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.story import DRIVER, Story
+from tests.story import DRIVER, Story, at
 from tests.unit.server.conftest import Running
 
+from rayscope.model.attempt import TaskError
 from rayscope.model.origin import origin
 from rayscope.storage.sql.origins import operator_of, origin_of
 
@@ -83,11 +84,12 @@ def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
     for name, module, error in (
         ("get_num_ongoing_requests", "ray.serve._private.replica", "TASK_CANCELLED"),
         ("handle_request", "ray.serve._private.replica", "TASK_CANCELLED"),
-        ("get_num_ongoing_requests", "app", "TASK_CANCELLED"),
+        ("check", "app", "TASK_CANCELLED"),
         ("get_num_ongoing_requests", "ray.serve._private.replica", "ACTOR_DIED"),
     ):
-        story.task(f"ServeReplica:shop:{module}.{name}", 0, 5, None, failed=9, error=error, actor="1" * 24)
+        story.task(f"ServeReplica:shop:Model.{name}", 0, 5, 9, failed=True, actor="1" * 24)
         story.batch.attempts[-1].module_name = module
+        story.batch.attempts[-1].error = TaskError(at(9), error, "It was cancelled.")
     fresh.record(story)
     whole = fresh.get("/api/failures", internals=True)
     left = fresh.get("/api/failures")
