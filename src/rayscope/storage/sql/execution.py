@@ -71,9 +71,10 @@ def called_name(of: str) -> str:
     That is Ray's function, but for the tasks of Ray Data: all operators run the same few functions
     (``_map_task``), and name their tasks after themselves: ``Data: MapBatches(parse)``.
     """
+    # Where no row is of Ray Data, which is the rule, DuckDB takes the other branch as it is, for nothing.
     return (
-        f"coalesce(CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
-        f"THEN '{DATA}' || {of}.name END, {of}.func_name, {of}.name)"
+        f"CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
+        f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name ELSE coalesce({of}.func_name, {of}.name) END"
     )
 
 
