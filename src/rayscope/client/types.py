@@ -522,10 +522,12 @@ class FailureGroup(TypedDict):
     Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
 
     ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
-    ``latest`` are 20 of its attempts at most.
+    ``latest`` are 20 of its attempts at most. ``origin`` and ``operator`` are those of its function.
     """
 
     func_name: str | None
+    origin: str | None
+    operator: str | None
     error_type: str | None
     message: str | None
     example: str | None
@@ -632,7 +634,7 @@ class FlameTree(TypedDict):
 
 class FoldedLibrary(TypedDict):
     """
-    A library, and how many of its functions are in the graph.
+    An operator of a library, or a library; and how many of its functions are in the graph.
 
     Calls of it that follow each other are one frame.
     """
@@ -693,12 +695,14 @@ class FunctionItem(TypedDict):
     """
     A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
 
-    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
+    library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
     """
 
     func_name: str | None
     type: str | None
     origin: str | None
+    operator: str | None
     attempts: int
     finished: int
     failed: int
@@ -844,7 +848,7 @@ class Group(TypedDict):
 
 
 class HiddenLibrary(TypedDict):
-    """A library that ``only=mine`` leaves out, and how many of its functions and attempts."""
+    """A library's internals that ``only=mine`` leaves out, and how many functions and attempts they are."""
 
     library: str
     functions: int
@@ -1119,7 +1123,7 @@ class LogicalFolded(TypedDict):
 
 
 class LogicalLibrary(TypedDict):
-    """A library, how many of its functions are in the graph, and whether these are one node."""
+    """A library's operator, or a library: how many functions it has, and whether these are one node."""
 
     library: str
     functions: int
@@ -1131,7 +1135,8 @@ class LogicalNode(TypedDict):
     A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
     around.
 
-    ``name``: of a driver its script. ``library``: whose code it is, with ``only=mine``; null of the user's.
+    ``name``: of a driver its script. ``library``: what folds it, with ``only=mine``: a
+    library's operator, such as "Serve: internals", or a library.
     """
 
     attempts: int
@@ -1965,6 +1970,7 @@ class SessionItem(TypedDict):
     tasks: int
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
     actors: int
     nodes: int
     jobs: int
@@ -2696,11 +2702,17 @@ class EventsAnswer(TypedDict):
 
 
 class FailuresAnswer(TypedDict):
-    """Failures by signature; ``tasks`` of all of them by outcome."""
+    """
+    Failures by signature; ``tasks`` of all of them by outcome.
+
+    ``internals``: attempts of libraries' bookkeeping that these stopped on purpose. They are left out unless
+    asked for.
+    """
 
     session: str
     items: list[FailureGroup]
     total: int
+    internals: int
     tasks: TasksByOutcome
 
 
@@ -3581,6 +3593,7 @@ class Summary(TypedDict):
     tasks: int
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
     first_ns: int | None
     last_ns: int | None
     functions: list[FunctionItem]

@@ -14,7 +14,7 @@ class Answer(BaseModel):
 
 
 class HiddenLibrary(Answer):
-    """A library that ``only=mine`` leaves out, and how many of its functions and attempts."""
+    """A library's internals that ``only=mine`` leaves out, and how many functions and attempts they are."""
 
     library: str
     functions: int

@@ -18,7 +18,7 @@ from rayscope.model.attempt import DEFINITION
 from rayscope.storage import rows
 from rayscope.storage.call_paths import DRIVER_PREFIX, PathIndex
 from rayscope.storage.schema import insert_attempts
-from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, hex_id
+from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, called_name, hex_id
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, SUBMITTER, merge
 
 #: No more parts are expected of an attempt: it is defined, has ended, and its execution was described.
@@ -27,7 +27,6 @@ _SETTLED = (
 )
 _KEY = ", ".join(KEY)
 _TASK = "task_hi, task_lo"
-_CALLED = "coalesce(func_name, name)"
 #: A row of ``attempts`` as the parts that it was made of.
 _AS_PARTS = ", ".join(
     {
@@ -38,7 +37,7 @@ _AS_PARTS = ", ".join(
 )
 #: A row of ``attempts`` as one of ``calls``.
 _AS_CALL = (
-    f"{_KEY}, {TASK_ID} AS task, {PARENT_ID} AS submitter, {_CALLED} AS called, a.rowid AS row, "
+    f"{_KEY}, {TASK_ID} AS task, {PARENT_ID} AS submitter, {called_name('a')} AS called, a.rowid AS row, "
     "path_id AS stored_path, false AS is_written"
 )
 #: Tasks that are waited for, at most.
@@ -139,7 +138,8 @@ class AttemptFlush:
         self._create(
             "calls",
             f"SELECT m.task_hi, m.task_lo, m.attempt, {TASK_ID} AS task, {SUBMITTER} AS submitter, "
-            f"{_CALLED} AS called, row, s.path_id AS stored_path, CASE WHEN type = 'DRIVER_TASK' THEN 0 "
+            f"{called_name('m')} AS called, row, s.path_id AS stored_path, "
+            "CASE WHEN type = 'DRIVER_TASK' THEN 0 "
             f"WHEN {SUBMITTER} IS NOT DISTINCT FROM s.submitter THEN s.path_id END AS path_id, "
             f"row IS NOT NULL OR NOT ({wait or 'false'}) AS is_written FROM merged m LEFT JOIN "
             f"(SELECT {_KEY}, row, path_id, {SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",

@@ -372,8 +372,8 @@ def _entity_view(kind: Kind) -> str:
 _TIMES = execution.times(execution.LAST)
 VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
-    f"{function_name('attempts')} AS func_name, type, state, reported_state, end_known_by, "
-    f"{NAMED_PARENT_ID} AS parent_task_id, {PARENT_ID} AS caller_task_id, "
+    f"coalesce(func_name, {function_name('attempts')}) AS func_name, type, state, reported_state, "
+    f"end_known_by, {NAMED_PARENT_ID} AS parent_task_id, {PARENT_ID} AS caller_task_id, "
     + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", *_SUBMITTERS})
     + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, "
     f"{_TIMES['duration']} AS duration_ns, {_TIMES['waiting']} AS waiting_ns, {_TIMES['total']} AS total_ns, "

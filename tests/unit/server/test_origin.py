@@ -6,21 +6,22 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.story import DRIVER, Story
+from tests.story import DRIVER, Story, at
 from tests.unit.server.conftest import Running
 
+from rayscope.model.attempt import TaskError
 from rayscope.model.origin import origin
-from rayscope.storage.sql.origins import origin_of
+from rayscope.storage.sql.origins import operator_of, origin_of
 
 MODULES = {
     "clean": "__main__",
-    "load": "ray.data._internal.planner",
-    "split": "ray.data._internal.planner",
+    "load": "ray.rllib._internal.planner",
+    "split": "ray.rllib._internal.planner",
     "Pool.run": "ray.util.multiprocessing",
     "Pool.__init__": "",
     "lost": "",
 }
-DATA = {"library": "ray.data", "functions": 2, "attempts": 4}
+DATA = {"library": "ray.rllib", "functions": 2, "attempts": 4}
 POOL = {"library": "ray.util", "functions": 2, "attempts": 2}
 
 
@@ -42,6 +43,61 @@ POOL = {"library": "ray.util", "functions": 2, "attempts": 2}
 def test_a_module_has_the_same_origin_in_python_and_in_sql(module: str, whose: str | None) -> None:
     assert origin(module) == whose
     assert duckdb.execute(f"SELECT {origin_of('m')} FROM (SELECT ? AS m)", [module]).fetchone() == (whose,)
+
+
+@pytest.mark.parametrize(
+    ("func", "module", "operator"),
+    [
+        ("parse", "__main__", None),
+        (
+            "Data: MapBatches(parse)",
+            "ray.data._internal.execution.operators.map_operator",
+            "Data: MapBatches(parse)",
+        ),
+        ("Data: reduce", "ray.data._internal.planner.exchange.shuffle_task_spec", "Data: shuffle"),
+        ("MapWorker(Map(a.b)).submit", "ray.data._internal.execution.operators.actor_pool", "Data: Map(a.b)"),
+        ("FooterReader.__init__", "ray.data._internal.datasource_v2.formats", "Data: internals"),
+        (
+            "ServeReplica:shop:Model.handle_request_streaming",
+            "ray.serve._private.replica",
+            "Serve: shop/Model",
+        ),
+        (
+            "ServeReplica:shop:Model.get_num_ongoing_requests",
+            "ray.serve._private.replica",
+            "Serve: internals",
+        ),
+        ("RayTrainWorker.poll_status", "ray.train.v2._internal.execution", "Train: workers"),
+        ("TrainController.run", "ray.train.v2._internal.execution", "Train: internals"),
+        ("ImplicitFunc.train", "ray.tune.trainable.function_trainable", "Tune: trials"),
+        ("PoolActor.run_batch", "ray.util.multiprocessing", "ray.util"),
+        ("lost", "", None),
+    ],
+)
+def test_a_librarys_function_has_an_operator(func: str, module: str, operator: str | None) -> None:
+    found = duckdb.execute(f"SELECT {operator_of('f', 'm')} FROM (SELECT ? AS f, ? AS m)", [func, module])
+    assert found.fetchone() == (operator,)
+
+
+def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
+    story = Story()
+    for name, module, error in (
+        ("get_num_ongoing_requests", "ray.serve._private.replica", "TASK_CANCELLED"),
+        ("handle_request", "ray.serve._private.replica", "TASK_CANCELLED"),
+        ("check", "app", "TASK_CANCELLED"),
+        ("get_num_ongoing_requests", "ray.serve._private.replica", "ACTOR_DIED"),
+    ):
+        story.task(f"ServeReplica:shop:Model.{name}", 0, 5, 9, failed=True, actor="1" * 24)
+        story.batch.attempts[-1].module_name = module
+        story.batch.attempts[-1].error = TaskError(at(9), error, "It was cancelled.")
+    fresh.record(story)
+    whole = fresh.get("/api/failures", internals=True)
+    left = fresh.get("/api/failures")
+    assert (whole["internals"], left["internals"]) == (1, 1)
+    # No actor of the last one is known to have been ended on purpose.
+    assert sum(group["attempts"] for group in whole["items"]) == 4
+    assert sum(group["attempts"] for group in left["items"]) == 3
+    assert fresh.get("/api/summary")["internals_stopped"] == 1
 
 
 def _story() -> Story:
@@ -67,8 +123,8 @@ def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: 
     assert answer["hidden"] == []
     assert {row["func_name"]: row["origin"] for row in answer["items"]} == {
         "clean": "user",
-        "load": "ray.data",
-        "split": "ray.data",
+        "load": "ray.rllib",
+        "split": "ray.rllib",
         # Its module is not known, but that of its class's other method is.
         "Pool.__init__": "ray.util",
         "Pool.run": "ray.util",
@@ -89,7 +145,7 @@ def test_a_name_that_the_user_has_too_is_the_users(fresh: Running) -> None:
     story = Story()
     story.task("load", 0, 10, 20)
     story.task("load", 0, 10, 20)
-    story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.data", "train"
+    story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.rllib", "train"
     fresh.record(story)
     answer = fresh.get("/api/functions", only="mine")
     assert [(row["origin"], row["attempts"]) for row in answer["items"]] == [("user", 2)]
@@ -132,26 +188,26 @@ def test_the_flame_graph_folds_a_librarys_calls_that_follow_each_other(fresh: Ru
     folded, frames = _flame(fresh, only="mine")
     assert {path: (frame["kind"], frame["own"], frame["value"]) for path, frame in frames.items()} == {
         (): ("driver", 0, 10),
-        ("ray.data",): ("library", 3, 5),
+        ("ray.rllib",): ("library", 3, 5),
         # What both calls of split called is one call of the library's.
-        ("ray.data", "clean"): ("call", 2, 2),
+        ("ray.rllib", "clean"): ("call", 2, 2),
         ("ray.util",): ("library", 2, 2),
         ("clean",): ("call", 1, 2),
-        ("clean", "ray.data"): ("library", 1, 1),
+        ("clean", "ray.rllib"): ("library", 1, 1),
         ("lost",): ("call", 1, 1),
     }
     assert (folded["total"], folded["attempts"]) == (whole["total"], whole["attempts"])
     assert folded["libraries"] == [
-        {"library": "ray.data", "functions": 2},
+        {"library": "ray.rllib", "functions": 2},
         {"library": "ray.util", "functions": 2},
     ]
     # A link to a frame that is folded leads to the frame that stands for it.
     split = next(frame["id"] for frame in whole["frames"] if frame["name"] == "split")
     focused, _ = _flame(fresh, only="mine", focus=split)
-    assert focused["focus"] == frames[("ray.data",)]["id"]
-    around = fresh.get("/api/flow/flame", weight="count", only="mine", of="ray.data")
+    assert focused["focus"] == frames[("ray.rllib",)]["id"]
+    around = fresh.get("/api/flow/flame", weight="count", only="mine", of="ray.rllib")
     assert (around["total"], around["attempts"]) == (10, 4)
-    assert {frame["name"] for frame in around["callees"]["frames"]} == {"ray.data", "clean"}
+    assert {frame["name"] for frame in around["callees"]["frames"]} == {"ray.rllib", "clean"}
 
 
 def test_calls_whose_path_is_not_known_are_folded_by_library(fresh: Running) -> None:
@@ -164,7 +220,7 @@ def test_calls_whose_path_is_not_known_are_folded_by_library(fresh: Running) -> 
     assert {path: (frame["kind"], frame["own"]) for path, frame in frames.items()} == {
         (): ("driver", 0),
         (None,): ("unknown", 0),
-        (None, "ray.data"): ("library", 2),
+        (None, "ray.rllib"): ("library", 2),
         (None, "clean"): ("call", 1),
     }
 
@@ -176,10 +232,10 @@ def test_a_job_is_compared_with_libraries_folded_in_both(fresh: Running) -> None
     for _ in range(3):
         story.task("split", 0, 10, 20, parent=DRIVER[:-8] + other, job=other)
     for attempt in story.batch.attempts:
-        attempt.module_name = "ray.data"
+        attempt.module_name = "ray.rllib"
     fresh.record(story)
     _, frames = _flame(fresh, only="mine", job_id="01000000", baseline_job=other)
-    library = frames[("ray.data",)]
+    library = frames[("ray.rllib",)]
     assert (library["value"], library["baseline_value"]) == (1, 3)
 
 
@@ -194,30 +250,30 @@ def test_the_logical_graph_has_a_node_for_each_library_which_unfolds(fresh: Runn
     assert whole["libraries"] == []
     assert not any(node["library"] for node in nodes.values())
     folded, nodes = _logical(fresh, only="mine")
-    assert nodes.keys() == {"driver:01000000", "l:ray.data", "l:ray.util", "f:clean", "f:lost"}
-    data = nodes["l:ray.data"]
+    assert nodes.keys() == {"driver:01000000", "l:ray.rllib", "l:ray.util", "f:clean", "f:lost"}
+    data = nodes["l:ray.rllib"]
     assert (data["kind"], data["name"], data["library"], data["attempts"]) == (
         "library",
-        "ray.data",
-        "ray.data",
+        "ray.rllib",
+        "ray.rllib",
         4,
     )
     assert {(call["source"], call["target"]): call["attempts"] for call in folded["calls"]} == {
-        ("driver:01000000", "l:ray.data"): 1,
-        ("l:ray.data", "l:ray.data"): 2,
-        ("l:ray.data", "f:clean"): 2,
+        ("driver:01000000", "l:ray.rllib"): 1,
+        ("l:ray.rllib", "l:ray.rllib"): 2,
+        ("l:ray.rllib", "f:clean"): 2,
         ("driver:01000000", "l:ray.util"): 2,
         ("driver:01000000", "f:clean"): 1,
-        ("f:clean", "l:ray.data"): 1,
+        ("f:clean", "l:ray.rllib"): 1,
         ("driver:01000000", "f:lost"): 1,
     }
     assert folded["attempts"] == whole["attempts"] == 10
     assert folded["libraries"] == [
-        {"library": "ray.data", "functions": 2, "is_folded": True},
+        {"library": "ray.rllib", "functions": 2, "is_folded": True},
         {"library": "ray.util", "functions": 2, "is_folded": True},
     ]
     unfolded, nodes = _logical(fresh, only="mine", unfold=["ray.util"])
-    assert {"c:Pool", "m:Pool.run", "m:Pool.__init__", "l:ray.data"} < nodes.keys()
+    assert {"c:Pool", "m:Pool.run", "m:Pool.__init__", "l:ray.rllib"} < nodes.keys()
     assert "l:ray.util" not in nodes
     assert nodes["c:Pool"]["library"] == "ray.util"
     assert [row["is_folded"] for row in unfolded["libraries"]] == [True, False]

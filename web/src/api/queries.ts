@@ -58,12 +58,13 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
   });
 }
 
-/** Failures by signature, of what the filters leave. */
-export function useFailures(session: string, filters: Filters) {
+/** Failures by signature, of what the filters leave; with `internals` those that libraries stopped on purpose. */
+export function useFailures(session: string, filters: Filters, internals = false) {
   const interval = useSessionInterval(session);
   return useQuery({
-    queryKey: ['failures', session, filters],
-    queryFn: ({ signal }) => get<Failures>('/failures', { ...filters, session }, signal),
+    queryKey: ['failures', session, filters, internals],
+    queryFn: ({ signal }) =>
+      get<Failures>('/failures', { ...filters, session, ...(internals && { internals: 'true' }) }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(interval),
   });

@@ -964,10 +964,12 @@ export interface FailedAttempt {
  * Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
  *
  * ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
- * ``latest`` are 20 of its attempts at most.
+ * ``latest`` are 20 of its attempts at most. ``origin`` and ``operator`` are those of its function.
  */
 export interface FailureGroup {
   func_name: string | null;
+  origin: string | null;
+  operator: string | null;
   error_type: string | null;
   message: string | null;
   example: string | null;
@@ -998,11 +1000,15 @@ export interface FailureItem {
 }
 /**
  * Failures by signature; ``tasks`` of all of them by outcome.
+ *
+ * ``internals``: attempts of libraries' bookkeeping that these stopped on purpose. They are left out unless
+ * asked for.
  */
 export interface FailuresAnswer {
   session: string;
   items: FailureGroup[];
   total: number;
+  internals: number;
   tasks: TasksByOutcome;
 }
 /**
@@ -1127,7 +1133,7 @@ export interface FlameFrame {
   baseline_value: number | null;
 }
 /**
- * A library, and how many of its functions are in the graph.
+ * An operator of a library, or a library; and how many of its functions are in the graph.
  *
  * Calls of it that follow each other are one frame.
  */
@@ -1233,12 +1239,14 @@ export interface FunctionGain {
 /**
  * A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
  *
- * ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+ * ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
+ * library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
  */
 export interface FunctionItem {
   func_name: string | null;
   type: string | null;
   origin: string | null;
+  operator: string | null;
   attempts: number;
   finished: number;
   failed: number;
@@ -1307,7 +1315,7 @@ export interface FunctionsAnswer {
   hidden: HiddenLibrary[];
 }
 /**
- * A library that ``only=mine`` leaves out, and how many of its functions and attempts.
+ * A library's internals that ``only=mine`` leaves out, and how many functions and attempts they are.
  */
 export interface HiddenLibrary {
   library: string;
@@ -1938,7 +1946,8 @@ export interface LogicalAnswer {
  * A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
  * around.
  *
- * ``name``: of a driver its script. ``library``: whose code it is, with ``only=mine``; null of the user's.
+ * ``name``: of a driver its script. ``library``: what folds it, with ``only=mine``: a
+ * library's operator, such as "Serve: internals", or a library.
  */
 export interface LogicalNode {
   attempts: number;
@@ -2014,7 +2023,7 @@ export interface LogicalFolded {
   };
 }
 /**
- * A library, how many of its functions are in the graph, and whether these are one node.
+ * A library's operator, or a library: how many functions it has, and whether these are one node.
  */
 export interface LogicalLibrary {
   library: string;
@@ -3228,6 +3237,7 @@ export interface SessionItem {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
   actors: number;
   nodes: number;
   jobs: number;
@@ -3480,6 +3490,7 @@ export interface Summary {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
   first_ns: number | null;
   last_ns: number | null;
   functions: FunctionItem[];

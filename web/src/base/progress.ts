@@ -9,6 +9,11 @@ export interface Progress {
   waiting: number;
 }
 
+/** How many attempts of the program failed: without what libraries stopped of their own internals on purpose. */
+export function failedOf(states: Readonly<Record<string, number>>, internalsStopped: number): number {
+  return Math.max(0, (states.FAILED ?? 0) - internalsStopped);
+}
+
 /** What the counts by state come to. */
 export function progressOf(states: Readonly<Record<string, number>>): Progress {
   const all = Object.values(states).reduce((sum, number) => sum + number, 0);

@@ -30,6 +30,7 @@ import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import { count } from '../base/format';
+import { failedOf } from '../base/progress';
 import { isFlow, isLibrary, LIBRARY_VIEWS, toFlow, toView, type View } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
 import { ErrorPanel } from '../ui/ErrorPanel';
@@ -148,7 +149,7 @@ function Nav() {
       : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
   const numbers: Partial<Record<View, number | null>> = {
     tasks: cluster?.attempts ?? null,
-    failures: cluster === undefined ? null : (cluster.states.FAILED ?? 0),
+    failures: cluster === undefined ? null : failedOf(cluster.states, cluster.internals_stopped),
     actors: sum(cluster?.actors),
     workers: sum(cluster?.workers),
     nodes: sum(cluster?.nodes),

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useCriticalPath } from '../api/criticalPath';
 import type { Summary } from '../api/types';
 import { count, duration } from '../base/format';
+import { failedOf } from '../base/progress';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
 import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
 import { Dot } from '../ui/Dot';
@@ -41,8 +42,8 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const states = summary.states;
   const of = (names: readonly string[]) => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
   const running = of(RUNNING_STATES);
-  const failed = states.FAILED ?? 0;
-  const ended = failed + (states.FINISHED ?? 0) + (states.CUT_OFF ?? 0);
+  const failed = failedOf(states, summary.internals_stopped);
+  const ended = of(['FAILED', 'FINISHED', 'CUT_OFF']);
   const waiting = Math.max(0, summary.attempts - running - ended);
   return (
     <section className={css.summary} data-testid="summary">
@@ -59,9 +60,12 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
           value={count(failed)}
           bad={failed > 0}
           to={failed > 0 ? toView(url, 'failures') : undefined}
-          note={
-            ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined
-          }
+          note={[
+            ended > 0 && failed > 0 && t('summary.failedShare', { share: percent(failed / ended) }),
+            summary.internals_stopped > 0 && t('failures.internals', { n: count(summary.internals_stopped) }),
+          ]
+            .filter(Boolean)
+            .join(' · ')}
         />
         <PathStats />
         <Stat name={t('summary.span')} value={session === undefined ? '–' : lastedText(session)} />

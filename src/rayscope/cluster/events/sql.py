@@ -12,7 +12,8 @@ from typing import Any
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import END, NOT_DRIVER
+from rayscope.storage.sql.execution import END, NOT_DRIVER, called_name
+from rayscope.storage.sql.internal_failures import IS_STOPPED, LET_GO
 from rayscope.storage.sql.pages import (
     Page,
     Where,
@@ -30,12 +31,10 @@ KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "loss")
 _MESSAGE_CHARS = 2000
 #: Later than every time, ns.
 _NEVER_NS = 2**63 - 1
-#: Why an actor died, where that is nobody's fault: its owner, its user or its job let it go.
-_ENDED = "'OWNER_DIED', 'RAY_KILL', 'OUT_OF_SCOPE', 'REF_DELETED'"
-_REASON = "death_cause->>'$.actor_died_error_context.reason'"
 
 _ACTOR = "coalesce(name, repr_name, class_name)"
 _GROUP = "coalesce(name, strategy)"
+_FUNCTION = called_name("attempts")
 #: Of a group that the GCS alone tells of: it says how long placing it took, and of no other change when.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
 #: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
@@ -61,7 +60,7 @@ _EVENTS = f"""
     FROM (SELECT *, unnest(CAST(doc->1 AS JSON[])) AS step FROM actor_rows WHERE num_restarts > 0)
     WHERE (step->>1) = 'RESTARTING'
     UNION ALL SELECT end_ns,
-        CASE WHEN {_REASON} IN ({_ENDED}) OR death_reason LIKE '%exit type: INTENDED%'
+        CASE WHEN {LET_GO}
             OR death_cause IS NULL AND death_reason IS NULL THEN 'INFO' ELSE 'ERROR' END,
         'actor', 'ACTOR_DEAD', id, {_ACTOR}, death_reason, node_id, job_id, 1, NULL
     FROM actor_rows WHERE state = 'DEAD'
@@ -82,11 +81,12 @@ _EVENTS = f"""
     UNION ALL SELECT created_ns + {_GROUP_TOOK_US} * 1000, 'INFO', 'placement_group',
         'PLACEMENT_GROUP_CREATED', id, {_GROUP}, NULL, NULL, job_id, 1, NULL
     FROM placement_group_rows WHERE json_array_length(doc->1) = 0 AND {_GROUP_TOOK_US} > 0
-    UNION ALL SELECT min({END}), 'ERROR', 'task', 'TASK_FAILED', func_name, func_name,
+    UNION ALL SELECT min({END}), CASE WHEN {IS_STOPPED} THEN 'INFO' ELSE 'ERROR' END, 'task',
+        'TASK_FAILED', {_FUNCTION}, {_FUNCTION},
         concat_ws(': ', error_type, min(left(error_message, {_MESSAGE_CHARS}))), min(node_id), job_id,
         count(*), max({END})
     FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
-    GROUP BY func_name, error_type, job_id, {END} // 60_000_000_000
+    GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {END} // 60_000_000_000
     UNION ALL SELECT coalesce(first_ns, observed_ns), 'WARNING', 'loss', 'EVENTS_LOST', source, reason,
         event_type, NULL, NULL, count, last_ns
     FROM drops WHERE count > 0

@@ -27,6 +27,7 @@ class SessionItem(Answer):
     tasks: int
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
     actors: int
     nodes: int
     jobs: int
@@ -95,12 +96,14 @@ class Ingest(Answer):
 class FunctionItem(Answer):
     """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
 
-    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
+    library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
     """
 
     func_name: str | None
     type: str | None
     origin: str | None
+    operator: str | None
     attempts: int
     finished: int
     failed: int
@@ -141,6 +144,7 @@ class Summary(Answer):
     tasks: int
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
     first_ns: int | None
     last_ns: int | None
     functions: list[FunctionItem]

@@ -21,7 +21,8 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS, TaskFilters, attempt_filters
 from rayscope.storage.sql.internal import IS_INTERNAL
-from rayscope.storage.sql.origins import origins
+from rayscope.storage.sql.internal_failures import IS_STOPPED
+from rayscope.storage.sql.origins import origins, with_origin
 from rayscope.storage.sql.pages import Row, rows_of
 
 
@@ -30,7 +31,8 @@ def functions(
 ) -> list[Row]:
     """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
 
-    What has not ended lasts until ``last_ns``. ``origin``: whose it is. Raises BadQuery.
+    What has not ended lasts until ``last_ns``. ``origin``: whose it is; ``operator``: what a
+    library runs it for. Raises BadQuery.
     """
     where = attempt_filters(filters or TaskFilters())
     with file.reader() as reader:
@@ -52,18 +54,18 @@ def functions(
             )
         )
         known = origins(reader)
-    return [{**row, "origin": known.get(row["func_name"])} for row in rows]
+    return [with_origin(row, known) for row in rows]
 
 
 def failures(file: SessionFile, limit: int = 20) -> list[Row]:
-    """The newest failed attempts."""
+    """The newest failed attempts, without the internals of libraries that were stopped on purpose."""
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
                 f"SELECT task_hi, task_lo, attempt, {SHOWN_NAME} AS name, error_type, "
                 f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, {END} AS end_ns "
-                f"FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER} ORDER BY failed_ns DESC "
-                f"LIMIT {int(limit)}"
+                f"FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER} AND NOT {IS_STOPPED} "
+                f"ORDER BY failed_ns DESC LIMIT {int(limit)}"
             )
         )
     for row in found:

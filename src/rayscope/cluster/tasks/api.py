@@ -86,12 +86,19 @@ def failures(
     session: Session = None,
     outcome: Annotated[str | None, Query(max_length=60, description="final, retrying or recovered")] = None,
     limit: Limit = 200,
+    internals: Annotated[
+        bool, Query(description="Also internals of Ray's libraries that these stopped on purpose")
+    ] = False,
 ) -> Response:
-    """Failed attempts grouped by function, error type, message and line; final failures first."""
+    """Failed attempts grouped by function, error type, message and line; final failures first.
+
+    What Ray's libraries stopped of their own bookkeeping on purpose is counted (`internals`), and left out.
+    """
     chosen = services.records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
-        return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
+        found = failures_sql.failure_groups(file, filters, outcome, limit, internals=internals)
+        return {"session": chosen, **found}
 
     return answer_from_record(services, chosen, request, look)
 

@@ -9,6 +9,8 @@ from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
+from rayscope.storage.sql.internal_failures import IS_STOPPED, count_stopped
+from rayscope.storage.sql.origins import origins, with_origin
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: What became of the task of a failed attempt, gravest first: no attempt of it succeeded, a retry is under
@@ -99,16 +101,26 @@ ORDER BY final > 0 DESC, retrying > 0 DESC, attempts DESC, last_ns DESC, func_na
 
 
 def failure_groups(
-    file: SessionFile, filters: TaskFilters, outcome: str | None = None, limit: int = MAX_GROUPS
+    file: SessionFile,
+    filters: TaskFilters,
+    outcome: str | None = None,
+    limit: int = MAX_GROUPS,
+    *,
+    internals: bool = False,
 ) -> Row:
     """Failures by signature, final ones first; how many groups there are, and the tasks of all by outcome.
 
-    ``filters`` are those of attempts; ``outcome``: only tasks that came to this. Raises BadQuery.
+    ``filters`` are those of attempts; ``outcome``: only tasks that came to this. ``internals``: with those of
+    libraries that were stopped on purpose; how many attempts these are is told in any case. Raises BadQuery.
     """
     if outcome is not None and outcome not in OUTCOMES:
         raise BadQuery(f"Unknown outcome {outcome[:80]!r}.", f"One of: {', '.join(OUTCOMES)}.")
     where = attempt_filters(replace(filters, state="FAILED"))
     with file.reader() as reader:
+        stopped = count_stopped(reader, where)
+        if not internals:
+            where.add(f"NOT {IS_STOPPED}")
+        known = origins(reader)
         reader.execute(
             f"CREATE TEMP TABLE failures AS WITH failed AS MATERIALIZED ({_FAILED}{where.sql}), {_FAILURES}",
             where.values,
@@ -120,6 +132,7 @@ def failure_groups(
         )
         found = rows_of(reader.execute(f"{_BY_SIGNATURE} LIMIT {int(limit)}", {"outcome": outcome}))
     groups = found[0]["groups"] if found else 0
+    found = [with_origin(row, known) for row in found]
     for row in found:
         del row["groups"]
         row["outcome"] = next(name for name in OUTCOMES if row[name])
@@ -129,5 +142,6 @@ def failure_groups(
     return {
         "items": found,
         "total": groups,
+        "internals": stopped,
         "tasks": {name: outcomes.get(name, 0) for name in OUTCOMES},
     }

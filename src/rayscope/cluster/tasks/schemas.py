@@ -243,10 +243,12 @@ class FailureGroup(Answer):
     """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
 
     ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
-    ``latest`` are 20 of its attempts at most.
+    ``latest`` are 20 of its attempts at most. ``origin`` and ``operator`` are those of its function.
     """
 
     func_name: str | None
+    origin: str | None
+    operator: str | None
     error_type: str | None
     message: str | None
     example: str | None
@@ -273,9 +275,14 @@ class TasksByOutcome(Answer):
 
 
 class FailuresAnswer(Answer):
-    """Failures by signature; ``tasks`` of all of them by outcome."""
+    """Failures by signature; ``tasks`` of all of them by outcome.
+
+    ``internals``: attempts of libraries' bookkeeping that these stopped on purpose. They are left out unless
+    asked for.
+    """
 
     session: str
     items: list[FailureGroup]
     total: int
+    internals: int
     tasks: TasksByOutcome

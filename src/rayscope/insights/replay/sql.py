@@ -22,6 +22,7 @@ from rayscope.storage.sql.execution import (
     SUMMED,
     UNTOLD,
     WAITS,
+    called_name,
     moved,
     with_worker_starts,
 )
@@ -64,7 +65,7 @@ def read_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
         reader,
         f"""
 SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_hi, task_lo,
-    attempt AS number, coalesce(func_name, name, creation, '') AS function, type,
+    attempt AS number, coalesce({called_name("a")}, creation, '') AS function, type,
     actor_id, node_id, worker_id, placement_group_id, required_resources, {CREATED} AS created,
     pending_node_assignment_ns AS pending,
     coalesce(submitted_to_worker_ns, {REACHED}) AS given,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.metrics.collector import Cluster, CollectorError
-from rayscope.metrics.collectors.ends import class_restarts, function_ends
+from rayscope.metrics.collectors.ends import class_restarts, function_ends, stopped_internals
 from rayscope.model.metric import Family, Sample, sample
 
 _FUNCTIONS = 50
@@ -31,6 +31,9 @@ class Tasks:
             yield sample(name, counts.get(what.upper(), 0))
             name = f"rayscope_function_{what}_total"
             yield Family(name, "counter", f"Task attempts of a function that {what}.", "count")
+        name = "rayscope_task_attempts_internals_stopped_total"
+        yield Family(name, "counter", "Failed attempts of libraries' internals, stopped on purpose.", "count")
+        yield sample(name, cluster.record(stopped_internals) if counts.get("FAILED") else 0)
         ends, others = cluster.record(lambda file: function_ends(file, _FUNCTIONS))
         for end in ends:
             yield sample("rayscope_function_finished_total", end.finished, func_name=end.func_name)

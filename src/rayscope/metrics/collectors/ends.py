@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER
+from rayscope.storage.sql.internal_failures import count_stopped
 
 
 class FunctionEnds(NamedTuple):
@@ -29,6 +30,12 @@ def function_ends(file: SessionFile, limit: int) -> tuple[list[FunctionEnds], in
         ).fetchall()
     others = found[0][3] - len(found) if found else 0
     return [FunctionEnds(name, finished, failed) for name, finished, failed, _ in found], others
+
+
+def stopped_internals(file: SessionFile) -> int:
+    """How many of the failed attempts are internals of libraries that were stopped on purpose."""
+    with file.reader() as reader:
+        return count_stopped(reader)
 
 
 class ClassRestarts(NamedTuple):

@@ -51,6 +51,7 @@ def cluster(services: Services, session: str) -> dict[str, Any]:
         "live": services.records.is_live(session),
         "attempts": about.attempts,
         "states": about.states,
+        "internals_stopped": about.internals_stopped,
         **glance(services, session),
     }
 
@@ -82,6 +83,7 @@ def tasks(services: Services, session: str) -> dict[str, Any]:
         "tasks": about.tasks,
         "attempts": about.attempts,
         "states": about.states,
+        "internals_stopped": about.internals_stopped,
         "failures": [
             {
                 **{key: row[key] for key in keys},

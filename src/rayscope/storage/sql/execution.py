@@ -54,6 +54,8 @@ COUNT_STATES = (
 )
 
 
+#: What the names of Ray Data's tasks begin with here.
+DATA = "Data: "
 #: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
 MADE = "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
 
@@ -63,10 +65,23 @@ def creation_name(actor: str) -> str:
     return f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {actor})"
 
 
+def called_name(of: str) -> str:
+    """SQL of what a row ``of`` of ``attempts`` (or of parts of them) is called, NULL if nobody told it.
+
+    That is Ray's function, but for the tasks of Ray Data: all operators run the same few functions
+    (``_map_task``), and name their tasks after themselves: ``Data: MapBatches(parse)``.
+    """
+    # Where no row is of Ray Data, which is the rule, DuckDB takes the other branch as it is, for nothing.
+    return (
+        f"CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
+        f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name ELSE coalesce({of}.func_name, {of}.name) END"
+    )
+
+
 def function_name(of: str) -> str:
     """SQL of the function of a row ``of`` of ``attempts``, NULL if nobody told it."""
     return (
-        f"coalesce({of}.func_name, {of}.name, "
+        f"coalesce({called_name(of)}, "
         f"CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN {creation_name(f'{of}.actor_id')} END)"
     )
 

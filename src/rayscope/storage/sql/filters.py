@@ -12,7 +12,7 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
-from rayscope.storage.sql.origins import IS_MINE, libraries
+from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, is_operator, libraries
 from rayscope.storage.sql.pages import Row, Where, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
@@ -74,7 +74,8 @@ class TaskFilters:
 
     ``state``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or NAME=VALUE;
     ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what was in flight
-    between them. ``only``: ``mine`` leaves the functions of libraries out.
+    between them. ``func_name``: a function, or an operator of a library ("Serve: shop/Model"). ``only``:
+    ``mine`` leaves the internals of libraries out.
     """
 
     job_id: str | None = None
@@ -117,7 +118,9 @@ def attempt_filters(filters: TaskFilters) -> Where:
     for name in _EQUALS:
         if value := getattr(filters, name):
             where.add(equals(name, value), value)
-    if filters.func_name:
+    if filters.func_name and is_operator(filters.func_name):
+        where.add(OF_OPERATOR, *[filters.func_name] * 2)
+    elif filters.func_name:
         where.add(f"(func_name = ? OR {restart_of('= ?')})", *[filters.func_name] * 2)
     if filters.state:
         states = [state for state in filters.state.split(",") if state]

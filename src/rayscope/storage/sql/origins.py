@@ -1,15 +1,45 @@
-"""Whose functions are, as SQL: the user's, or a library's."""
+"""Whose functions are, and what a library runs them for, as SQL.
+
+Ray's libraries run the user's code in functions of their own: a Data task runs the user's ``parse``, a Serve
+replica the user's class. Such functions have an *operator*, in the library's own words: ``Data:
+MapBatches(parse)``, ``Serve: shop/Model``, ``Train: workers``, ``Tune: trials``. The library's bookkeeping
+has another one: ``Data: internals``. The functions of other libraries have the library's name for it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import duckdb
 
 from rayscope.model.origin import LIBRARIES, USER
-from rayscope.storage.sql.execution import NOT_DRIVER, function_name
+from rayscope.storage.sql.execution import DATA, NOT_DRIVER, called_name, function_name
 from rayscope.storage.sql.function_names import class_of
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 _NAMES = ", ".join(f"'{name}'" for name in sorted(LIBRARIES))
+_INTERNALS = ": internals"
+#: Library -> what the names of its operators begin with, and SQL of those that run the user's code: WHEN ...
+#: THEN ..., of {func} (see ``called_name``) and {module}.
+_OPERATORS: dict[str, tuple[str, str]] = {
+    # Shuffles run the functions of the operators before them, but do not tell theirs.
+    "ray.data": (
+        DATA,
+        f"WHEN starts_with({{func}}, 'MapWorker(') "
+        f"THEN regexp_replace({{func}}, '^MapWorker\\((.*)\\)\\.[^.]*$', '{DATA}\\1') "
+        f"WHEN contains({{module}}, '.planner.exchange.') THEN '{DATA}shuffle' "
+        f"WHEN contains({{module}}, '.execution.operators.') AND starts_with({{func}}, '{DATA}') "
+        "THEN {func}",
+    ),
+    "ray.serve": (
+        "Serve: ",
+        "WHEN regexp_matches({func}, "
+        "'^ServeReplica:.*\\.(__init__|initialize_and_get_metadata|reconfigure|handle_request\\w*)$') "
+        "THEN regexp_replace({func}, '^ServeReplica:(.*):([^:]*)\\.[^.]*$', 'Serve: \\1/\\2')",
+    ),
+    "ray.train": ("Train: ", "WHEN starts_with({func}, 'RayTrainWorker.') THEN 'Train: workers'"),
+    "ray.tune": ("Tune: ", "WHEN contains({module}, '.trainable.') THEN 'Tune: trials'"),
+}
 
 
 def origin_of(module: str) -> str:
@@ -22,45 +52,89 @@ def origin_of(module: str) -> str:
     )
 
 
-#: SQL of rows (func, origin): whose each function is; NULL if it is not known. All methods of a class have
-#: one origin. A name that both the user and a library use is the user's. (DuckDB cannot optimize the CASE
-#: over a column that is NULL throughout: hence '' for it.)
+def operator_of(func: str, module: str) -> str:
+    """SQL of the operator of a function and its module; NULL if that is not known, or is the user's."""
+    cases = " ".join(
+        f"WHEN '{library}' THEN CASE {rules.format(func=func, module=module)} "
+        f"ELSE '{prefix.removesuffix(': ')}{_INTERNALS}' END"
+        for library, (prefix, rules) in _OPERATORS.items()
+    )
+    origin = origin_of(module)
+    return f"nullif(CASE {origin} {cases} ELSE {origin} END, '{USER}')"
+
+
+def is_internal(func: str, module: str) -> str:
+    """SQL of whether a function with this module is bookkeeping of one of Ray's libraries."""
+    return f"ends_with({operator_of(func, module)}, '{_INTERNALS}')"
+
+
+#: SQL of rows (func, origin, operator): whose each function is, and its operator; NULL if it is not known.
+#: All methods of a class have one origin. A name that both the user and a library use is the user's. (DuckDB
+#: cannot optimize the CASE over a column that is NULL throughout: hence '' for it.)
 ORIGINS = f"""
-SELECT func, CASE WHEN bool_or(bool_or(origin = '{USER}')) OVER of_class THEN '{USER}'
-    ELSE min(min(origin)) OVER of_class END AS origin
+SELECT func, origin, CASE WHEN origin != '{USER}' THEN operator END AS operator
 FROM (
-    SELECT func, {origin_of("module")} AS origin
+    SELECT func, CASE WHEN bool_or(bool_or(origin = '{USER}')) OVER of_class THEN '{USER}'
+        ELSE min(min(origin)) OVER of_class END AS origin,
+        coalesce(min(operator), max(min(operator)) OVER of_class) AS operator
     FROM (
-        SELECT DISTINCT coalesce(func_name, name) AS func, coalesce(module_name, '') AS module
-        FROM attempts WHERE {NOT_DRIVER})
-    WHERE func IS NOT NULL)
-GROUP BY func WINDOW of_class AS (PARTITION BY coalesce({class_of("func")}, func))
+        SELECT func, {origin_of("module")} AS origin, {operator_of("func", "module")} AS operator
+        FROM (
+            SELECT DISTINCT {called_name("attempts")} AS func, coalesce(module_name, '') AS module
+            FROM attempts WHERE {NOT_DRIVER})
+        WHERE func IS NOT NULL)
+    GROUP BY func WINDOW of_class AS (PARTITION BY coalesce({class_of("func")}, func)))
 """
-_LIBRARY = f"origin != '{USER}'"
-#: Whether an attempt runs the user's code: a library's functions are left out, what is not known is not.
-IS_MINE = f"coalesce({function_name('attempts')}, '') NOT IN (SELECT func FROM ({ORIGINS}) WHERE {_LIBRARY})"
+#: Whether a row of :data:`ORIGINS` is of a library's function that is not known to run code of the user's.
+_IS_INTERNAL = f"(operator = origin OR ends_with(operator, '{_INTERNALS}'))"
+#: Whether an attempt runs the user's code: a library's internals are left out, what is not known is not.
+IS_MINE = (
+    f"coalesce({function_name('attempts')}, '') NOT IN (SELECT func FROM ({ORIGINS}) WHERE {_IS_INTERNAL})"
+)
+#: Whether an attempt is of a function of this operator, or of this name. ``?``: the operator, twice.
+OF_OPERATOR = f"{function_name('attempts')} IN (SELECT func FROM ({ORIGINS}) WHERE operator = ? OR func = ?)"
 
 
-def origins(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """By function whose it is, where that is known."""
-    return dict(reader.execute(f"SELECT func, origin FROM ({ORIGINS}) WHERE origin IS NOT NULL").fetchall())
+def is_operator(name: str) -> bool:
+    """Whether a name is one of an operator of Ray's libraries, not of a function."""
+    return name.startswith(tuple(prefix for prefix, _ in _OPERATORS.values()))
 
 
-def library_functions(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """By function of a library the library."""
-    return {function: library for function, library in origins(reader).items() if library != USER}
+def origins(reader: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | None]]:
+    """By function whose it is and its operator, where that is known."""
+    found = reader.execute(
+        f"SELECT func, origin, operator FROM ({ORIGINS}) WHERE origin IS NOT NULL"
+    ).fetchall()
+    return {func: (origin, operator) for func, origin, operator in found}
+
+
+def operators(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """By function of a library its operator, if that is not what it is called anyhow."""
+    return {
+        func: operator
+        for func, (_, operator) in origins(reader).items()
+        if operator is not None and operator != func
+    }
+
+
+def with_origin(row: Row, known: Mapping[str, tuple[str, str | None]]) -> Row:
+    """The row of a function (``func_name``) with its ``origin`` and ``operator``."""
+    origin, operator = known.get(row["func_name"], (None, None))
+    return {**row, "origin": origin, "operator": operator}
 
 
 def libraries(reader: duckdb.DuckDBPyConnection, where: Where) -> list[Row]:
-    """By library, of the attempts that ``where`` picks: how many ``functions`` and ``attempts`` it has."""
+    """By library, of the internals among the attempts that ``where`` picks: how many ``functions`` and
+    ``attempts`` it has. ``library``: their operator.
+    """
     counted = (
         f"SELECT {function_name('attempts')} AS func, count(*) AS n FROM attempts{where.sql} GROUP BY func"
     )
     return rows_of(
         reader.execute(
-            "SELECT origin AS library, count(*) AS functions, sum(n)::BIGINT AS attempts "
-            f"FROM ({counted}) JOIN ({ORIGINS}) USING (func) WHERE {_LIBRARY} "
-            "GROUP BY origin ORDER BY attempts DESC, library",
+            "SELECT operator AS library, count(*) AS functions, sum(n)::BIGINT AS attempts "
+            f"FROM ({counted}) JOIN ({ORIGINS}) USING (func) WHERE {_IS_INTERNAL} "
+            "GROUP BY operator ORDER BY attempts DESC, library",
             where.values,
         )
     )

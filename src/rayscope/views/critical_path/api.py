@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer_from_record
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
+from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.read import causes_with_shares, is_driver, read_path
 
@@ -41,6 +42,9 @@ def critical_path(
 def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
     """The path, its longest links in the order of time, and its shares."""
     record, path = read_path(file, last_ns, job_id, live=live)
+    with file.reader() as reader:
+        known = operators(reader)
+    path = path._replace(links=[link._replace(name=known.get(link.name, link.name)) for link in path.links])
     duration = path.end_ns - path.begin_ns
     kept = path.links
     if len(kept) > MAX_LINKS:

@@ -23,6 +23,7 @@ from rayscope.storage.sql.execution import (
     SUMMED,
     UNTOLD,
     WAITS,
+    called_name,
 )
 from rayscope.views.critical_path.compute import SLACK_NS
 
@@ -51,7 +52,7 @@ def select_attempts(where: str, is_guessed: str = "false") -> str:
         for column, (_, begin) in zip(_BEGINS, RECORDED, strict=True)
     )
     return f"""
-SELECT task_hi, task_lo, attempt, coalesce(func_name, name, creation, '') AS name, parent_hi, parent_lo,
+SELECT task_hi, task_lo, attempt, coalesce({called_name("a")}, creation, '') AS name, parent_hi, parent_lo,
     worker_id, coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
     coalesce(return_bytes, 0) AS return_bytes, coalesce({is_guessed}, false) AS is_guessed
 FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a

@@ -23,6 +23,7 @@ from rayscope.storage.sql.execution import (
     REACHED,
     RECORDED,
     WAITS,
+    called_name,
 )
 from rayscope.storage.sql.jobs import longest_job
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
@@ -338,7 +339,8 @@ class PathReader:
     def _first(self) -> dict[tuple[str | None, str], int]:
         """By worker and function when it first executed."""
         found = self._reader.execute(
-            "SELECT worker_id, coalesce(func_name, name, ''), min(coalesce(execute_begin_ns, running_ns)) "
+            f"SELECT worker_id, coalesce({called_name('attempts')}, ''), "
+            "min(coalesce(execute_begin_ns, running_ns)) "
             "FROM attempts WHERE worker_id IS NOT NULL AND running_ns IS NOT NULL GROUP BY 1, 2"
         ).fetchall()
         return {(worker, name): first_ns for worker, name, first_ns in found}

@@ -20,7 +20,7 @@ from rayscope.server.rollups import Make
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
-from rayscope.storage.sql.origins import library_functions
+from rayscope.storage.sql.origins import operators
 from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_libraries, sandwich
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
@@ -50,7 +50,7 @@ def flow_flame(
 ) -> Response:
     """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees.
 
-    With ``only=mine`` the calls of a library that follow each other are one frame.
+    With ``only=mine`` the calls of an operator of a library that follow each other are one frame.
     """
     is_folded, filters = filters.only is not None, filters.whosever()
     if weight not in WEIGHTS:
@@ -81,7 +81,7 @@ def flow_flame(
         into: dict[str, str] = {}
         if is_folded:
             with file.reader() as reader:
-                of_library = library_functions(reader)
+                of_library = operators(reader)
             rows, before, paths, into, libraries = fold_libraries(rows, before, paths, of_library)
         told = [{"library": name, "functions": functions} for name, functions in libraries.items()]
         if of:

@@ -39,7 +39,7 @@ class FlameFrame(Answer):
 
 
 class FoldedLibrary(Answer):
-    """A library, and how many of its functions are in the graph.
+    """An operator of a library, or a library; and how many of its functions are in the graph.
 
     Calls of it that follow each other are one frame.
     """

@@ -19,6 +19,7 @@ from rayscope.storage.sql.execution import (
     START,
     attempt_key,
     blocked_ns,
+    called_name,
     creation_name,
     ended_at,
     executed_at,
@@ -59,7 +60,7 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
     waited = blocked_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
     timed = f"""
 WITH chosen AS NOT MATERIALIZED (
-    SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
+    SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN {called_name("attempts")} END AS lone,
         CASE WHEN path_id IS NULL THEN {MADE} END AS made,
         state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {ended_at(last)} AS ended,
         {EXECUTING} AS runs, {executed_at(last)} AS executed

@@ -12,7 +12,7 @@ from rayscope.server.rollups import Make
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters
-from rayscope.storage.sql.origins import library_functions
+from rayscope.storage.sql.origins import operators
 from rayscope.storage.sql.worker_names import job_scripts
 from rayscope.views.logical import sql
 from rayscope.views.logical.compute import MAX_ELEMENTS, logical_graph
@@ -24,7 +24,7 @@ Expand = Annotated[
 ]
 Unfold = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
-    Query(description="Library to show by function although `only=mine` folds libraries."),
+    Query(description="Library's operator to show by function although `only=mine` folds it."),
 ]
 
 router = APIRouter()
@@ -44,7 +44,7 @@ def flow_logical(
 ) -> Response:
     """Functions and actor classes, their calls, and the data that moved between them.
 
-    With ``only=mine`` the functions of each library are one node.
+    With ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
     """
     chosen = services.records.resolve(session)
     is_folded, filters = filters.only is not None, filters.whosever()
@@ -57,7 +57,7 @@ def flow_logical(
             last_ns = services.records.last_ns(chosen)
             rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
         with file.reader() as reader:
-            libraries = library_functions(reader) if is_folded else {}
+            libraries = operators(reader) if is_folded else {}
             scripts = job_scripts(reader)
         graph = logical_graph(
             rows.functions,

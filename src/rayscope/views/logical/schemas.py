@@ -25,7 +25,8 @@ class LogicalNode(LogicalFigures):
     """A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
     around.
 
-    ``name``: of a driver its script. ``library``: whose code it is, with ``only=mine``; null of the user's.
+    ``name``: of a driver its script. ``library``: what folds it, with ``only=mine``: a
+    library's operator, such as "Serve: internals", or a library.
     """
 
     id: str
@@ -76,7 +77,7 @@ class LogicalFolded(Answer):
 
 
 class LogicalLibrary(Answer):
-    """A library, how many of its functions are in the graph, and whether these are one node."""
+    """A library's operator, or a library: how many functions it has, and whether these are one node."""
 
     library: str
     functions: int

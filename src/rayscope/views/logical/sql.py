@@ -16,6 +16,7 @@ from rayscope.storage.sql.execution import (
     TASK_ID,
     attempt_key,
     blocked_ns,
+    called_name,
     ended_at,
     is_driver,
     times,
@@ -44,7 +45,10 @@ EXACT_QUANTILES = 100_000
 #: Data edges are looked for beside the sums of at most so many attempts: more would need too much memory.
 _MAX_BESIDE = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
-_PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
+_PICKED = (
+    f"{_KEY}, func_name, name, module_name, type, state, path_id, parent_hi, parent_lo, actor_id, "
+    "output_bytes"
+)
 
 
 def _called(where: Where, last: int, is_exact: bool, is_unfolded: bool, spans: str) -> str:
@@ -96,7 +100,8 @@ def _states(where: Where, is_unfolded: bool) -> str:
     return f"""
 WITH {UNFOLDED}),
 picked AS (
-    SELECT func_name, name, type, actor_id, {shown_id("task") if is_unfolded else "NULL"} AS task,
+    SELECT func_name, name, module_name, type, actor_id,
+        {shown_id("task") if is_unfolded else "NULL"} AS task,
         coalesce(state, 'NIL') AS state, count(*) AS attempts
     FROM attempts{where.sql} GROUP BY ALL),
 named AS ({with_function("picked", "p.actor_id, p.task, p.state, p.attempts")})
@@ -199,7 +204,7 @@ def instances_of(
     """How many actors of each class have matching attempts, and those that are shown of ``classes``."""
     name = class_of("func")
     by_actor = (
-        "WITH picked AS (SELECT func_name, name, type, actor_id, count(*) AS attempts "
+        "WITH picked AS (SELECT func_name, name, module_name, type, actor_id, count(*) AS attempts "
         f"FROM attempts{where.sql} AND {IS_ACTOR} AND actor_id IS NOT NULL GROUP BY ALL), "
         f"named AS ({with_function('picked', 'p.actor_id, p.attempts')}) "
         f"SELECT {name} AS class, actor_id, sum(attempts) AS attempts FROM named "
@@ -242,7 +247,7 @@ def _longest(
         task
         for function in functions
         for (task,) in reader.execute(
-            f"SELECT {TASK_ID} AS task FROM attempts{where.sql} AND coalesce(func_name, name) = ? "
+            f"SELECT {TASK_ID} AS task FROM attempts{where.sql} AND {called_name('attempts')} = ? "
             f"ORDER BY {took} DESC NULLS LAST, task LIMIT {MAX_CALLS}",
             [*where.values, function],
         ).fetchall()

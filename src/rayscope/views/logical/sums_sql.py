@@ -10,6 +10,7 @@ from rayscope.storage.sql.execution import (
     MADE,
     attempt_key,
     blocked_ns,
+    called_name,
     creation_name,
     ended_at,
     is_driver,
@@ -81,7 +82,7 @@ def keyed(where: Where, last: int) -> str:
     return f"""
 WITH {_KNOWN},
 picked AS NOT MATERIALIZED (
-    SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, coalesce(state, 'NIL') AS state, output_bytes,
+    SELECT {_KEY}, path_id, {called_name("attempts")} AS own, coalesce(state, 'NIL') AS state, output_bytes,
         parent_hi, parent_lo, type, name, func_name, actor_repr_name, job_id, node_id, {MADE} AS made,
         {RESTARTED} AS restarted,
         coalesce({IS_ACTOR}, false) AS is_method,

@@ -127,7 +127,7 @@ CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, pa
 _CLIMB = f"""
 INSERT INTO above
 SELECT task_hi, task_lo, arg_max(parent_hi, attempt), arg_max(parent_lo, attempt),
-    coalesce(max(func_name), max(name), ''), max(type), max({END})
+    coalesce(max({execution.called_name("attempts")}), ''), max(type), max({END})
 FROM attempts
 WHERE (task_hi, task_lo) IN (
     SELECT (parent_hi, parent_lo) FROM (

@@ -25,7 +25,7 @@ export const enData = {
     queued: '{{n}} queued',
     queuedHint: 'Blocks waiting for this operator',
     lanes: 'Running tasks by operator',
-    lane: '{{name}}: at most {{n}} tasks at a time',
+    lane: '{{name}}: at most {{n}} at a time',
     atOnce: 'max {{n}}',
     tasks: 'Tasks by operator',
     noTasks: 'No tasks on record for these operators.',

@@ -510,6 +510,9 @@ export const en = {
     lineHint: 'Innermost line of your code in the traceback',
     copyLine: 'Copy {{path}}',
     newest: 'Traceback and log of the newest attempt:',
+    internals: 'Library internals: {{n}}',
+    internalsHint:
+      'Failed attempts of the bookkeeping of Ray’s libraries: their actor was ended, or they were cancelled, on purpose. They do not count as failures.',
     first: 'First seen',
     last: 'Last seen',
     more: 'Showing {{shown}} of {{n}}. View all failed attempts of this function with this error type',
@@ -693,7 +696,7 @@ export const en = {
   },
   origin: {
     onlyMine: 'Only my code',
-    onlyMineHint: 'Collapses or hides functions of libraries',
+    onlyMineHint: 'Collapses or hides internals of libraries',
     folded: '{{n}} function{{n, s}} of {{library}} collapsed',
     hidden: '{{n}} function{{n, s}} of {{library}} hidden ({{attempts}} attempt{{attempts, s}})',
     unfolded: '{{n}} function{{n, s}} of {{library}} shown',

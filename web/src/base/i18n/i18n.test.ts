@@ -59,6 +59,7 @@ const MANY = new Set([
   'serverMessage.server.collector_too_much.message', // of a limit
   'alerts.badge', // of one there is another text
   'memory.primary', // bytes
+  'data.pace', // a name
 ]);
 
 /** (In `1 of 1 nodes` and `1 in 1 objects` the number is another; some words have no singular.) */

@@ -495,6 +495,8 @@ export const zh: Translation = {
     lineHint: '错误堆栈中最内层的您的代码',
     copyLine: '复制 {{path}}',
     newest: '最近一次尝试的错误堆栈和日志：',
+    internals: '库内部：{{n}}',
+    internalsHint: 'Ray 各库内部管理任务的失败尝试：其 Actor 被有意终止，或任务被有意取消。它们不计为失败。',
     first: '首次',
     last: '最近',
     more: '已显示 {{shown}} / {{n}}。查看该函数此类错误的全部失败尝试',
@@ -661,7 +663,7 @@ export const zh: Translation = {
   },
   origin: {
     onlyMine: '只看我的代码',
-    onlyMineHint: '折叠或隐藏库的函数',
+    onlyMineHint: '折叠或隐藏库的内部函数',
     folded: '已折叠 {{library}} 的 {{n}} 个函数',
     hidden: '已隐藏 {{library}} 的 {{n}} 个函数（{{attempts}} 次尝试）',
     unfolded: '已展开 {{library}} 的 {{n}} 个函数',

@@ -1,10 +1,11 @@
+import { Switch } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFailures } from '../../api/queries';
 import { type Failures, OUTCOMES } from '../../api/types';
 import { count } from '../../base/format';
-import { type SessionUrl, toView } from '../../base/url';
+import { type SessionUrl, toView, withSettings } from '../../base/url';
 import type { PageProps } from '../../shell/pages';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -29,6 +30,7 @@ const NO_FAILURES: Failures = {
   session: '',
   items: [],
   total: 0,
+  internals: 0,
   tasks: { final: 0, retrying: 0, recovered: 0 },
 };
 
@@ -37,7 +39,8 @@ export default function FailuresPage({ summary }: PageProps) {
   const { t, i18n } = useTranslation();
   const [url, change] = useSessionUrl();
   const { state: _, ...filters } = url.filters;
-  const failures = useFailures(url.session, filters);
+  const internals = url.settings?.internal === 'show';
+  const failures = useFailures(url.session, filters, internals);
   const found = failures.data ?? NO_FAILURES;
   const outcome = useOutcomeFilter(found.tasks);
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
@@ -77,6 +80,19 @@ export default function FailuresPage({ summary }: PageProps) {
                   attempts: count(found.items.reduce((sum, one) => sum + one.attempts, 0)),
                 })}
             </span>
+            {(internals || found.internals > 0) && (
+              <Switch
+                size="xs"
+                label={t('failures.internals', { n: count(found.internals) })}
+                title={t('failures.internalsHint')}
+                checked={internals}
+                onChange={(event) => {
+                  const value = event.currentTarget.checked ? 'show' : undefined;
+                  change((before) => withSettings(before, { internal: value }), { replace: true });
+                }}
+                data-testid="failures-internals"
+              />
+            )}
             <ColumnChooser columns={columns} choice={choice} />
           </>
         }

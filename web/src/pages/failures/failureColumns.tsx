@@ -8,6 +8,7 @@ import { CopyButton } from '../../ui/CopyButton';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Dot } from '../../ui/Dot';
+import { OriginTag } from '../../ui/insights/OriginTag';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
@@ -157,6 +158,7 @@ function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boo
         aria-hidden
       />
       <Line text={group.func_name} title={group.func_name} />
+      <OriginTag origin={group.origin} operator={group.operator} name={group.func_name} />
     </button>
   );
 }

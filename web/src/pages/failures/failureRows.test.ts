@@ -13,6 +13,8 @@ const attempt = (n: number): FailedAttempt => ({
 
 const group = (more: Partial<FailureGroup>): FailureGroup => ({
   func_name: 'load',
+  origin: 'user',
+  operator: null,
   error_type: 'WORKER_DIED',
   message: null,
   example: null,

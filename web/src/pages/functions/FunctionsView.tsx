@@ -102,7 +102,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
               <span className={`${words.ellipsis} ${words.name}`} title={row.func_name}>
                 {row.func_name}
               </span>
-              <OriginTag origin={row.origin} />
+              <OriginTag origin={row.origin} operator={row.operator} name={row.func_name} />
               <FindingBadge finding={findings.of(row.func_name)} job={findings.job} />
             </span>
           ) : (

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useCluster, useFailures, useSessions } from '../../api/queries';
 import type { Session, Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
+import { failedOf } from '../../base/progress';
 import { NO_FILTERS, type SessionUrl, toView, type Url, withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
@@ -111,7 +112,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
   ];
   const health = healthOf({
     live,
-    states: summary.states,
+    states: { ...summary.states, FAILED: failedOf(summary.states, summary.internals_stopped) },
     critical: names(true),
     firing: names(false),
     nodesAlive: cluster.nodes.alive,

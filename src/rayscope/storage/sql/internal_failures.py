@@ -1,0 +1,47 @@
+"""Failures that are no failure of the program, as SQL: what a library's bookkeeping loses when it is stopped.
+
+Ray's libraries end actors of their own with ``ray.kill`` and cancel calls of their own that have become idle:
+Serve its proxies and its controller at ``serve.shutdown()``, Data the readers of Parquet files' footers. Ray
+declares FAILED what these actors had still to do, and so does the record; but nothing went wrong.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from rayscope.storage.sql.execution import NOT_DRIVER, called_name
+from rayscope.storage.sql.origins import is_internal
+from rayscope.storage.sql.pages import Where
+
+#: Why an actor died, and whether a row of ``actor_rows`` says that nobody is to blame: its owner, its user or
+#: its job let it go.
+_DEATH = "death_cause->>'$.actor_died_error_context.reason'"
+LET_GO = (
+    f"(coalesce({_DEATH}, '') IN ('OWNER_DIED', 'RAY_KILL', 'OUT_OF_SCOPE', 'REF_DELETED') "
+    "OR contains(coalesce(death_reason, ''), 'exit type: INTENDED_'))"
+)
+_CANCELLED = (
+    "(coalesce(error_type, '') = 'TASK_CANCELLED' OR coalesce(error_type, '') = 'TASK_EXECUTION_EXCEPTION' "
+    "AND contains(coalesce(error_message, ''), 'CancelledError'))"
+)
+_LOST = (
+    "(coalesce(error_type, '') IN ('ACTOR_DIED', 'WORKER_DIED') "
+    f"AND coalesce(actor_id, '') IN (SELECT id FROM actor_rows WHERE {LET_GO}))"
+)
+# DuckDB cannot optimize functions of a column that is NULL throughout: hence '' for it.
+_MODULE = "coalesce(module_name, '')"
+_FUNCTION = f"coalesce({called_name('attempts')}, '')"
+#: Whether a failed attempt is one of a library's internals that was stopped on purpose.
+IS_STOPPED = (
+    f"(coalesce(state, '') = 'FAILED' AND starts_with({_MODULE}, 'ray.') AND ({_CANCELLED} OR {_LOST}) "
+    f"AND coalesce({is_internal(_FUNCTION, _MODULE)}, false))"
+)
+
+
+def count_stopped(reader: duckdb.DuckDBPyConnection, where: Where | None = None) -> int:
+    """How many attempts are so, of those that ``where`` picks."""
+    picked = where if where is not None else Where([NOT_DRIVER], [])
+    found = reader.execute(
+        f"SELECT count(*) FROM attempts{picked.sql} AND {IS_STOPPED}", picked.values
+    ).fetchone()
+    return found[0] if found else 0

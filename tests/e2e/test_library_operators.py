@@ -1,0 +1,142 @@
+"""What Ray Data and Ray Serve run, by operator: in the answers and in Chromium, with their internals folded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.cluster import wait_until
+from tests.recorded import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
+
+DATA = """
+import tempfile, ray.data
+ray.data.DataContext.get_current().enable_progress_bars = False
+
+def parse(batch):
+    return batch
+
+class Embed:
+    def __call__(self, batch):
+        return batch
+
+folder = tempfile.mkdtemp()
+numbers = ray.data.range(200, override_num_blocks=4).map_batches(parse, num_cpus=0.5)
+numbers.map_batches(Embed, concurrency=1, num_cpus=0.4).write_parquet(folder)
+ray.data.read_parquet(folder).random_shuffle().sort("id").materialize()
+print(ray.get_runtime_context().get_job_id())
+"""
+SERVE = """
+from ray import serve
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Model:
+    def __call__(self, number):
+        return number * 2
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Front:
+    def __init__(self, model):
+        self.model = model
+
+    async def ask(self, number):
+        return await self.model.remote(number)
+
+serve.start(http_options={"port": 0, "host": "127.0.0.1"})
+handle = serve.run(Front.bind(Model.bind()), name="shop", route_prefix="/shop")
+print([handle.ask.remote(number).result() for number in range(5)])
+serve.shutdown()
+print(ray.get_runtime_context().get_job_id())
+"""
+MAX_NODES = 30
+
+
+def _run(cluster: Recorded, script: str) -> str:
+    """The job that ran a script, when all of it is on record."""
+    job = cluster.run(script).split()[-1]
+
+    def is_whole() -> bool:
+        states = cluster.get(f"/api/jobs/{job}")["state"]
+        open_attempts = [
+            row for row in cluster.get("/api/functions", job_id=job, limit=200)["items"] if row["running"]
+        ]
+        return states not in ("PENDING", "RUNNING") and not open_attempts
+
+    wait_until(is_whole, "the end of the job")
+    return job
+
+
+@pytest.fixture(scope="module")
+def data_job(cluster: Recorded) -> str:
+    return _run(cluster, DATA)
+
+
+@pytest.fixture(scope="module")
+def serve_job(cluster: Recorded) -> str:
+    return _run(cluster, SERVE)
+
+
+def _nodes(cluster: Recorded, job: str) -> dict[str, dict[str, Any]]:
+    graph = cluster.get("/api/flow/logical", job_id=job, only="mine")
+    assert len(graph["nodes"]) <= MAX_NODES
+    assert graph["attempts"] == cluster.get("/api/flow/logical", job_id=job)["attempts"]
+    return {node["name"]: node for node in graph["nodes"] if node["kind"] in ("library", "function")}
+
+
+def _failures(cluster: Recorded, job: str, **params: Any) -> dict[str, Any]:
+    found: dict[str, Any] = cluster.get("/api/failures", job_id=job, **params)
+    return found
+
+
+def test_ray_data_is_told_by_operator(cluster: Recorded, data_job: str) -> None:
+    nodes = _nodes(cluster, data_job)
+    pool = next(name for name in nodes if "MapBatches(Embed)" in name)
+    assert {"Data: internals", "Data: Write", "Data: shuffle"} <= nodes.keys()
+    assert pool.startswith("Data: MapBatches")
+    assert all(name.startswith("Data: ") for name in nodes)
+    functions = cluster.get("/api/functions", job_id=data_job, only="mine", limit=200)
+    assert {row["origin"] for row in functions["items"]} == {"ray.data"}
+    assert "Data: internals" not in {row["operator"] for row in functions["items"]}
+    assert [one["library"] for one in functions["hidden"]] == ["Data: internals"]
+    # A function's or operator's name finds its attempts.
+    for name in ("Data: Write", pool):
+        assert cluster.get("/api/tasks", job_id=data_job, func_name=name)["total"] == nodes[name]["attempts"]
+    frames = cluster.get("/api/flow/flame", job_id=data_job, only="mine", weight="count")["frames"]
+    assert {frame["name"] for frame in frames if frame["kind"] == "library"} >= {"Data: internals", pool}
+    path = cluster.get("/api/flow/critical_path", job_id=data_job)
+    assert "_map_task" not in {link["name"] for link in path["links"]}
+
+
+def test_what_ray_data_stops_is_no_failure(cluster: Recorded, data_job: str) -> None:
+    wait_until(lambda: _failures(cluster, data_job)["items"] == [], "the ends of the actors")
+    asked = _failures(cluster, data_job, internals=True)
+    assert sum(group["attempts"] for group in asked["items"]) == asked["internals"]
+    assert {group["operator"] for group in asked["items"]} <= {"Data: internals"}
+
+
+def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, serve_job: str) -> None:
+    nodes = _nodes(cluster, serve_job)
+    # Ray may lose the definition of a task that a process which is killed has submitted.
+    assert nodes.keys() - {None} == {"Serve: shop/Front", "Serve: shop/Model", "Serve: internals"}
+    wait_until(lambda: _failures(cluster, serve_job)["items"] == [], "the ends of the actors")
+    states = cluster.get("/api/tasks", job_id=serve_job, state="FAILED")["total"]
+    assert _failures(cluster, serve_job)["internals"] == states > 0
+
+
+def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: str, page: Page) -> None:
+    url = f"{cluster.url}/s/{cluster.session}"
+    page.goto(f"{url}/logical?job_id={serve_job}&only=mine")
+    node = page.get_by_test_id("logical-node-l:Serve: shop/Model")
+    node.wait_for()
+    page.get_by_test_id("logical-library-Serve: internals").click()
+    page.get_by_test_id("logical-node-c:ServeController").wait_for()
+    page.goto(f"{url}/functions?job_id={data_job}&only=mine")
+    expect(page.get_by_role("row").filter(has_text="Data: Write")).to_be_visible()
+    expect(page.get_by_test_id("libraries")).to_contain_text("of Data: internals hidden")
+    page.goto(f"{url}/failures?job_id={serve_job}")
+    expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", "0")
+    page.get_by_test_id("failures-internals").click(force=True)
+    expect(page.get_by_test_id("failure-row").first).to_contain_text("Serve: internals")
