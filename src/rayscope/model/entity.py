@@ -14,7 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-Kind = Literal["actor", "node", "worker", "job", "placement_group", "dataset", "dataset_operator"]
+Kind = Literal[
+    "actor",
+    "node",
+    "worker",
+    "job",
+    "placement_group",
+    "dataset",
+    "dataset_operator",
+    "train_run",
+    "train_attempt",
+    "train_worker",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: States that nothing follows: they win over any other account, however late that one is.
@@ -27,6 +38,9 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "placement_group": frozenset({"REMOVED"}),
     "dataset": frozenset({"FINISHED", "FAILED"}),
     "dataset_operator": frozenset({"FINISHED", "FAILED"}),
+    "train_run": frozenset({"FINISHED", "ERRORED", "ABORTED"}),
+    "train_attempt": frozenset({"FINISHED", "ERRORED", "ABORTED"}),
+    "train_worker": frozenset({"DEAD"}),
 }
 
 Value = str | int | float | bool

@@ -25,6 +25,7 @@ from rayscope.ingest import api as ingest_api
 from rayscope.ingest import status_api as recording_api
 from rayscope.insights import api as insights_api
 from rayscope.libraries.data import api as data_api
+from rayscope.libraries.train import api as train_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
@@ -68,6 +69,7 @@ _APIS = (
     nodes_api,
     entities_api,
     data_api,
+    train_api,
     find_api,
     metrics_api,
     metrics_query_api,

@@ -34,6 +34,9 @@ _ENDED = {
     "placement_group": "REMOVED",
     "dataset": CUT_OFF,
     "dataset_operator": CUT_OFF,
+    "train_run": CUT_OFF,
+    "train_attempt": CUT_OFF,
+    "train_worker": "DEAD",
 }
 
 #: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``.
