@@ -26,6 +26,7 @@ export const LOADERS: Record<View, Loader> = {
     import('./pages/entities/EntityDetails').then((found) => asPage(found.PlacementGroupsPage)),
   memory: () => import('./pages/memory/MemoryPage'),
   data: () => import('./pages/data/DataPage'),
+  train: () => import('./pages/train/TrainPage'),
   events: () => import('./pages/events/EventsPage'),
   logs: () => import('./pages/logs/LogsPage'),
   metrics: () => import('./pages/metrics/MetricsPage'),

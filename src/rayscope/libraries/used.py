@@ -24,7 +24,7 @@ def problem(services: Services, session: str, library: str) -> dict[str, str] | 
 
 
 def _untracked_training(services: Services, session: str) -> dict[str, str] | None:
-    """Ray Train tells nothing of its runs unless it was asked to, and its actors are on record all the same."""
+    """Ray Train tells nothing of its runs unless it was asked to; its actors are on record all the same."""
     is_live = services.clusters.is_live(session)
     now_ns = services.records.last_ns(session) if is_live else None
     # Now and then is enough of a live session: what is told late must only be so.

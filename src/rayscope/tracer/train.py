@@ -1,7 +1,7 @@
 """What a worker of Ray Train reports, how long that blocks it, and how long it waited for data before.
 
-Ray Train runs the user's function in a thread of the worker's actor, which belongs to no task: what it reports
-is told of the actor's creation.
+Ray Train runs the user's function in a thread of the worker's actor, which belongs to no task: what it
+reports is told of the actor's creation.
 """
 
 from __future__ import annotations

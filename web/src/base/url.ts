@@ -18,6 +18,7 @@ export const VIEWS = [
   'placement-groups',
   'memory',
   'data',
+  'train',
   'events',
   'logs',
   'metrics',
@@ -51,7 +52,7 @@ export const ENTITY_VIEWS = [
 export type EntityView = (typeof ENTITY_VIEWS)[number];
 
 /** Ray's libraries: a page for each that a cluster uses. */
-export const LIBRARY_VIEWS = ['data'] as const satisfies readonly View[];
+export const LIBRARY_VIEWS = ['data', 'train'] as const satisfies readonly View[];
 export type LibraryView = (typeof LIBRARY_VIEWS)[number];
 
 export function isLibrary(view: View): view is LibraryView {

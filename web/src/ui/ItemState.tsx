@@ -17,6 +17,8 @@ const TONES: Record<string, Tone> = {
   CUT_OFF: 'quiet',
   ended: 'quiet',
   FAILED: 'bad',
+  ERRORED: 'bad',
+  ABORTED: 'bad',
   INFEASIBLE: 'bad',
   unreadable: 'bad',
 };

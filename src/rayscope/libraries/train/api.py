@@ -54,11 +54,12 @@ def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -
     if attempt_id is not None and attempt_id not in ids:
         raise NotFound(f"The run has no attempt {attempt_id[:80]!r}.", what="attempt", id=attempt_id[:80])
     chosen = attempt_id or (ids[-1] if ids else None)
+    controller_log = log_file(found.pop("controller_log_path"))
     reported = sql.reports(file, chosen or "", columns=_COLUMNS, rows=_ROWS, names=_METRICS)
     return {
         "session": session,
         **found,
-        "controller_log_file": log_file(found.pop("controller_log_path")),
+        "controller_log_file": controller_log,
         "attempt_list": attempts,
         "attempt_id": chosen,
         "workers_shown": [worker(row) for row in sql.workers(file, chosen or "", _MAX_WORKERS)],

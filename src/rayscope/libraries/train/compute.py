@@ -30,7 +30,7 @@ def worker(row: Row) -> Row:
 
 
 def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
-    """The metrics by name, each with a line for each rank; ``points`` in the order of name, rank and column."""
+    """The metrics, each with a line for each rank; ``points`` in the order of name, rank and column."""
     by_name: dict[str, dict[int, list[tuple[int, float]]]] = {}
     for point in points:
         of = by_name.setdefault(point["name"], {}).setdefault(point["rank"], [])
@@ -58,7 +58,6 @@ def problem(untracked_runs: int, workers_of_v1: int) -> dict[str, str] | None:
     if workers_of_v1:
         return {
             "message": "This session ran Ray Train V1, whose runs are not shown here.",
-            "remedy": "Use Ray Train V2: set RAY_TRAIN_V2_ENABLED=1 (the default of newer versions of Ray). "
-            "The workers are on the page of actors.",
+            "remedy": "Use Ray Train V2: set RAY_TRAIN_V2_ENABLED=1, the default of newer versions of Ray.",
         }
     return None

@@ -70,13 +70,12 @@ class TrainWorker(Answer):
     pid: int | None
     gpus: list[int]
     log_file: str | None
-    death_cause: str | None
 
 
 class StepTimes(Answer):
-    """Mean times of a rank's steps (ns): ``own_ns`` up to its report, ``data_ns`` of these in waiting for data
-    (None where that is not known), ``report_ns`` in the report. ``straggles``: in how many of the ``steps`` it
-    took much longer than the median rank up to its report.
+    """Mean times of a rank's steps (ns): ``own_ns`` up to its report, ``data_ns`` of these in waiting for
+    data (None where that is not known), ``report_ns`` in the report. ``straggles``: in how many of the
+    ``steps`` it took much longer than the median rank up to its report.
     """
 
     rank: int
@@ -130,8 +129,8 @@ class TrainCheckpoint(Answer):
 class TrainRunAnswer(TrainRunItem):
     """One training run, and of one of its attempts the workers and what they reported.
 
-    A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those of the
-    ``shown_ranks`` first. ``reports_left_out``: reports that came so fast that they were only counted.
+    A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those
+    of the ``shown_ranks`` first. ``reports_left_out``: reports that came so fast that they were only counted.
     """
 
     session: str

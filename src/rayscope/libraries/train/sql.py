@@ -97,13 +97,12 @@ def attempts(file: SessionFile, run_id: str) -> list[Row]:
 
 
 def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
-    """The workers of an attempt by rank, each with its actor's ``death_cause`` where there is one."""
+    """The workers of an attempt by rank."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(
                 "SELECT w.train_worker_id, w.state, w.world_rank, w.local_rank, w.node_rank, w.actor_id, "
-                "w.node_id, w.node_ip, w.pid, w.gpu_ids, w.log_path, a.death_cause "
-                "FROM train_workers w LEFT JOIN actors a USING (actor_id) "
+                "w.node_id, w.node_ip, w.pid, w.gpu_ids, w.log_path FROM train_workers w "
                 "WHERE w.attempt_id = ? ORDER BY w.world_rank LIMIT ?",
                 [attempt_id, limit],
             )
@@ -133,7 +132,8 @@ def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
 #: What workers reported, told of the creation of their actors (:mod:`rayscope.tracer.train`).
 _REPORTS = """
 SELECT task_lo AS actor_id, TRY_CAST(extra ->> '$.step' AS BIGINT) AS step, begin_ns, end_ns,
-    TRY_CAST(extra ->> '$.since_ns' AS BIGINT) AS since_ns, TRY_CAST(extra ->> '$.data_ns' AS BIGINT) AS data_ns,
+    TRY_CAST(extra ->> '$.since_ns' AS BIGINT) AS since_ns,
+    TRY_CAST(extra ->> '$.data_ns' AS BIGINT) AS data_ns,
     extra -> '$.metrics' AS metrics, extra ->> '$.checkpoint' AS checkpoint
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE name = 'train.report' AND task_hi = 18446744073709551615)
@@ -174,9 +174,9 @@ def reports(file: SessionFile, attempt_id: str, *, columns: int, rows: int, name
     """What the workers of an attempt reported, for pictures of so many columns and rows.
 
     ``steps``: of the rank with most; of more than ``columns`` each ``bucket`` of them are one column.
-    ``cells``: mean times (ns) of a ``rank`` in a ``column``, and in how many steps it straggled. ``ranks``: the
-    same of each rank in all; all ranks, those that straggled most often first. Cells and points are those of
-    the first ``rows`` of them. ``metrics``: so many names, the first step with a value that is not finite.
+    ``cells``: mean times (ns) of a ``rank`` in a ``column``, and in how many steps it straggled. ``ranks``:
+    the same of each rank in all, those that straggled most often first. Cells and points are those of the
+    first ``rows`` of them. ``metrics``: so many names, the first step with a value that is not finite.
     ``points``: means of a metric by ``rank`` and ``column``. ``left_out``: reports that were only counted.
     """
     with file.reader() as reader:

@@ -8,7 +8,7 @@ and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
 the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, of which ``values`` say
 more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code, and ``sums``
 are check sums of arguments. Of a report of Ray Train ``n`` is its number, ``e`` when the one before ended,
-``wait`` the time (ns) that data were waited for in between, and ``x`` whether it has a checkpoint, at ``text``.
+``wait`` the time (ns) that it waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
 """
 
 from __future__ import annotations

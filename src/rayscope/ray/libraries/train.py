@@ -1,7 +1,7 @@
 """Ray Train's runs, their attempts and workers, from ``/api/train/v2/runs/v1`` of the dashboard.
 
-Ray Train keeps them only for drivers with ``RAY_TRAIN_ENABLE_STATE_TRACKING=1``. Settings are told by Ray 2.53
-and newer.
+Ray Train keeps them only for drivers with ``RAY_TRAIN_ENABLE_STATE_TRACKING=1``. Older versions of Ray tell
+no settings.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _MAX_RUNS, _MAX_ATTEMPTS, _MAX_WORKERS = 500, 100, 10_000
 _MAX_ID, _MAX_TEXT, _MAX_DETAIL = 200, 2_000, 60_000
 #: Names in the user's own configuration whose texts are kept out of the record. (Not "max_tokens".)
 _SECRET = re.compile(r"secret|password|credential|(api|access)[_-]?key|token$", re.I)
+_ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 _SETTINGS = ("train_loop_config", "scaling_config", "backend_config", "datasets", "data_config", "run_config")
 
 
@@ -88,7 +89,7 @@ def _attempt(row: Mapping[str, Any], run_id: str, job_id: str | None, now_ns: in
             "log_path": _text(worker, "log_file_path"),
         }
         # Of a worker Ray tells no end: it is gone with its attempt.
-        observed = {"state": _text(worker, "status", _MAX_ID), "end_ns": None}
+        observed: dict[str, Value | None] = {"state": _text(worker, "status", _MAX_ID), "end_ns": None}
         if observed["state"] == "DEAD":
             observed["end_ns"] = status["end_ns"]
         yield Entity("train_worker", f"{attempt_id}/{rank}", known(fields), {}, now_ns, known(observed))
@@ -124,10 +125,10 @@ def _whole(row: Mapping[str, Any], name: str) -> int | None:
 
 
 def _json(value: Any) -> str | None:
-    """``value`` as JSON, None for what is empty. (The record leaves out one of more than 65,536 characters.)"""
+    """``value`` as JSON, None for what is empty. (The record leaves out what is longer than 64 Ki.)"""
     try:
         return msgspec.json.encode(_without_secrets(redact(value))).decode() if value else None
-    except (*DECODE_ERRORS, OverflowError):  # no text of ours, or nested too deep
+    except _ERRORS:  # half a surrogate pair, or nested too deep
         return None
 
 

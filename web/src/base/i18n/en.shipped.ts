@@ -42,6 +42,10 @@ export const enShipped = {
       summary: 'Actors of class {{name}} restarted {{value}} times in 5 minutes',
       description: 'They keep dying. Their panels on the actors page show why.',
     },
+    TrainingRunFailed: {
+      summary: 'Training runs failed in 5 minutes: {{value}}',
+      description: 'The Train page shows the error of each attempt, and the logs of its workers.',
+    },
     CostlyFinding: {
       summary: '{{title}} ({{function}}) costs job {{job}} {{value}}% of its time',
       description:

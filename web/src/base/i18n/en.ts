@@ -11,6 +11,7 @@ import { enOverview } from './en.overview';
 import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
 import { enSql } from './en.sql';
+import { enTrain } from './en.train';
 
 export const en = {
   app: {
@@ -212,6 +213,7 @@ export const en = {
     'placement-groups': 'Placement groups',
     memory: 'Objects and memory',
     data: 'Data',
+    train: 'Train',
     events: 'Events',
     logs: 'Logs',
     metrics: 'Metrics',
@@ -245,6 +247,8 @@ export const en = {
     'placement-groups': 'Resources reserved together: which bundles are placed, and which are still pending.',
     memory: 'What holds objects in memory, and what may never be released.',
     data: 'The datasets of Ray Data: how far they are, and which operator holds up which.',
+    train:
+      'The runs of Ray Train: their attempts and workers, what these reported, and which rank holds up the others.',
     events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.',
     logs: 'The log files of all nodes, dead ones included, with one search across all of them.',
     metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
@@ -297,6 +301,11 @@ export const en = {
     SUCCEEDED: 'Succeeded',
     FINISHED: 'Finished',
     FAILED: 'Failed',
+    ERRORED: 'Failed',
+    ABORTED: 'Aborted',
+    INITIALIZING: 'Initializing',
+    SCHEDULING: 'Scheduling',
+    RESIZING: 'Resizing',
     STOPPED: 'Stopped',
     CUT_OFF: 'Cut off',
     CREATED: 'Created',
@@ -1191,6 +1200,7 @@ export const en = {
   ...enInsights,
   ...enJobs,
   ...enData,
+  ...enTrain,
   ...enMemory,
   ...enAlerts,
   ...enOperator,

@@ -41,6 +41,10 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
       summary: '{{name}} 类的 Actor 在 5 分钟内重启了 {{value}} 次',
       description: '它们反复终止。Actor 页面的详情面板显示了原因。',
     },
+    TrainingRunFailed: {
+      summary: '5 分钟内失败的训练：{{value}} 个',
+      description: 'Train 页面显示了每次尝试的错误以及各 Worker 的日志。',
+    },
     CostlyFinding: {
       summary: '{{title}}（{{function}}）耗费了作业 {{job}} {{value}}% 的时间',
       description: '作业仍在运行。会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',

@@ -21,6 +21,7 @@ const PAGES: Record<View, string> = {
   'placement-groups': UI,
   memory: 'reference/memory.md',
   data: 'reference/libraries.md#ray-data',
+  train: 'reference/libraries.md#ray-train',
   events: 'reference/jobs.md',
   logs: 'reference/logs.md',
   metrics: 'reference/metrics-page.md',
