@@ -71,9 +71,9 @@ export const enTrain = {
     },
     overTime: 'Over time',
     charts: {
-      blocked: 'Time in reports per second, by rank',
-      dataWait: 'Time waiting for data per second, by dataset',
-      checkpoints: 'Time moving checkpoints per second, by rank',
+      blocked: 'Time in reports',
+      dataWait: 'Time waiting for data',
+      checkpoints: 'Time moving checkpoints',
     },
   },
 };

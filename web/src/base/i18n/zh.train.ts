@@ -4,7 +4,7 @@ export const zhTrain = {
     noneText: 'Ray Train 的 Trainer 调用 fit() 开始训练后，就会显示在这里。',
     run: '训练',
     state: '状态',
-    attempts: '尝试次数',
+    attempts: '尝试',
     failedOf: '{{n}} 次中失败 {{failed}} 次',
     workers: 'Worker 数',
     job: '作业',
@@ -70,9 +70,9 @@ export const zhTrain = {
     },
     overTime: '随时间变化',
     charts: {
-      blocked: '各 rank 每秒用于上报的时间',
-      dataWait: '各数据集每秒等待数据的时间',
-      checkpoints: '各 rank 每秒用于传输检查点的时间',
+      blocked: '用于上报的时间',
+      dataWait: '等待数据的时间',
+      checkpoints: '传输检查点的时间',
     },
   },
 };

@@ -23,6 +23,7 @@ export function StepTimes({ run }: { run: TrainRun }) {
   const [part, setPart] = useState<Part>('own');
   const ranks = [...new Set(run.cells.map(({ rank }) => rank))].sort((a, b) => a - b);
   const columns = Math.ceil(run.steps / run.bucket);
+  const gap = Math.min(0.06, columns / 500);
   const most = Math.max(1, ...run.cells.map((cell) => partOf(cell, part) ?? 0));
   const stragglers = run.ranks.filter(({ straggles }) => straggles > 0).slice(0, 3);
   const known = (ns: number | null) => (ns === null ? '?' : duration(ns));
@@ -83,8 +84,8 @@ export function StepTimes({ run }: { run: TrainRun }) {
                     <g key={cell.column} data-straggles={cell.straggles > 0 || undefined}>
                       <title>{title(cell)}</title>
                       <rect
-                        x={cell.column + 0.02}
-                        width={0.96}
+                        x={cell.column + gap / 2}
+                        width={1 - gap}
                         height={1}
                         data-part={part}
                         fillOpacity={value === null ? 0 : 0.12 + (0.88 * value) / most}
@@ -92,9 +93,9 @@ export function StepTimes({ run }: { run: TrainRun }) {
                       {cell.straggles > 0 && (
                         <rect
                           className={css.mark}
-                          x={cell.column + 0.02}
+                          x={cell.column + gap / 2}
                           y={0.86}
-                          width={0.96}
+                          width={1 - gap}
                           height={0.14}
                         />
                       )}
