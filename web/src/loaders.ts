@@ -27,6 +27,7 @@ export const LOADERS: Record<View, Loader> = {
   memory: () => import('./pages/memory/MemoryPage'),
   data: () => import('./pages/data/DataPage'),
   serve: () => import('./pages/serve/ServePage'),
+  train: () => import('./pages/train/TrainPage'),
   events: () => import('./pages/events/EventsPage'),
   logs: () => import('./pages/logs/LogsPage'),
   metrics: () => import('./pages/metrics/MetricsPage'),

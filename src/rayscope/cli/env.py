@@ -12,7 +12,15 @@ import typer
 
 from rayscope.cli import recording
 from rayscope.cli.console import warn
-from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoServeEvents, NoTrace, ServerUrl
+from rayscope.cli.options import (
+    DataDir,
+    NoFastLane,
+    NoProfile,
+    NoServeEvents,
+    NoTrace,
+    NoTrainState,
+    ServerUrl,
+)
 from rayscope.cli.server_address import ingest_url_for
 from rayscope.ray.auth import AUTH_MODE, ray_token
 
@@ -34,6 +42,7 @@ def env(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_serve_events: NoServeEvents = False,
+    no_train_state: NoTrainState = False,
 ) -> None:
     """Print the environment variables and `ray start` flags that make Ray record itself."""
     url, _ = ingest_url_for(server, data_dir)
@@ -44,7 +53,11 @@ def env(
         )
     typer.echo(
         render(
-            shell, url, recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events)
+            shell,
+            url,
+            recording.Parts(
+                not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
+            ),
         ),
         nl=False,
     )

@@ -92,6 +92,12 @@ NoServeEvents = Annotated[
     bool,
     typer.Option("--no-serve-events", help="Do not record tasks of Ray Serve's actors (Serve's default)."),
 ]
+NoTrainState = Annotated[
+    bool,
+    typer.Option(
+        "--no-train-state", help="Do not let Ray Train keep the state of its runs (Train's default)."
+    ),
+]
 ServerUrl = Annotated[
     str | None,
     typer.Option(

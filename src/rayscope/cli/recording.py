@@ -29,6 +29,8 @@ MAX_SPANS = "task_events_max_num_profile_events_per_task"
 MAX_SPANS_VALUE = 10_000
 # Read by Ray Serve: it switches the task events of its own actors off without it.
 SERVE_EVENTS = "RAY_SERVE_ENABLE_TASK_EVENTS"
+# Read by Ray Train in the driver: it keeps the state of its runs for the dashboard only with it.
+TRAIN_STATE = "RAY_TRAIN_ENABLE_STATE_TRACKING"
 # A system configuration value ``x`` is read from the environment as ``RAY_x``.
 CONFIG_PREFIX = "RAY_"
 
@@ -43,13 +45,14 @@ def system_config(profile: bool = True) -> dict[str, Any]:
 
 class Parts(NamedTuple):
     """Which parts of recording are wanted: spans of ray.get and the like, our lane, our tracer,
-    the tasks of Ray Serve.
+    the tasks of Ray Serve, the state of Ray Train's runs.
     """
 
     profile: bool = True
     fast_lane: bool = True
     trace: bool = True
     serve_events: bool = True
+    train_state: bool = True
 
 
 ALL_PARTS = Parts()
@@ -72,6 +75,8 @@ def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)
     if parts.serve_events:
         env[SERVE_EVENTS] = "1"
+    if parts.train_state:
+        env[TRAIN_STATE] = "1"
     return env
 
 

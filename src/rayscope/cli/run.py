@@ -23,6 +23,7 @@ from rayscope.cli.options import (
     NoProfile,
     NoServeEvents,
     NoTrace,
+    NoTrainState,
     Port,
     Token,
     settings_from,
@@ -64,6 +65,7 @@ def run(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_serve_events: NoServeEvents = False,
+    no_train_state: NoTrainState = False,
     no_output: Annotated[
         bool,
         typer.Option("--no-output", help="Do not keep what the script prints as the log of its driver."),
@@ -81,7 +83,9 @@ def run(
             command,
             serving,
             api,
-            recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events),
+            recording.Parts(
+                not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
+            ),
             Output() if not no_output else None,
         )
         if serving.own and not leave and not terminated:

@@ -20,6 +20,7 @@ from rayscope.cli.options import (
     NoProfile,
     NoServeEvents,
     NoTrace,
+    NoTrainState,
     ServerUrl,
     Token,
     settings_from,
@@ -48,6 +49,7 @@ def start(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_serve_events: NoServeEvents = False,
+    no_train_state: NoTrainState = False,
 ) -> None:
     """Start a Ray node that records itself: rayscope start -- --head --port=6379."""
     args = ray_args[1:] if ray_args and ray_args[0] == "--" else list(ray_args)
@@ -71,7 +73,10 @@ def start(
             fail(f"Could not parse --system-config: {error}.", "Use a JSON object.")
     known = _addresses() if head and server_url else {}
     env = recording.node_env(
-        url, recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events)
+        url,
+        recording.Parts(
+            not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
+        ),
     )
     # Every job inherits the environment of its node.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}

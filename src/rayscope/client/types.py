@@ -1209,6 +1209,13 @@ class MergedFrame(TypedDict):
     examples: list[str]
 
 
+class MetricLine(TypedDict):
+    """A metric of one rank: pairs of column and mean value."""
+
+    rank: int
+    points: list[tuple[int, float]]
+
+
 class NameItem(TypedDict):
     """A name: what it is, how many series it has, and how many values each of their labels."""
 
@@ -1661,6 +1668,19 @@ class RangeRunning(TypedDict):
     most: int | None
 
 
+class RankTimes(TypedDict):
+    """The times of a rank in all steps."""
+
+    rank: int
+    steps: int
+    own_ns: int | None
+    data_ns: int | None
+    report_ns: int
+    straggles: int
+    p50_ns: int | None
+    max_ns: int | None
+
+
 class RayProcess(TypedDict):
     """A process of Ray's own, as the node's agent tells of it."""
 
@@ -1689,6 +1709,15 @@ class ReasonItem(TypedDict):
     nodes: int
     error: str | None
     remedy: str
+
+
+class ReportedMetric(TypedDict):
+    """A metric that workers reported. ``not_finite_step``: the first step in which it was NaN or infinite."""
+
+    name: str
+    not_finite_step: int | None
+    not_finite_rank: int | None
+    lines: list[MetricLine]
 
 
 class ResourceHolder(TypedDict):
@@ -2183,6 +2212,18 @@ class StateTime(TypedDict):
     time_ns: int
 
 
+class StepCell(TypedDict):
+    """The times of a rank in one column, which is one step or several."""
+
+    rank: int
+    steps: int
+    own_ns: int | None
+    data_ns: int | None
+    report_ns: int
+    straggles: int
+    column: int
+
+
 class Stopped(TypedDict):
     """Whether the job still ran."""
 
@@ -2339,6 +2380,83 @@ class TracerSaid(TypedDict):
 
     text: str
     workers: int
+
+
+class TrainAttempt(TypedDict):
+    """An attempt of a run: a group of workers. ``reports``: of the worker with most."""
+
+    attempt_id: str
+    state: str | None
+    status_detail: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    workers: int
+    reports: int
+
+
+class TrainCheckpoint(TypedDict):
+    """A checkpoint that was reported, by how many ranks; ``path`` as the first of them knew it."""
+
+    step: int
+    rank: int
+    ranks: int
+    path: str
+    time_ns: int
+    report_ns: int
+
+
+class TrainProblem(TypedDict):
+    """Why the state of training runs is not, or no longer, known, and what helps."""
+
+    message: str
+    remedy: str
+
+
+class TrainRunItem(TypedDict):
+    """
+    A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+
+    ``workers``: of the attempt with most.
+    """
+
+    run_id: str
+    name: str | None
+    state: str | None
+    status_detail: str | None
+    job_id: str | None
+    entrypoint: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    attempts: int
+    failed_attempts: int
+    workers: int
+
+
+class TrainRunPage(TypedDict):
+    """The training runs of a session, newest first. ``problem``: why some may be missing or out of date."""
+
+    session: str
+    items: list[TrainRunItem]
+    total: int
+    problem: TrainProblem | None
+
+
+class TrainWorker(TypedDict):
+    """A worker of an attempt."""
+
+    train_worker_id: str
+    state: str | None
+    world_rank: int | None
+    local_rank: int | None
+    node_rank: int | None
+    actor_id: str | None
+    node_id: str | None
+    node_ip: str | None
+    pid: int | None
+    gpus: list[int]
+    log_file: str | None
 
 
 class TransferPair(TypedDict):
@@ -3382,6 +3500,44 @@ class Tracing(TypedDict):
     summed_calls: int
     tasks_without_events: int
     without_events: list[WithoutEvents]
+
+
+class TrainRunAnswer(TypedDict):
+    """
+    One training run, and of one of its attempts the workers and what they reported.
+
+    A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those
+    of the ``shown_ranks`` first. ``reports_left_out``: reports that came so fast that they were only counted.
+    """
+
+    run_id: str
+    name: str | None
+    state: str | None
+    status_detail: str | None
+    job_id: str | None
+    entrypoint: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    attempts: int
+    failed_attempts: int
+    workers: int
+    session: str
+    controller_actor_id: str | None
+    controller_log_file: str | None
+    controller_node_id: str | None
+    settings: dict[str, str]
+    attempt_list: list[TrainAttempt]
+    attempt_id: str | None
+    workers_shown: list[TrainWorker]
+    steps: int
+    bucket: int
+    cells: list[StepCell]
+    ranks: list[RankTimes]
+    shown_ranks: int
+    metrics: list[ReportedMetric]
+    checkpoints: list[TrainCheckpoint]
+    reports_left_out: int
 
 
 class WhatIfAnswer(TypedDict):

@@ -27,6 +27,9 @@ Kind = Literal[
     "serve_replica",
     "serve_proxy",
     "serve_controller",
+    "train_run",
+    "train_attempt",
+    "train_worker",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -46,6 +49,9 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "serve_replica": frozenset({"STOPPED"}),
     "serve_proxy": frozenset(),
     "serve_controller": frozenset({"STOPPED"}),
+    "train_run": frozenset({"FINISHED", "ERRORED", "ABORTED"}),
+    "train_attempt": frozenset({"FINISHED", "ERRORED", "ABORTED"}),
+    "train_worker": frozenset({"DEAD"}),
 }
 
 Value = str | int | float | bool

@@ -48,6 +48,7 @@ TRACED = frozenset(
         "rayscope.span",
         "rayscope.sum",
         "rayscope.tracer",
+        "rayscope.train_report",
     }
 )
 # The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
@@ -199,16 +200,17 @@ def _redact_parameters(text: str) -> str:
     return "".join([*pieces, text[begin:]])
 
 
-def _redact(value: Any) -> Any:
+def redact(value: Any) -> Any:
+    """What JSON gave, with the values of ``env_vars`` and credentials in URLs replaced."""
     if isinstance(value, dict):
         return {
             key: dict.fromkeys(inner, REDACTED)
             if key == "env_vars" and isinstance(inner, dict)
-            else (REDACTED if key == "env_vars" and inner else _redact(inner))
+            else (REDACTED if key == "env_vars" and inner else redact(inner))
             for key, inner in value.items()
         }
     if isinstance(value, list):
-        return [_redact(item) for item in value]
+        return [redact(item) for item in value]
     return redact_text(value) if isinstance(value, str) else value
 
 
@@ -224,7 +226,7 @@ def redact_runtime_env(serialized: str) -> str | None:
     try:
         parsed = json.loads(serialized)
         if isinstance(parsed, dict):
-            return canonical_json(_redact(parsed))
+            return canonical_json(redact(parsed))
     except DECODE_ERRORS:
         pass
     return json.dumps(REDACTED)

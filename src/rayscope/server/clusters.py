@@ -40,6 +40,8 @@ _RECONCILE_S = 30.0
 _LOOK_S = 3.0
 #: The pause when an agent has just told of a loss.
 _RECONCILE_LOSS_S = 3.0
+#: How long the last state of Ray's libraries may take, s: the cluster waits for it.
+_LIBRARIES_S = 2.0
 #: Of how many clusters that are gone the use is kept.
 _ENDED_USAGES = 20
 _NO_USAGE = Usage(
@@ -401,7 +403,9 @@ class Clusters:
         return self._of(session) is not None
 
     def poll_now(self, session: str) -> bool:
-        """Read a session's GCS once in full; whether that was done."""
+        """Read a session's GCS once in full, and the state of Ray's libraries if it comes soon; whether the
+        first was done.
+        """
         cluster = self._of(session)
         if cluster is None:
             return False
@@ -410,6 +414,7 @@ class Clusters:
         except (GcsError, StoreError) as error:
             log.info("the last snapshot of %s failed: %s", session, error)
             return False
+        cluster.libraries.poll_once_more(_LIBRARIES_S)
         return True
 
     def troubles(self, session: str) -> list[str]:

@@ -39,6 +39,9 @@ _ENDED = {
     "serve_replica": "STOPPED",
     "serve_proxy": "STOPPED",
     "serve_controller": "STOPPED",
+    "train_run": CUT_OFF,
+    "train_attempt": CUT_OFF,
+    "train_worker": "DEAD",
 }
 #: What is over although its state is not final: it could have come back while the session lived.
 _GONE = {"serve_application": "DELETED", "serve_deployment": "DELETED", "serve_proxy": "STOPPED"}

@@ -303,6 +303,52 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
+    # The settings are Ray Train's, as JSON.
+    "train_run": (
+        ("state", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("status_detail", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("controller_actor_id", "VARCHAR"),
+        ("controller_log_path", "VARCHAR"),
+        ("framework_versions", "VARCHAR"),
+        ("train_loop_config", "VARCHAR"),
+        ("scaling_config", "VARCHAR"),
+        ("backend_config", "VARCHAR"),
+        ("datasets", "VARCHAR"),
+        ("data_config", "VARCHAR"),
+        ("run_config", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    "train_attempt": (
+        ("state", "VARCHAR"),
+        ("run_id", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("status_detail", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    "train_worker": (
+        ("state", "VARCHAR"),
+        ("attempt_id", "VARCHAR"),
+        ("run_id", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("world_rank", "BIGINT"),
+        ("local_rank", "BIGINT"),
+        ("node_rank", "BIGINT"),
+        ("actor_id", "VARCHAR"),
+        ("node_id", "VARCHAR"),
+        ("node_ip", "VARCHAR"),
+        ("pid", "BIGINT"),
+        ("gpu_ids", "VARCHAR"),
+        ("resources", "VARCHAR"),
+        ("log_path", "VARCHAR"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
 }
 
 #: Entity kind -> (view name, id column) as users see them.
@@ -319,6 +365,9 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "serve_replica": ("serve_replicas", "replica_id"),
     "serve_proxy": ("serve_proxies", "node_id"),
     "serve_controller": ("serve_controllers", "actor_id"),
+    "train_run": ("train_runs", "run_id"),
+    "train_attempt": ("train_attempts", "attempt_id"),
+    "train_worker": ("train_workers", "train_worker_id"),
 }
 
 

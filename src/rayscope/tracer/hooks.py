@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from rayscope.importing import after_import
-from rayscope.tracer import emit, risks
+from rayscope.tracer import emit, risks, train
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 
@@ -113,6 +113,7 @@ def install() -> None:
     # Python calls this for os.fork alone: subprocess does not fork in Python, unless it must (preexec_fn).
     os.register_at_fork(after_in_parent=lambda: _note(risks.FORK))
     after_import(_DATA_ISSUES, _watch_data)
+    train.install(_safe)
     state.missing = tuple(missing)
     state.on = True
 

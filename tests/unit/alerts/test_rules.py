@@ -26,6 +26,7 @@ def test_what_ships() -> None:
         "NodeMemoryHigh": ("critical", 60, ">", 85),
         "NodeDead": ("critical", 10, "==", 0),
         "TaskFailureRateHigh": ("warning", 300, ">", 10),
+        "TrainingRunFailed": ("critical", 0, ">", 0),
     }
     for name, (severity, wait_s, op, threshold) in wanted.items():
         rule = shipped[name]

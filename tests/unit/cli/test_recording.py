@@ -61,6 +61,12 @@ def test_serve_is_recorded_unless_that_is_left_out() -> None:
     assert "RAY_SERVE_ENABLE_TASK_EVENTS" not in left_out
 
 
+def test_train_keeps_the_state_of_its_runs_unless_that_is_left_out() -> None:
+    assert recording.child_env(INGEST, environ={})["RAY_TRAIN_ENABLE_STATE_TRACKING"] == "1"
+    left_out = recording.child_env(INGEST, recording.Parts(train_state=False), environ={})
+    assert "RAY_TRAIN_ENABLE_STATE_TRACKING" not in left_out
+
+
 def test_a_hook_of_the_user_is_chained_once() -> None:
     env = recording.child_env(INGEST, environ={RUNTIME_ENV_HOOK: "mine.hook"})
     assert (env[RUNTIME_ENV_HOOK], env[CHAINED_HOOK]) == (HOOK, "mine.hook")

@@ -2184,6 +2184,13 @@ export interface Suspect {
   oldest_ns: number;
 }
 /**
+ * A metric of one rank: pairs of column and mean value.
+ */
+export interface MetricLine {
+  rank: number;
+  points: [number, number][];
+}
+/**
  * A name: what it is, how many series it has, and how many values each of their labels.
  */
 export interface NameItem {
@@ -2866,6 +2873,19 @@ export interface RangeLane {
   share: number | null;
 }
 /**
+ * The times of a rank in all steps.
+ */
+export interface RankTimes {
+  rank: number;
+  steps: number;
+  own_ns: number | null;
+  data_ns: number | null;
+  report_ns: number;
+  straggles: number;
+  p50_ns: number | null;
+  max_ns: number | null;
+}
+/**
  * How a session is recorded.
  */
 export interface RecordingAnswer {
@@ -2919,6 +2939,15 @@ export interface Snapshots {
   interval_s: number | null;
   last_ns: number | null;
   last_tasks_ns: number | null;
+}
+/**
+ * A metric that workers reported. ``not_finite_step``: the first step in which it was NaN or infinite.
+ */
+export interface ReportedMetric {
+  name: string;
+  not_finite_step: number | null;
+  not_finite_rank: number | null;
+  lines: MetricLine[];
 }
 /**
  * A rule of the operator's.
@@ -3468,6 +3497,18 @@ export interface StatusAnswer {
   autoscaler: AutoscalerStatus | null;
 }
 /**
+ * The times of a rank in one column, which is one step or several.
+ */
+export interface StepCell {
+  rank: number;
+  steps: number;
+  own_ns: number | null;
+  data_ns: number | null;
+  report_ns: number;
+  straggles: number;
+  column: number;
+}
+/**
  * Whether the job still ran.
  */
 export interface Stopped {
@@ -3610,6 +3651,119 @@ export interface TopicState {
   data: {
     [k: string]: unknown;
   };
+}
+/**
+ * An attempt of a run: a group of workers. ``reports``: of the worker with most.
+ */
+export interface TrainAttempt {
+  attempt_id: string;
+  state: string | null;
+  status_detail: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  workers: number;
+  reports: number;
+}
+/**
+ * A checkpoint that was reported, by how many ranks; ``path`` as the first of them knew it.
+ */
+export interface TrainCheckpoint {
+  step: number;
+  rank: number;
+  ranks: number;
+  path: string;
+  time_ns: number;
+  report_ns: number;
+}
+/**
+ * Why the state of training runs is not, or no longer, known, and what helps.
+ */
+export interface TrainProblem {
+  message: string;
+  remedy: string;
+}
+/**
+ * One training run, and of one of its attempts the workers and what they reported.
+ *
+ * A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those
+ * of the ``shown_ranks`` first. ``reports_left_out``: reports that came so fast that they were only counted.
+ */
+export interface TrainRunAnswer {
+  run_id: string;
+  name: string | null;
+  state: string | null;
+  status_detail: string | null;
+  job_id: string | null;
+  entrypoint: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  attempts: number;
+  failed_attempts: number;
+  workers: number;
+  session: string;
+  controller_actor_id: string | null;
+  controller_log_file: string | null;
+  controller_node_id: string | null;
+  settings: {
+    [k: string]: string;
+  };
+  attempt_list: TrainAttempt[];
+  attempt_id: string | null;
+  workers_shown: TrainWorker[];
+  steps: number;
+  bucket: number;
+  cells: StepCell[];
+  ranks: RankTimes[];
+  shown_ranks: number;
+  metrics: ReportedMetric[];
+  checkpoints: TrainCheckpoint[];
+  reports_left_out: number;
+}
+/**
+ * A worker of an attempt.
+ */
+export interface TrainWorker {
+  train_worker_id: string;
+  state: string | null;
+  world_rank: number | null;
+  local_rank: number | null;
+  node_rank: number | null;
+  actor_id: string | null;
+  node_id: string | null;
+  node_ip: string | null;
+  pid: number | null;
+  gpus: number[];
+  log_file: string | null;
+}
+/**
+ * A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+ *
+ * ``workers``: of the attempt with most.
+ */
+export interface TrainRunItem {
+  run_id: string;
+  name: string | null;
+  state: string | null;
+  status_detail: string | null;
+  job_id: string | null;
+  entrypoint: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  attempts: number;
+  failed_attempts: number;
+  workers: number;
+}
+/**
+ * The training runs of a session, newest first. ``problem``: why some may be missing or out of date.
+ */
+export interface TrainRunPage {
+  session: string;
+  items: TrainRunItem[];
+  total: number;
+  problem: TrainProblem | null;
 }
 /**
  * Objects made on ``source`` and taken on ``target``.

@@ -22,6 +22,8 @@ const TONES: Record<string, Tone> = {
   FAILED: 'bad',
   UNHEALTHY: 'bad',
   DEPLOY_FAILED: 'bad',
+  ERRORED: 'bad',
+  ABORTED: 'bad',
   INFEASIBLE: 'bad',
   unreadable: 'bad',
 };

@@ -55,6 +55,10 @@ class Actors:
             yield Family(f"rayscope_{what}", "gauge", f"{words} on record by state.", "count")
             for state, count in counts.get(what, {}).items():
                 yield sample(f"rayscope_{what}", count, state=state)
+        yield Family("rayscope_train_runs", "gauge", "Runs of Ray Train on record by state.", "count")
+        # Told before any failed: the first one is an increase, too.
+        for state, count in ({"ERRORED": 0} | counts.get("train_runs", {})).items():
+            yield sample("rayscope_train_runs", count, state=state)
         name = "rayscope_actor_restarts_total"
         yield Family(name, "counter", "How often actors of a class were restarted.", "count")
         restarts, others = cluster.record(lambda file: class_restarts(file, _CLASSES))

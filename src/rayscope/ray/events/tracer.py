@@ -7,7 +7,8 @@ What a task returned may come with what it was given: ``o`` its arguments, ``f``
 and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
 the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, of which ``values`` say
 more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code, and ``sums``
-are check sums of arguments.
+are check sums of arguments. Of a report of Ray Train ``n`` is its number, ``e`` when the one before ended,
+``wait`` the time (ns) that it waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _MAX_TEXT = 1000
 #: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
 _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
+#: The span of a report of Ray Train, and what one may tell: numbers, letters of their names, and a bound.
+TRAIN_REPORT = "train.report"
+_MAX_METRICS, _MAX_METRIC_NAME, _HUGE = 32, 100, 1e308
+_NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
 
@@ -67,6 +72,8 @@ class _Told(msgspec.Struct, gc=False):
     text: str = ""
     code: str = ""
     sums: _Sizes = []
+    rank: _Attempt = 0
+    wait: _Number | None = None
     off: str = ""
     missing: list[str] = []
 
@@ -213,6 +220,8 @@ def _add(
     elif name == "rayscope.span":
         text = _text({"user": _plain(told.values)})
         batch.spans.append(Span(task_id, attempt, told.name[:_MAX_TEXT], begin, end, text))
+    elif name == "rayscope.train_report":
+        batch.spans.append(Span(task_id, attempt, TRAIN_REPORT, begin, end, _text(_report(told, begin))))
     elif name == "rayscope.annotation":
         for key, value in _plain(told.values).items():
             number = float(value) if isinstance(value, (int, float)) else None
@@ -229,6 +238,25 @@ def _add(
         if told.missing:
             said += f", without {', '.join(told.missing)}"
         batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
+
+
+def _report(told: _Told, begin_ns: int) -> dict[str, Any]:
+    """What a worker of Ray Train reported. Raises ValueError for what cannot be."""
+    if told.e > begin_ns + _SKEW_NS:
+        raise ValueError("a report before the one before")
+    metrics = {
+        name[:_MAX_METRIC_NAME]: value
+        for name, value in list(told.values.items())[:_MAX_METRICS]
+        if value in _NOT_FINITE or (isinstance(value, (int, float)) and abs(value) < _HUGE)
+    }
+    extra: dict[str, Any] = {"step": told.n, "rank": told.rank, "metrics": metrics}
+    if told.e:
+        extra["since_ns"] = told.e
+    if told.wait is not None:
+        extra["data_ns"] = told.wait
+    if told.x:
+        extra["checkpoint"] = told.text[:_MAX_TEXT]
+    return extra
 
 
 def _plain(values: Mapping[str, str | int | float | bool | None]) -> dict[str, str | float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from rayscope.periodic import PeriodicTask
 from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs.change_filter import ChangeFilter
 from rayscope.ray.gcs.client import GcsClient, GcsError
-from rayscope.ray.libraries import data, serve
+from rayscope.ray.libraries import data, serve, train
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class Library:
 LIBRARIES: dict[str, Library] = {
     "data": Library(data.ACTOR, data.read),
     "serve": Library(serve.ACTOR, serve.read, serve.GONE, serve.reason),
+    "train": Library(train.ACTOR, train.read),
 }
 
 
@@ -78,6 +80,8 @@ class LibraryPoller:
         self._states = {name: _States(library) for name, library in libraries.items()}
         #: By library why it cannot be read; of those that the cluster uses.
         self.problems: dict[str, LibraryProblem] = {}
+        #: Turns that have begun and have ended.
+        self._turns, self._begun, self._ended = threading.Condition(), 0, 0
         self._task = PeriodicTask("rayscope-libraries", _LEAST_S, self._turn)
 
     def start(self) -> LibraryPoller:
@@ -101,12 +105,25 @@ class LibraryPoller:
                 if library.gone:
                     self._hand_on(states.changed([], time.time_ns()), states)
 
+    def poll_once_more(self, timeout_s: float) -> None:
+        """Wait for a turn that begins from now on, for so long at most: the cluster is about to go."""
+        with self._turns:
+            turn = self._begun + 1
+            self._task.wake()
+            self._turns.wait_for(lambda: self._ended >= turn or not self._task.is_alive, timeout_s)
+
     def _turn(self) -> float:
         began = time.monotonic()
+        with self._turns:
+            self._begun += 1
         try:
             self.poll_now()
         except GcsError as error:  # the poller of the GCS tells it
             log.debug("libraries of %s: %s", self._session, error)
+        finally:
+            with self._turns:
+                self._ended = self._begun
+                self._turns.notify_all()
         return min(_MOST_S, max(_LEAST_S, time.monotonic() - began))
 
     def _read(self, name: str, library: Library, states: _States) -> None:

@@ -57,6 +57,10 @@ export const enShipped = {
       description:
         'More than 5% of the requests of the last five minutes ended in an exception. The Serve page shows since when, and the logs of the replicas.',
     },
+    TrainingRunFailed: {
+      summary: 'Training runs failed in 5 minutes: {{value}}',
+      description: 'The Train page shows the error of each attempt, and the logs of its workers.',
+    },
     CostlyFinding: {
       summary: '{{title}} ({{function}}) costs job {{job}} {{value}}% of its time',
       description:

@@ -12,6 +12,7 @@ import { enServe } from './en.serve';
 import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
 import { enSql } from './en.sql';
+import { enTrain } from './en.train';
 
 export const en = {
   app: {
@@ -214,6 +215,7 @@ export const en = {
     memory: 'Objects and memory',
     data: 'Data',
     serve: 'Serve',
+    train: 'Train',
     events: 'Events',
     logs: 'Logs',
     metrics: 'Metrics',
@@ -249,6 +251,8 @@ export const en = {
     data: 'The datasets of Ray Data: how far they are, and which operator holds up which.',
     serve:
       'The applications of Ray Serve: whether their deployments are healthy, fast, and of the right size.',
+    train:
+      'The runs of Ray Train: their attempts and workers, what these reported, and which rank holds up the others.',
     events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.',
     logs: 'The log files of all nodes, dead ones included, with one search across all of them.',
     metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
@@ -301,6 +305,11 @@ export const en = {
     SUCCEEDED: 'Succeeded',
     FINISHED: 'Finished',
     FAILED: 'Failed',
+    ERRORED: 'Failed',
+    ABORTED: 'Aborted',
+    INITIALIZING: 'Initializing',
+    SCHEDULING: 'Scheduling',
+    RESIZING: 'Resizing',
     STOPPED: 'Stopped',
     CUT_OFF: 'Cut off',
     CREATED: 'Created',
@@ -1215,6 +1224,7 @@ export const en = {
   ...enJobs,
   ...enData,
   ...enServe,
+  ...enTrain,
   ...enMemory,
   ...enAlerts,
   ...enOperator,

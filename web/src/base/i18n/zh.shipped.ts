@@ -54,6 +54,10 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
       summary: '应用 {{application}} 的 Deployment {{name}} 有 {{value}}% 的请求失败',
       description: '最近五分钟内超过 5% 的请求以异常结束。Serve 页面显示从何时开始，以及各副本的日志。',
     },
+    TrainingRunFailed: {
+      summary: '5 分钟内失败的训练：{{value}} 个',
+      description: 'Train 页面显示了每次尝试的错误以及各 Worker 的日志。',
+    },
     CostlyFinding: {
       summary: '{{title}}（{{function}}）耗费了作业 {{job}} {{value}}% 的时间',
       description: '作业仍在运行。会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',

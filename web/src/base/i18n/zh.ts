@@ -13,6 +13,7 @@ import { zhServe } from './zh.serve';
 import { zhServerMessages } from './zh.serverMessages';
 import { zhShipped } from './zh.shipped';
 import { zhSql } from './zh.sql';
+import { zhTrain } from './zh.train';
 
 export const zh: Translation = {
   app: {
@@ -209,6 +210,7 @@ export const zh: Translation = {
     memory: '对象与内存',
     data: 'Data',
     serve: 'Serve',
+    train: 'Train',
     events: '事件',
     logs: '日志',
     metrics: '指标',
@@ -241,6 +243,7 @@ export const zh: Translation = {
     memory: '谁占着内存中的对象，哪些可能永远不会释放。',
     data: 'Ray Data 的数据集：进行到哪一步，哪个算子拖慢了哪个算子。',
     serve: 'Ray Serve 的应用：各 Deployment 是否健康、延迟如何、副本数是否合适。',
+    train: 'Ray Train 的训练：各次尝试和 Worker、上报的指标，以及哪个 rank 拖慢了其他 rank。',
     events: '节点、Worker、Actor、作业和任务按时间发生了什么。',
     logs: '所有节点（包括已失效的）的日志文件，可一次全部搜索。',
     metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。',
@@ -292,6 +295,11 @@ export const zh: Translation = {
     SUCCEEDED: '成功',
     FINISHED: '已结束',
     FAILED: '失败',
+    ERRORED: '失败',
+    ABORTED: '已中止',
+    INITIALIZING: '正在初始化',
+    SCHEDULING: '正在调度',
+    RESIZING: '正在调整规模',
     STOPPED: '已停止',
     CUT_OFF: '已中断',
     CREATED: '已创建',
@@ -1168,6 +1176,7 @@ export const zh: Translation = {
   ...zhJobs,
   ...zhData,
   ...zhServe,
+  ...zhTrain,
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,

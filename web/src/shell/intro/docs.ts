@@ -22,6 +22,7 @@ const PAGES: Record<View, string> = {
   memory: 'reference/memory.md',
   data: 'reference/libraries.md#ray-data',
   serve: 'reference/libraries.md#ray-serve',
+  train: 'reference/libraries.md#ray-train',
   events: 'reference/jobs.md',
   logs: 'reference/logs.md',
   metrics: 'reference/metrics-page.md',

@@ -1,0 +1,74 @@
+"""Ray Train's runs: all of them, and one with what its workers reported."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from rayscope.libraries.train import schemas, sql
+from rayscope.libraries.train.compute import lines, log_file, worker
+from rayscope.libraries.used import problem
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+
+router = APIRouter()
+#: Of a picture: what a wide screen can show, and what somebody can tell apart.
+_COLUMNS, _ROWS, _METRICS = 200, 32, 24
+_MAX_WORKERS = 1_000
+
+
+@router.get("/api/train", responses={**ERRORS, 200: {"model": schemas.TrainRunPage}})
+def train_runs(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+    """The runs of Ray Train, newest first, with their attempts and workers counted."""
+    name = services.records.resolve(session)
+    items, total = services.records.read_cached(name, lambda file: sql.runs(file, limit), str(limit))
+    return answer(
+        {"session": name, "items": items, "total": total, "problem": problem(services, name, "train")}
+    )
+
+
+@router.get("/api/train/{run_id}", responses={**ERRORS, 200: {"model": schemas.TrainRunAnswer}})
+def train_run(
+    services: CurrentServices,
+    run_id: str,
+    session: Session = None,
+    attempt: Annotated[
+        str | None, Query(max_length=200, description="The id of an attempt; the last one if not given.")
+    ] = None,
+) -> Response:
+    """A run of Ray Train: its attempts, and of one of them the workers and what these reported."""
+    name = services.records.resolve(session)
+    key = f"{run_id} {attempt}"
+    return answer(services.records.read_cached(name, lambda file: _run(file, name, run_id, attempt), key))
+
+
+def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -> dict[str, Any]:
+    found = sql.run(file, run_id)
+    if found is None:
+        raise NotFound(f"Training run {run_id[:80]!r} not found in this session.", what="run", id=run_id[:80])
+    attempts = sql.attempts(file, run_id)
+    ids = [row["attempt_id"] for row in attempts]
+    if attempt_id is not None and attempt_id not in ids:
+        raise NotFound(f"The run has no attempt {attempt_id[:80]!r}.", what="attempt", id=attempt_id[:80])
+    chosen = attempt_id or (ids[-1] if ids else None)
+    controller_log = log_file(found.pop("controller_log_path"))
+    reported = sql.reports(file, chosen or "", columns=_COLUMNS, rows=_ROWS, names=_METRICS)
+    return {
+        "session": session,
+        **found,
+        "controller_log_file": controller_log,
+        "attempt_list": attempts,
+        "attempt_id": chosen,
+        "workers_shown": [worker(row) for row in sql.workers(file, chosen or "", _MAX_WORKERS)],
+        "steps": reported.steps,
+        "bucket": reported.bucket,
+        "cells": reported.cells,
+        "ranks": reported.ranks,
+        "shown_ranks": min(_ROWS, len(reported.ranks)),
+        "metrics": lines(reported.metrics, reported.points),
+        "checkpoints": reported.checkpoints,
+        "reports_left_out": reported.left_out,
+    }

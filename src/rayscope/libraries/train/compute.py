@@ -1,0 +1,63 @@
+"""What a run's page shows, from what is on record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+Row = dict[str, Any]
+_FOLDER = "/logs/"
+_decode_gpus = msgspec.json.Decoder(list[int]).decode
+
+
+def log_file(path: str | None) -> str | None:
+    """The name of a log file, as the log page has it, from its path on the node."""
+    if path is None or _FOLDER not in path:
+        return None
+    return path.split(_FOLDER, 1)[1] or None
+
+
+def worker(row: Row) -> Row:
+    """A worker as the API tells it."""
+    gpus, path = row.pop("gpu_ids"), row.pop("log_path")
+    try:
+        numbers = _decode_gpus(gpus) if gpus else []
+    except msgspec.DecodeError:
+        numbers = []
+    return {**row, "gpus": numbers, "log_file": log_file(path)}
+
+
+def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
+    """The metrics, each with a line for each rank; ``points`` in the order of name, rank and column."""
+    by_name: dict[str, dict[int, list[tuple[int, float]]]] = {}
+    for point in points:
+        of = by_name.setdefault(point["name"], {}).setdefault(point["rank"], [])
+        of.append((point["column"], point["value"]))
+    return [
+        {
+            **metric,
+            "lines": [
+                {"rank": rank, "points": found} for rank, found in by_name.get(metric["name"], {}).items()
+            ],
+        }
+        for metric in metrics
+    ]
+
+
+def problem(untracked_runs: int, workers_of_v1: int) -> dict[str, str] | None:
+    """What to say of Ray Train's actors of which no run is told; None where there are none."""
+    if untracked_runs:
+        return {
+            "message": "Ray Train did not keep the state of "
+            f"{untracked_runs} training {'run' if untracked_runs == 1 else 'runs'} of this session.",
+            "remedy": "Set RAY_TRAIN_ENABLE_STATE_TRACKING=1 in the environment of the driver: "
+            "`rayscope run` and `rayscope env` do so, unless with --no-train-state.",
+        }
+    if workers_of_v1:
+        return {
+            "message": "This session ran Ray Train V1, whose runs are not shown here.",
+            "remedy": "Use Ray Train V2: set RAY_TRAIN_V2_ENABLED=1, the default of newer versions of Ray.",
+        }
+    return None

@@ -1,0 +1,256 @@
+"""Training runs on record, their attempts and workers, and what the workers reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import START
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Classes of the actors of Ray Train: of its second version, and of the workers of both.
+CONTROLLER, WORKER = "TrainController", "RayTrainWorker"
+#: A run is told by Ray within so long, ns; by then one that is not keeps no state.
+_TOLD_NS = 45 * 10**9
+#: A job's end tells of a run what nobody saw any more.
+_RUNS = """
+SELECT r.* EXCLUDE (state, end_ns, end_known_by),
+    CASE WHEN open AND j.end_ns IS NOT NULL THEN 'CUT_OFF' ELSE r.state END AS state,
+    CASE WHEN open THEN j.end_ns ELSE r.end_ns END AS end_ns,
+    CASE WHEN open AND j.end_ns IS NOT NULL THEN 'job' ELSE r.end_known_by END AS end_known_by,
+    j.entrypoint
+FROM (SELECT *, state IS NULL OR state NOT IN ('FINISHED', 'ERRORED', 'ABORTED') AS open FROM train_runs) r
+LEFT JOIN jobs j USING (job_id)
+"""
+_ITEM = """
+r.run_id, r.name, r.state, r.status_detail, r.job_id, r.entrypoint, r.start_ns, r.end_ns, r.end_known_by,
+(SELECT count(*) FROM train_attempts a WHERE a.run_id = r.run_id) AS attempts,
+(SELECT count(*) FROM train_attempts a WHERE a.run_id = r.run_id AND a.state IN ('ERRORED', 'ABORTED'))
+    AS failed_attempts,
+coalesce((SELECT max(n) FROM (SELECT count(*) AS n FROM train_workers w WHERE w.run_id = r.run_id
+    GROUP BY attempt_id)), 0) AS workers
+"""
+_SETTINGS = (
+    "framework_versions",
+    "train_loop_config",
+    "scaling_config",
+    "backend_config",
+    "datasets",
+    "data_config",
+    "run_config",
+)
+
+
+def runs(file: SessionFile, limit: int) -> tuple[list[Row], int]:
+    """Runs, newest first, with their attempts and workers counted; and how many there are."""
+    with file.reader() as reader:
+        total = reader.execute("SELECT count(*) FROM train_runs").fetchone()
+        found = rows_of(
+            reader.execute(
+                f"SELECT {_ITEM} FROM ({_RUNS}) r ORDER BY start_ns DESC NULLS LAST, run_id LIMIT ?", [limit]
+            )
+        )
+    return found, int(total[0]) if total else 0
+
+
+def run(file: SessionFile, run_id: str) -> Row | None:
+    """One run with its controller's ``controller_actor_id``, ``controller_node_id`` and
+    ``controller_log_path``, and the ``settings``: name -> JSON.
+    """
+    columns = ", ".join(f"r.{name}" for name in ("controller_actor_id", "controller_log_path", *_SETTINGS))
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"SELECT {_ITEM}, {columns}, (SELECT any_value(a.node_id) FROM actors a WHERE a.actor_id = "
+                f"r.controller_actor_id) AS controller_node_id FROM ({_RUNS}) r WHERE run_id = ?",
+                [run_id],
+            )
+        )
+    if not found:
+        return None
+    row = found[0]
+    settings = {name: row.pop(name) for name in _SETTINGS}
+    return {**row, "settings": {name: text for name, text in settings.items() if text is not None}}
+
+
+def attempts(file: SessionFile, run_id: str) -> list[Row]:
+    """The attempts of a run in order, their workers and reports (those of the rank with most) counted."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"""
+                WITH of_run AS (SELECT * FROM train_workers WHERE run_id = $run),
+                reported AS (
+                    SELECT w.attempt_id, max(r.step) + 1 AS reports FROM of_run w
+                    JOIN ({_REPORTS}) r USING (actor_id) GROUP BY ALL)
+                SELECT a.* EXCLUDE (run_id, job_id),
+                    (SELECT count(*) FROM of_run w WHERE w.attempt_id = a.attempt_id) AS workers,
+                    coalesce(r.reports, 0) AS reports
+                FROM train_attempts a LEFT JOIN reported r USING (attempt_id)
+                WHERE a.run_id = $run ORDER BY a.start_ns, a.attempt_id
+                """,
+                {"run": run_id},
+            )
+        )
+
+
+def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
+    """The workers of an attempt by rank."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                "SELECT w.train_worker_id, w.state, w.world_rank, w.local_rank, w.node_rank, w.actor_id, "
+                "w.node_id, w.node_ip, w.pid, w.gpu_ids, w.log_path FROM train_workers w "
+                "WHERE w.attempt_id = ? ORDER BY w.world_rank LIMIT ?",
+                [attempt_id, limit],
+            )
+        )
+
+
+def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
+    """How many controllers of Ray Train are on record of which no run is, and how many workers without any
+    controller, which are those of its first version. ``now_ns``: None where the session is over.
+    """
+    known_by = "TRUE" if now_ns is None else "a.start_ns < $now - $told"
+    with file.reader() as reader:
+        row = reader.execute(
+            f"""
+            SELECT count(*) FILTER (class_name = $controller AND NOT EXISTS (
+                    SELECT 1 FROM train_runs r WHERE r.controller_actor_id = a.actor_id)),
+                CASE WHEN count(*) FILTER (class_name = $controller) = 0
+                    THEN count(*) FILTER (class_name = $worker) ELSE 0 END
+            FROM actors a WHERE class_name IN ($controller, $worker) AND {known_by}
+            """,
+            {"controller": CONTROLLER, "worker": WORKER}
+            | ({} if now_ns is None else {"now": now_ns, "told": _TOLD_NS}),
+        ).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+#: What workers reported, told of the creation of their actors (:mod:`rayscope.tracer.train`).
+_REPORTS = """
+SELECT task_lo AS actor_id, TRY_CAST(extra ->> '$.step' AS BIGINT) AS step, begin_ns, end_ns,
+    TRY_CAST(extra ->> '$.since_ns' AS BIGINT) AS since_ns,
+    TRY_CAST(extra ->> '$.data_ns' AS BIGINT) AS data_ns,
+    extra -> '$.metrics' AS metrics, extra ->> '$.checkpoint' AS checkpoint
+FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
+    WHERE name = 'train.report' AND task_hi = 18446744073709551615)
+WHERE step IS NOT NULL
+"""
+#: Of an attempt's ranks each step: how long it took up to the report, and how the time was spent. The first
+#: step begins when the worker was told to run the user's function.
+_STEPS = f"""
+SELECT rank, step, begin_ns, end_ns, metrics, checkpoint, end_ns - begin_ns AS report_ns,
+    begin_ns - since AS own_ns, least(data_ns, begin_ns - since) AS data_ns
+FROM (
+    SELECT w.world_rank AS rank, r.*, coalesce(r.since_ns, CASE WHEN r.step = 0 THEN s.at END) AS since
+    FROM ({_REPORTS}) r JOIN (SELECT * FROM train_workers WHERE attempt_id = $attempt) w USING (actor_id)
+    LEFT JOIN (
+        SELECT actor_id, min({START}) AS at FROM attempts WHERE func_name = '{WORKER}.run_train_fn'
+        GROUP BY actor_id) s USING (actor_id)
+    QUALIFY row_number() OVER (PARTITION BY rank, step ORDER BY begin_ns) = 1)
+"""
+#: A rank straggles in a step that takes it so many times as long as the median rank, and so much longer (ns).
+_STRAGGLES, _STRAGGLES_NS = 1.5, 10 * 10**6
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What the workers of an attempt reported. See :func:`reports`."""
+
+    steps: int
+    bucket: int
+    cells: list[Row]
+    ranks: list[Row]
+    metrics: list[Row]
+    points: list[Row]
+    checkpoints: list[Row]
+    left_out: int
+
+
+def reports(file: SessionFile, attempt_id: str, *, columns: int, rows: int, names: int) -> Reports:
+    """What the workers of an attempt reported, for pictures of so many columns and rows.
+
+    ``steps``: of the rank with most; of more than ``columns`` each ``bucket`` of them are one column.
+    ``cells``: mean times (ns) of a ``rank`` in a ``column``, and in how many steps it straggled. ``ranks``:
+    the same of each rank in all, those that straggled most often first. Cells and points are those of the
+    first ``rows`` of them. ``metrics``: so many names, the first step with a value that is not finite.
+    ``points``: means of a metric by ``rank`` and ``column``. ``left_out``: reports that were only counted.
+    """
+    with file.reader() as reader:
+        reader.execute(f"CREATE OR REPLACE TEMP TABLE train_steps AS {_STEPS}", {"attempt": attempt_id})
+        try:
+            return _reports(reader, attempt_id, columns, rows, names)
+        finally:
+            reader.execute("DROP TABLE train_steps")
+
+
+def _reports(
+    reader: duckdb.DuckDBPyConnection, attempt_id: str, columns: int, rows: int, names: int
+) -> Reports:
+    last = reader.execute("SELECT max(step) FROM train_steps").fetchone()
+    steps = 0 if last is None or last[0] is None else int(last[0]) + 1
+    bucket = max(1, -(-steps // columns))
+    judged = f"""
+        SELECT *, step // {bucket} AS "column",
+            own_ns > {_STRAGGLES} * median(own_ns) OVER (PARTITION BY step)
+                AND own_ns - median(own_ns) OVER (PARTITION BY step) >= {_STRAGGLES_NS} AS straggles
+        FROM train_steps
+    """
+    sums = (
+        "count(*) AS steps, avg(own_ns)::BIGINT AS own_ns, avg(data_ns)::BIGINT AS data_ns, "
+        "avg(report_ns)::BIGINT AS report_ns, count(*) FILTER (straggles) AS straggles"
+    )
+    ranks = rows_of(
+        reader.execute(
+            f"SELECT rank, {sums}, quantile_cont(own_ns, 0.5)::BIGINT AS p50_ns, max(own_ns) AS max_ns "
+            f"FROM ({judged}) GROUP BY rank ORDER BY straggles DESC, rank"
+        )
+    )
+    shown = sorted(row["rank"] for row in ranks[:rows])
+    cells = rows_of(
+        reader.execute(
+            f'SELECT rank, "column", {sums} FROM ({judged}) WHERE list_contains($shown, rank) '
+            'GROUP BY rank, "column" ORDER BY rank, "column"',
+            {"shown": shown},
+        )
+    )
+    values = """
+        SELECT rank, step, entry.key AS name, TRY_CAST(entry.value AS DOUBLE) AS value
+        FROM (SELECT rank, step, unnest(map_entries(
+            json_transform(metrics, '"MAP(VARCHAR, VARCHAR)"'))) AS entry FROM train_steps)
+    """
+    metrics = rows_of(
+        reader.execute(
+            f"SELECT name, min(step) FILTER (NOT isfinite(value)) AS not_finite_step, "
+            f"arg_min(rank, step) FILTER (NOT isfinite(value)) AS not_finite_rank "
+            f"FROM ({values}) WHERE value IS NOT NULL GROUP BY name ORDER BY count(*) DESC, name LIMIT ?",
+            [names],
+        )
+    )
+    points = rows_of(
+        reader.execute(
+            f'SELECT name, rank, step // {bucket} AS "column", avg(value) AS value FROM ({values}) '
+            "WHERE isfinite(value) AND list_contains($shown, rank) AND list_contains($names, name) "
+            'GROUP BY ALL ORDER BY name, rank, "column"',
+            {"shown": shown, "names": [row["name"] for row in metrics]},
+        )
+    )
+    checkpoints = rows_of(
+        reader.execute(
+            "SELECT step, min(rank) AS rank, count(*) AS ranks, arg_min(checkpoint, rank) AS path, "
+            "max(end_ns) AS time_ns, max(report_ns) AS report_ns FROM train_steps "
+            "WHERE checkpoint IS NOT NULL GROUP BY step ORDER BY step DESC LIMIT 100"
+        )
+    )
+    left_out = reader.execute(
+        "SELECT coalesce(sum(TRY_CAST(extra ->> '$.calls' AS BIGINT)), 0) FROM span_rows "
+        "WHERE name = 'rayscope.train_report' AND json_valid(extra) AND task_lo IN "
+        "(SELECT actor_id FROM train_workers WHERE attempt_id = ?)",
+        [attempt_id],
+    ).fetchone()
+    return Reports(
+        steps, bucket, cells, ranks, metrics, points, checkpoints, int(left_out[0]) if left_out else 0
+    )

@@ -1,0 +1,93 @@
+import { useTranslation } from 'react-i18next';
+import words from '../../ui/theme/words.module.css';
+import css from './train.module.css';
+import type { ReportedMetric, TrainRun } from './types';
+
+const WIDTH = 300;
+const HEIGHT = 110;
+const COLORS = 12;
+
+/** A chart for each reported metric: a line for each rank over the steps. */
+export function MetricLines({ run }: { run: TrainRun }) {
+  const { t } = useTranslation();
+  const ranks = [...new Set(run.metrics.flatMap((one) => one.lines.map(({ rank }) => rank)))].sort(
+    (a, b) => a - b,
+  );
+  const color = (rank: number) => `var(--rs-series-${ranks.indexOf(rank) % COLORS})`;
+  return (
+    <>
+      <div className={css.charts} data-testid="train-metrics">
+        {run.metrics.map((metric) => (
+          <figure key={metric.name} className={css.chart} data-testid="train-metric">
+            <figcaption>{metric.name}</figcaption>
+            <Chart metric={metric} run={run} color={color} />
+            {metric.not_finite_step !== null && (
+              <p className={css.bad} data-testid="train-not-finite">
+                {t('train.notFinite', { step: metric.not_finite_step, rank: metric.not_finite_rank ?? 0 })}
+              </p>
+            )}
+          </figure>
+        ))}
+      </div>
+      <p className={css.legend}>
+        {ranks.map((rank) => (
+          <span key={rank}>
+            <i style={{ background: color(rank) }} aria-hidden /> {t('train.rankN', { n: rank })}
+          </span>
+        ))}
+      </p>
+    </>
+  );
+}
+
+function Chart(props: { metric: ReportedMetric; run: TrainRun; color: (rank: number) => string }) {
+  const { metric, run, color } = props;
+  const { t } = useTranslation();
+  const values = metric.lines.flatMap(({ points }) => points.map(([, value]) => value));
+  const least = Math.min(...values);
+  const most = Math.max(...values);
+  const columns = Math.max(1, Math.ceil(run.steps / run.bucket) - 1);
+  const x = (column: number) => (column * WIDTH) / columns;
+  const y = (value: number) =>
+    most === least ? HEIGHT / 2 : 3 + ((most - value) * (HEIGHT - 6)) / (most - least);
+  return (
+    <div className={css.plot}>
+      <span className={`${css.scaleY} ${words.num} ${words.dim}`}>
+        {values.length > 0 && (
+          <>
+            <span>{short(most)}</span>
+            <span>{most === least ? '' : short(least)}</span>
+          </>
+        )}
+      </span>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${metric.name}: ${metric.lines
+          .map(({ rank, points }) => `${t('train.rankN', { n: rank })} ${short(points.at(-1)?.[1] ?? 0)}`)
+          .join(', ')}`}
+      >
+        {metric.lines.map(({ rank, points }) => (
+          <g key={rank} style={{ stroke: color(rank) }}>
+            <title>{`${t('train.rankN', { n: rank })}: ${short(points.at(-1)?.[1] ?? 0)}`}</title>
+            <polyline
+              points={points.map(([column, value]) => `${x(column)},${y(value).toFixed(1)}`).join(' ')}
+            />
+            {points.length === 1 && points[0] !== undefined && (
+              <line x1={x(points[0][0])} x2={x(points[0][0]) + 4} y1={y(points[0][1])} y2={y(points[0][1])} />
+            )}
+          </g>
+        ))}
+      </svg>
+      <span className={`${css.scaleX} ${words.num} ${words.dim}`}>
+        <span>0</span>
+        <span>{run.steps - 1}</span>
+      </span>
+    </div>
+  );
+}
+
+function short(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}

@@ -1,0 +1,44 @@
+import { useTranslation } from 'react-i18next';
+import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
+import { MetricChart } from '../../ui/charts/MetricChart';
+
+const WORLD_RANK = 'ray_train_worker_world_rank';
+
+/** What Ray's own series say of a run. */
+export function RunCharts({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const of = `{ray_train_run_id="${id.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
+  const rate = (name: string, by: string, where = '') => `sum by (${by}) (rate(${name}${where}[30s]))`;
+  const charts = [
+    {
+      key: 'blocked',
+      expr: rate('ray_train_report_total_blocked_time_s', WORLD_RANK, of),
+      legend: t('train.rankN', { n: `{{${WORLD_RANK}}}` }),
+    },
+    {
+      key: 'checkpoints',
+      expr: `${rate('ray_train_checkpoint_transfer_total_time_s', WORLD_RANK, of)} + ${rate('ray_train_checkpoint_sync_total_time_s', WORLD_RANK, of)}`,
+      legend: t('train.rankN', { n: `{{${WORLD_RANK}}}` }),
+    },
+    {
+      key: 'dataWait',
+      expr: rate('ray_data_iter_total_blocked_seconds', 'dataset'),
+      legend: '{{dataset}}',
+    },
+  ] as const;
+  return (
+    <ChartGroup>
+      <ChartGrid>
+        {charts.map(({ key, expr, legend }) => (
+          <MetricChart
+            key={key}
+            title={t(`train.charts.${key}`)}
+            queries={[{ expr, legend }]}
+            unit="ratio"
+            height={130}
+          />
+        ))}
+      </ChartGrid>
+    </ChartGroup>
+  );
+}

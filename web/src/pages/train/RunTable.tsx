@@ -1,0 +1,69 @@
+import { useTranslation } from 'react-i18next';
+import { count, nanosBetween } from '../../base/format';
+import { Duration } from '../../ui/Duration';
+import { ItemState } from '../../ui/ItemState';
+import { JobLink } from '../../ui/JobName';
+import { Link } from '../../ui/Link';
+import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './train.module.css';
+import type { TrainRunItem } from './types';
+
+/** All runs, newest first; the chosen one is shown below. */
+export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: string }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  return (
+    <div className={css.runs}>
+      <table className={css.table} data-testid="train-runs">
+        <thead>
+          <tr>
+            <th>{t('train.run')}</th>
+            <th>{t('train.state')}</th>
+            <th>{t('train.attempts')}</th>
+            <th data-number>{t('train.workers')}</th>
+            <th>{t('train.job')}</th>
+            <th>{t('train.started')}</th>
+            <th data-number>{t('train.took')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.run_id} aria-current={run.run_id === chosen || undefined} data-testid="train-run">
+              <td>
+                <Link to={{ ...url, item: run.run_id }} className={words.link}>
+                  {run.name ?? run.run_id}
+                </Link>
+              </td>
+              <td>
+                <ItemState state={run.state} />
+              </td>
+              <td data-bad={run.failed_attempts > 0 || undefined}>
+                {run.failed_attempts > 0
+                  ? t('train.failedOf', { failed: run.failed_attempts, n: run.attempts })
+                  : count(run.attempts)}
+              </td>
+              <td data-number>{count(run.workers)}</td>
+              <td>{run.job_id !== null && <JobLink id={run.job_id} />}</td>
+              <td>
+                <Time ns={run.start_ns} />
+              </td>
+              <td data-number>
+                <Duration ns={lasted(run)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** How long something has taken, ns; until now where it has not ended. */
+export function lasted(
+  { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
+  now = Date.now(),
+): number | null {
+  return nanosBetween(start_ns, end_ns ?? now * 1e6);
+}

@@ -1,0 +1,80 @@
+import { useTranslation } from 'react-i18next';
+import { count, duration } from '../../base/format';
+import { toView, withSettings } from '../../base/url';
+import { Dash } from '../../ui/Dash';
+import { ItemLink } from '../../ui/ItemLink';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './train.module.css';
+import type { TrainRun } from './types';
+
+/** The workers of the chosen attempt by rank: where they run, and how their steps went. */
+export function WorkerTable({ run }: { run: TrainRun }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const times = new Map(run.ranks.map((one) => [one.rank, one]));
+  return (
+    <div className={css.workers}>
+      <table className={css.table} data-testid="train-workers">
+        <thead>
+          <tr>
+            <th data-number>{t('train.rank')}</th>
+            <th>{t('train.state')}</th>
+            <th>{t('train.node')}</th>
+            <th data-number>{t('train.localRank')}</th>
+            <th>{t('train.gpus')}</th>
+            <th data-number>{t('train.pid')}</th>
+            <th>{t('train.actor')}</th>
+            <th data-number title={t('train.part.own')}>
+              {t('train.median')}
+            </th>
+            <th data-number title={t('train.part.own')}>
+              {t('train.slowest')}
+            </th>
+            <th data-number title={t('train.straggles')}>
+              {t('train.straggled')}
+            </th>
+            <th>{t('train.log')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {run.workers_shown.map((worker) => {
+            const of = times.get(worker.world_rank ?? -1);
+            return (
+              <tr key={worker.train_worker_id} data-testid="train-worker">
+                <td data-number>{worker.world_rank}</td>
+                <td>
+                  <ItemState state={worker.state} />
+                </td>
+                <td>{worker.node_id ? <ItemLink view="nodes" id={worker.node_id} /> : worker.node_ip}</td>
+                <td data-number>{worker.local_rank}</td>
+                <td>{worker.gpus.length > 0 ? worker.gpus.join(', ') : <Dash />}</td>
+                <td data-number>{worker.pid}</td>
+                <td>
+                  <ItemLink view="actors" id={worker.actor_id} />
+                </td>
+                <td data-number>{of?.p50_ns == null ? <Dash /> : duration(of.p50_ns)}</td>
+                <td data-number>{of?.max_ns == null ? <Dash /> : duration(of.max_ns)}</td>
+                <td data-number data-bad={(of?.straggles ?? 0) > 0 || undefined}>
+                  {of === undefined ? <Dash /> : count(of.straggles)}
+                </td>
+                <td>
+                  {worker.log_file !== null && worker.node_id !== null ? (
+                    <Link
+                      to={withSettings(toView(url, 'logs'), { node: worker.node_id, file: worker.log_file })}
+                    >
+                      {t('train.log')}
+                    </Link>
+                  ) : (
+                    <Dash />
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+/** The answers of /api/train (docs/reference/libraries.md). */
+export type {
+  RankTimes,
+  ReportedMetric,
+  StepCell,
+  TrainAttempt,
+  TrainRunAnswer as TrainRun,
+  TrainRunItem,
+  TrainRunPage,
+  TrainWorker,
+} from '../../api/schema';
