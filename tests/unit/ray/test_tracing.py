@@ -40,6 +40,43 @@ def objects(*ids: bytes) -> str:
     return base64.b64encode(b"".join(ids)).decode()
 
 
+def test_a_report_of_ray_train() -> None:
+    metrics = {f"m{at}": at for at in range(40)} | {"x" * 200: 1.5}
+    values = {"loss": "nan", "odd": "text", "none": None} | metrics
+    entry = told(
+        "rayscope.train_report",
+        60,
+        70,
+        t=OTHER,
+        n=3,
+        rank=1,
+        k=50,
+        e=40,
+        wait=7,
+        x=1,
+        text="/c",
+        values=values,
+    )
+    (span,) = records(entry).spans
+    assert (span.task_id, span.attempt, span.name, span.begin_ns, span.end_ns) == (
+        OTHER,
+        0,
+        "train.report",
+        50,
+        70,
+    )
+    extra = json.loads(span.extra)
+    found = extra.pop("metrics")
+    assert extra == {"step": 3, "rank": 1, "since_ns": 40, "data_ns": 7, "checkpoint": "/c"}
+    assert found["loss"] == "nan"
+    assert "odd" not in found
+    assert len(found) <= 32
+    # What cannot be stays what it is: a span with a text.
+    for wrong in ({"e": 10**12}, {"rank": -1}, {"n": 2**60}, {"wait": "x"}, {"values": [1]}):
+        (kept,) = records(told("rayscope.train_report", 60, 70, **wrong)).spans
+        assert kept.name == "rayscope.train_report"
+
+
 def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
     """What one profile tells, in either format; its attempts merged."""
     profile = {

@@ -44,7 +44,7 @@ export const enTrain = {
     median: 'Median',
     slowest: 'Slowest',
     straggled: 'Straggled',
-    ranksLeftOut: '{{n}} more ranks are not drawn; the ranks that straggled most often are.',
+    ranksLeftOut: '{{n}} more rank{{n, s}} not drawn: those that straggled most often are.',
     leftOut: '{{count}} report{{n, s}} came too fast to be recorded one by one.',
     noReports:
       'No report on record for this attempt: either its workers have not called ray.train.report() yet, or the tracer is off.',
