@@ -68,6 +68,7 @@ def take_look(client: Client, sort: str) -> Look:
         jobs.total or 0,
         client.summary(name)["functions"],
         client.alerts(name)["items"],
+        libraries=client.cluster(name)["libraries"],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ class Look:
     jobs_total: int = 0
     functions: Sequence[FunctionItem] = ()
     alerts: Sequence[AlertInfo] = field(default=())
+    #: By library how many of its datasets, applications, or runs are in which state.
+    libraries: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -56,7 +58,7 @@ def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True
     firing = [alert for alert in look.alerts if alert["state"] == "firing"]
     jobs = sorted(look.jobs, key=lambda job: job["state"] not in _ACTIVE)
     # Two lines at the top, three titles with their columns' names, the keys; what is left is shared.
-    left = height - 8 - keys
+    left = height - 8 - keys - bool(look.libraries)
     few_alerts = min(len(firing), _FEW_ALERTS, max(1, left // 5))
     left -= few_alerts
     few_jobs = min(len(jobs), _FEW_JOBS, max(1, left // 4))
@@ -65,6 +67,8 @@ def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True
     spare = max(0, left - few_nodes - few_jobs - few_functions)
     functions = look.functions[: few_functions + spare]
     parts: list[RenderableType] = [_head(look, width), _states(look, len(firing))]
+    if look.libraries:
+        parts.append(_libraries(look.libraries))
     parts += [_alert(alert) for alert in firing[:few_alerts]]
     parts += [
         _title("Nodes", f"by {sort}", few_nodes, look.nodes_total),
@@ -104,6 +108,16 @@ def _states(look: Look, firing: int) -> Text:
         line.append(f"  {others:,} other")
     line.append("   ")
     line.append(counted(firing, "alert"), style="bold red" if firing else "dim")
+    return line
+
+
+def _libraries(libraries: Mapping[str, Mapping[str, int]]) -> Text:
+    """What Ray's libraries do, in a line: ``Data: 1 running, 2 finished``."""
+    line = Text(overflow="ellipsis", no_wrap=True)
+    for name, states in libraries.items():
+        told = ", ".join(f"{count:,} {state.lower().replace('_', ' ')}" for state, count in states.items())
+        line.append(f"{name.capitalize()}: ", style="bold cyan")
+        line.append(f"{shown(told) or 'unknown'}   ")
     return line
 
 

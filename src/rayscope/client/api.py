@@ -217,6 +217,40 @@ class Api(LogsApi):
         return Call("GET", "/api/memory", params(session=self._of(session), by=by, **more))
 
     @asked
+    def datasets(self, *, session: str | None = None, limit: int | None = None) -> Call[t.DatasetPage]:
+        """The datasets that Ray Data executed, newest first, with their operators."""
+        return Call("GET", "/api/data", params(session=self._of(session), limit=limit))
+
+    @asked
+    def dataset(self, dataset_id: str, session: str | None = None) -> Call[t.DatasetAnswer]:
+        """A dataset with the tasks of its operators, and which of them sets the pace."""
+        return Call("GET", f"/api/data/{part(dataset_id)}", params(session=self._of(session)))
+
+    @asked
+    def serve_applications(self, session: str | None = None) -> Call[t.ServePage]:
+        """The applications of Ray Serve with their deployments, and its proxies and controller."""
+        return Call("GET", "/api/serve", params(session=self._of(session)))
+
+    @asked
+    def serve_application(
+        self, application: str, session: str | None = None
+    ) -> Call[t.ServeApplicationAnswer]:
+        """An application of Ray Serve with its deployments, replicas, and changes of state."""
+        return Call("GET", f"/api/serve/{part(application)}", params(session=self._of(session)))
+
+    @asked
+    def train_runs(self, *, session: str | None = None, limit: int | None = None) -> Call[t.TrainRunPage]:
+        """The runs of Ray Train, newest first."""
+        return Call("GET", "/api/train", params(session=self._of(session), limit=limit))
+
+    @asked
+    def train_run(
+        self, run_id: str, *, attempt: str | None = None, session: str | None = None
+    ) -> Call[t.TrainRunAnswer]:
+        """A run of Ray Train with what the workers of an attempt (of the last, unless told) reported."""
+        return Call("GET", f"/api/train/{part(run_id)}", params(session=self._of(session), attempt=attempt))
+
+    @asked
     def alerts(self, session: str | None = None) -> Call[t.AlertsAnswer]:
         """What fires, is pending, and was resolved a short time ago."""
         return Call("GET", "/api/alerts", params(session=self._of(session)))

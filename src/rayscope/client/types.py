@@ -1008,6 +1008,13 @@ class LatestItem(TypedDict):
     time_ns: int
 
 
+class LibraryProblem(TypedDict):
+    """Why the state of a library cannot be read now, and what helps."""
+
+    message: str
+    remedy: str
+
+
 class ListedChart(TypedDict):
     """A chart of a page."""
 
@@ -1595,6 +1602,14 @@ class PlainChange(TypedDict):
     kind: Literal["no_stragglers", "no_startup", "no_transfer", "no_retries"]
 
 
+class Problem(TypedDict):
+    """Why metrics cannot be kept on disk."""
+
+    code: str
+    message: str
+    remedy: str
+
+
 class ProgressAnswer(TypedDict):
     """``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long."""
 
@@ -1927,13 +1942,6 @@ class ServeDeploymentItem(TypedDict):
     replicas: dict[str, int]
     is_ingress: bool | None
     calls: list[str] | None
-
-
-class ServeProblem(TypedDict):
-    """Why the state of Serve cannot be read now, and what helps."""
-
-    message: str
-    remedy: str
 
 
 class ServeProxy(TypedDict):
@@ -2406,13 +2414,6 @@ class TrainCheckpoint(TypedDict):
     report_ns: int
 
 
-class TrainProblem(TypedDict):
-    """Why the state of training runs is not, or no longer, known, and what helps."""
-
-    message: str
-    remedy: str
-
-
 class TrainRunItem(TypedDict):
     """
     A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
@@ -2440,7 +2441,7 @@ class TrainRunPage(TypedDict):
     session: str
     items: list[TrainRunItem]
     total: int
-    problem: TrainProblem | None
+    problem: LibraryProblem | None
 
 
 class TrainWorker(TypedDict):
@@ -2659,21 +2660,6 @@ class WorkerDetail(TypedDict):
     is_internal: bool
 
 
-class RayscopeLibrariesDataSchemasProblem(TypedDict):
-    """Why the state of a library cannot be read now, and what helps."""
-
-    message: str
-    remedy: str
-
-
-class RayscopeMetricsSchemasProblem(TypedDict):
-    """Why metrics cannot be kept on disk."""
-
-    code: str
-    message: str
-    remedy: str
-
-
 class AttemptDetail(TypedDict):
     """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
 
@@ -2787,7 +2773,7 @@ class DatasetPage(TypedDict):
     session: str
     items: list[DatasetItem]
     total: int
-    problem: RayscopeLibrariesDataSchemasProblem | None
+    problem: LibraryProblem | None
 
 
 class Dropped(TypedDict):
@@ -2854,7 +2840,18 @@ class FoundGroup(TypedDict):
     """The first hits of a kind, the best ones first, and how many there are."""
 
     kind: Literal[
-        "function", "task", "actor", "node", "worker", "job", "placement_group", "log_file", "metric"
+        "function",
+        "task",
+        "actor",
+        "node",
+        "worker",
+        "job",
+        "placement_group",
+        "dataset",
+        "serve_application",
+        "train_run",
+        "log_file",
+        "metric",
     ]
     items: list[FoundItem]
     total: int
@@ -2988,7 +2985,7 @@ class LatestAnswer(TypedDict):
     total: int
     series: int
     left_out: int
-    problem: RayscopeMetricsSchemasProblem | None
+    problem: Problem | None
     note: str | None
     collectors: list[CollectorItem]
 
@@ -3415,7 +3412,7 @@ class ServePage(TypedDict):
     total: int
     proxies: list[ServeProxy]
     controllers: list[ServeController]
-    problem: ServeProblem | None
+    problem: LibraryProblem | None
 
 
 class SessionPage(TypedDict):

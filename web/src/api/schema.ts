@@ -840,12 +840,12 @@ export interface DatasetPage {
   session: string;
   items: DatasetItem[];
   total: number;
-  problem: Rayscope_Libraries_Data_Schemas__Problem | null;
+  problem: LibraryProblem | null;
 }
 /**
  * Why the state of a library cannot be read now, and what helps.
  */
-export interface Rayscope_Libraries_Data_Schemas__Problem {
+export interface LibraryProblem {
   message: string;
   remedy: string;
 }
@@ -1038,7 +1038,19 @@ export interface FindAnswer {
  * The first hits of a kind, the best ones first, and how many there are.
  */
 export interface FoundGroup {
-  kind: 'function' | 'task' | 'actor' | 'node' | 'worker' | 'job' | 'placement_group' | 'log_file' | 'metric';
+  kind:
+    | 'function'
+    | 'task'
+    | 'actor'
+    | 'node'
+    | 'worker'
+    | 'job'
+    | 'placement_group'
+    | 'dataset'
+    | 'serve_application'
+    | 'train_run'
+    | 'log_file'
+    | 'metric';
   items: FoundItem[];
   total: number;
 }
@@ -1752,7 +1764,7 @@ export interface LatestAnswer {
   total: number;
   series: number;
   left_out: number;
-  problem: Rayscope_Metrics_Schemas__Problem | null;
+  problem: Problem | null;
   note: string | null;
   collectors: CollectorItem[];
 }
@@ -1770,7 +1782,7 @@ export interface LatestItem {
 /**
  * Why metrics cannot be kept on disk.
  */
-export interface Rayscope_Metrics_Schemas__Problem {
+export interface Problem {
   code: string;
   message: string;
   remedy: string;
@@ -3215,7 +3227,7 @@ export interface ServePage {
   total: number;
   proxies: ServeProxy[];
   controllers: ServeController[];
-  problem: ServeProblem | null;
+  problem: LibraryProblem | null;
 }
 /**
  * The proxy of a node.
@@ -3232,13 +3244,6 @@ export interface ServeProxy {
   worker_id: string | null;
   log_file: string | null;
   history: ServeChange[];
-}
-/**
- * Why the state of Serve cannot be read now, and what helps.
- */
-export interface ServeProblem {
-  message: string;
-  remedy: string;
 }
 /**
  * The session whose record is gone.
@@ -3677,13 +3682,6 @@ export interface TrainCheckpoint {
   report_ns: number;
 }
 /**
- * Why the state of training runs is not, or no longer, known, and what helps.
- */
-export interface TrainProblem {
-  message: string;
-  remedy: string;
-}
-/**
  * One training run, and of one of its attempts the workers and what they reported.
  *
  * A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those
@@ -3763,7 +3761,7 @@ export interface TrainRunPage {
   session: string;
   items: TrainRunItem[];
   total: number;
-  problem: TrainProblem | null;
+  problem: LibraryProblem | null;
 }
 /**
  * Objects made on ``source`` and taken on ``target``.

@@ -7,7 +7,18 @@ from typing import Literal
 from rayscope.server.schemas import Answer
 
 FoundKind = Literal[
-    "function", "task", "actor", "node", "worker", "job", "placement_group", "log_file", "metric"
+    "function",
+    "task",
+    "actor",
+    "node",
+    "worker",
+    "job",
+    "placement_group",
+    "dataset",
+    "serve_application",
+    "train_run",
+    "log_file",
+    "metric",
 ]
 
 

@@ -19,6 +19,9 @@ _ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "worker": ((), ("worker_type", "pid")),
     "job": (("entrypoint", "submission_id"), ()),
     "placement_group": (("name",), ("strategy",)),
+    "dataset": (("name",), ("job_id",)),
+    "serve_application": (("name",), ("route_prefix",)),
+    "train_run": (("name",), ("job_id",)),
 }
 
 

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rayscope.libraries.schemas import LibraryProblem
 from rayscope.server.schemas import Answer
-
-
-class Problem(Answer):
-    """Why the state of a library cannot be read now, and what helps."""
-
-    message: str
-    remedy: str
 
 
 class OperatorItem(Answer):
@@ -50,7 +44,7 @@ class DatasetPage(Answer):
     session: str
     items: list[DatasetItem]
     total: int
-    problem: Problem | None
+    problem: LibraryProblem | None
 
 
 class TaskNames(Answer):

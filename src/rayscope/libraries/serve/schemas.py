@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from rayscope.libraries.schemas import LibraryProblem
 from rayscope.server.schemas import Answer
-
-
-class ServeProblem(Answer):
-    """Why the state of Serve cannot be read now, and what helps."""
-
-    message: str
-    remedy: str
 
 
 class ServeChange(Answer):
@@ -144,7 +138,7 @@ class ServePage(Answer):
     total: int
     proxies: list[ServeProxy]
     controllers: list[ServeController]
-    problem: ServeProblem | None
+    problem: LibraryProblem | None
 
 
 class ServeApplicationAnswer(ServeApplicationItem):

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rayscope.libraries.schemas import LibraryProblem
 from rayscope.server.schemas import Answer
-
-
-class TrainProblem(Answer):
-    """Why the state of training runs is not, or no longer, known, and what helps."""
-
-    message: str
-    remedy: str
 
 
 class TrainRunItem(Answer):
@@ -40,7 +34,7 @@ class TrainRunPage(Answer):
     session: str
     items: list[TrainRunItem]
     total: int
-    problem: TrainProblem | None
+    problem: LibraryProblem | None
 
 
 class TrainAttempt(Answer):

@@ -103,8 +103,8 @@ def list_entities(
     columns = dict(ENTITY_COLUMNS[kind])
     measured = beside.columns if beside is not None else {}
     columns |= measured
-    default = "-created_ns" if kind == "placement_group" else "-start_ns"
-    sort = sort or default
+    begins = next(name for name in ("start_ns", "created_ns", "deployed_ns", "end_ns") if name in columns)
+    sort = sort or f"-{begins}"
     if kind in IS_INTERNAL:
         columns["is_internal"] = "BOOLEAN"
     sortable = [id_column, *columns]

@@ -27,6 +27,9 @@ const LISTS: Record<FoundGroup['kind'], View> = {
   worker: 'workers',
   job: 'jobs',
   placement_group: 'placement-groups',
+  dataset: 'data',
+  serve_application: 'serve',
+  train_run: 'train',
   log_file: 'logs',
   metric: 'metrics',
 };
@@ -43,6 +46,10 @@ export function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundIte
       return withSettings(toView(url, view), { node: item.node_id ?? undefined, file: item.id, only: 'all' });
     case 'metric':
       return withSettings(toView(url, view), { board: 'explore', expr: item.id });
+    case 'dataset':
+    case 'serve_application':
+    case 'train_run':
+      return { ...toView(url, view), item: item.id };
     default:
       return toItem(url, view, item.id);
   }
