@@ -47,6 +47,7 @@ export const enOverview = {
     noEvents: 'No events yet',
     eventsMissing: 'This server keeps no events.',
     alerts: 'Alerts',
+    libraries: "Ray's libraries",
     noAlerts: 'No alerts firing',
     alertsEnded: 'Alerts at the end',
     noAlertsEnded: 'No alerts were firing at the end',

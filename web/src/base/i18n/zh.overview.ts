@@ -49,6 +49,7 @@ export const zhOverview: Pick<Translation, 'overview'> = {
     noEvents: '还没有事件',
     eventsMissing: '此服务器不保存事件。',
     alerts: '告警',
+    libraries: 'Ray 的库',
     noAlerts: '没有触发中的告警',
     alertsEnded: '结束时的告警',
     noAlertsEnded: '结束时没有告警触发',

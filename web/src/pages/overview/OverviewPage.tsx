@@ -19,6 +19,7 @@ import { AlertsPanel, isFiring } from './AlertsPanel';
 import { EventsPanel } from './EventsPanel';
 import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
+import { LibrariesPanel } from './LibrariesPanel';
 import css from './OverviewPage.module.css';
 import { PendingPanel } from './PendingPanel';
 import { RunTimeline } from './RunTimeline';
@@ -41,6 +42,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
         <InsightsPanel />
         <WhyPanel />
         <JobsPanel live={live} />
+        <LibrariesPanel />
         <FailuresPanel />
         <PendingPanel live={live} />
       </div>

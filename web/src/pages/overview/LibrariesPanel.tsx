@@ -1,0 +1,37 @@
+import { useTranslation } from 'react-i18next';
+import { type ClusterTopic, useTopic } from '../../api/realtime';
+import { count } from '../../base/format';
+import { LIBRARY_VIEWS, toView } from '../../base/url';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import { Panel } from '../../ui/panels/Panel';
+import words from '../../ui/theme/words.module.css';
+import { useItemStateName } from '../../ui/useStateName';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './LibrariesPanel.module.css';
+
+/** Those of Ray's libraries that are used: how many of their datasets, applications or runs are in which state. */
+export function LibrariesPanel() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const name = useItemStateName();
+  const libraries = useTopic<ClusterTopic>('cluster', { session: url.session })?.libraries ?? {};
+  const used = LIBRARY_VIEWS.filter((view) => libraries[view] !== undefined);
+  if (used.length === 0) return null;
+  return (
+    <Panel title={t('overview.libraries')} testId="panel-libraries">
+      <ul className={css.libraries}>
+        {used.map((view) => (
+          <li key={view} className={css.library}>
+            <Link to={toView(url, view)} className={`${words.link} ${words.name}`}>
+              {t(`nav.${view}`)}
+            </Link>
+            {Object.entries(libraries[view] ?? {}).map(([state, number]) => (
+              <ItemState key={state} state={state} label={`${name(state)}: ${count(number)}`} />
+            ))}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
