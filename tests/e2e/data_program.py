@@ -1,6 +1,6 @@
 """A pipeline of Ray Data with a slow operator, an actor pool and a shuffle, in a cluster of its own.
 
-``data_program.py TEMP_DIR``: prints ``stats`` and what Ray Data says of both datasets, as JSON; waits for a
+``data_program.py TEMP_DIR``: prints ``stats`` and what Ray Data says of its last two datasets, as JSON; waits for a
 line; ends.
 """
 
@@ -21,6 +21,12 @@ def parse(batch: Batch) -> Batch:
     return batch
 
 
+def wait(batch: Batch) -> Batch:
+    """The batch, once other workers have begun as well."""
+    time.sleep(0.5)
+    return batch
+
+
 def crunch(batch: Batch) -> Batch:
     """The batch, after a while."""
     time.sleep(0.8)
@@ -36,10 +42,12 @@ class Embed:
 
 
 def main() -> None:
-    """Run both datasets, tell, wait."""
+    """Run all datasets, tell of the last two, wait."""
     ray.init(num_cpus=4, _temp_dir=sys.argv[1], log_to_driver=False, dashboard_port=0)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
+    # Each worker imports Ray Data with its first task, which takes seconds.
+    ray.data.range(ROWS, override_num_blocks=BLOCKS).map_batches(wait).materialize()
     dataset = ray.data.range(ROWS, override_num_blocks=BLOCKS)
     dataset = dataset.map_batches(parse, num_cpus=0.5).map_batches(crunch, num_cpus=2)
     dataset = dataset.map_batches(Embed, concurrency=1, num_cpus=0.5).materialize()

@@ -20,7 +20,13 @@ ASKED: dict[str, dict[str, Any]] = {
     "/api/realtime": {"topic": "cluster"},
 }
 #: What only a cluster that lives can answer, or what has to be made first: other tests ask for it.
-NOT_HERE = {"/api/logs/file", "/api/dashboards/{name}", "/api/data/{dataset_id}"}
+NOT_HERE = {
+    "/api/logs/file",
+    "/api/dashboards/{name}",
+    "/api/data/{dataset_id}",
+    "/api/serve/{application}",
+    "/api/train/{run_id}",
+}
 
 
 class Promised(Answer):

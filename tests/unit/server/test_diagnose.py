@@ -23,7 +23,7 @@ from rayscope.cli.main import app
 
 ONE_CPU = '{"CPU":1.0}'
 COMMAND = "/usr/bin/python3 -u /home/me/train.py --lr 0.1"
-VERDICT = "Bound by one function: load ran for 400 ms of 800 ms."
+VERDICT = "Bound by one function: Data: load ran for 400 ms of 800 ms."
 
 
 @pytest.fixture
@@ -56,19 +56,19 @@ def test_text_begins_with_the_job_its_verdict_and_what_its_time_went_into(here: 
     assert lines[1].startswith(VERDICT)
     start = lines.index("Where its time went") + 1
     rows = [re.split(r"\s{2,}|(?<=\S) (?=█)|(?<=█) ", line.strip()) for line in lines[start : start + 7]]
-    assert [row[0] for row in rows] == ["load [ray.data]", *(f"step_{n}" for n in range(1, 6)), "other"]
+    assert [row[0] for row in rows] == ["Data: load [ray.data]", *(f"step_{n}" for n in range(1, 6)), "other"]
     assert rows[0][1:] == ["█" * 10, "400 ms", "50.0%"]
     assert (rows[-1][-2], lines[start + 7]) == ("70 ms", "")  # and 10 ms of the driver
     assert sum(round(float(row[-1].rstrip("%")) * 10) for row in rows) == 1000
     gains = lines.index("If it took half the time, the job would save") + 1
-    assert lines[gains].strip().startswith("load [ray.data]")
+    assert lines[gains].strip().startswith("Data: load [ray.data]")
 
 
 def test_markdown_has_the_verdict_and_json_all(here: Running) -> None:
     lines = diagnose(here, "--format", "md").splitlines()
     assert lines[0].startswith(f"# train.py --lr 0.1 (job {JOB}) took 800 ms")
     assert lines[2].startswith(VERDICT)
-    assert any(line.startswith("| load [ray.data] |") for line in lines)
+    assert any(line.startswith("| Data: load [ray.data] |") for line in lines)
     assert json.loads(diagnose(here, "--format", "json"))["verdict"]["text"].startswith(VERDICT)
 
 
