@@ -168,7 +168,9 @@ BOMBS = {
 
 def processes() -> list[psutil.Process]:
     """The processes for SQL of the servers in this process."""
-    return [one for one in psutil.Process().children() if "rayscope.user_sql.worker" in one.cmdline()]
+    # (What has ended, and nobody waited for, has no command line.)
+    alive = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
+    return [one for one in alive if "rayscope.user_sql.worker" in one.cmdline()]
 
 
 def test_no_query_stops_the_server_or_eats_its_memory(running: Any) -> None:
