@@ -225,7 +225,7 @@ def _reports(
     metrics = rows_of(
         reader.execute(
             f"SELECT name, min(step) FILTER (NOT isfinite(value)) AS not_finite_step, "
-            f"arg_min(rank, step) FILTER (NOT isfinite(value)) AS not_finite_rank "
+            f"arg_min(rank, [step, rank]) FILTER (NOT isfinite(value)) AS not_finite_rank "
             f"FROM ({values}) WHERE value IS NOT NULL GROUP BY name ORDER BY count(*) DESC, name LIMIT ?",
             [names],
         )
