@@ -15,8 +15,6 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
-#: Of a session with more datasets the newest can be opened.
-_MAX_DATASETS = 1_000
 #: Of time, in which the tasks of an operator are counted: more than a lane on a wide screen can show.
 _BUCKETS = 240
 
@@ -42,17 +40,16 @@ def dataset(services: CurrentServices, dataset_id: str, session: Session = None)
 
 
 def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> dict[str, Any]:
-    items, _ = sql.datasets(file, _MAX_DATASETS)
-    found = next((one for one in items if one["dataset_id"] == dataset_id), None)
-    if found is None:
+    items, _ = sql.datasets(file, 1, dataset_id)
+    if not items:
         raise NotFound(
             f"Dataset {dataset_id[:80]!r} not found in this session.", what="dataset", id=dataset_id[:80]
         )
+    (found,) = items
     # Ray Data's actor notes the start when it hears of it, and it may only just be starting: after the first
     # tasks. What came before belongs to a dataset that had ended by then.
     start_ns, end_ns = found["start_ns"] or 0, found["end_ns"] or now_ns
-    ended = [one["end_ns"] for one in items if one["job_id"] == found["job_id"] and one["end_ns"] is not None]
-    begin_ns = max((ns for ns in ended if ns <= start_ns), default=0)
+    begin_ns = sql.end_before(file, found["job_id"], start_ns)
     stretch = (found["job_id"], begin_ns, end_ns, now_ns)
     names = [one["name"] for one in found["operators"]]
     by_operator = tasks_by_operator(sql.tasks(file, *stretch), names)

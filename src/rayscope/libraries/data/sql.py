@@ -21,15 +21,15 @@ LEFT JOIN jobs j USING (job_id)
 """
 
 
-def datasets(file: SessionFile, limit: int) -> tuple[list[Row], int]:
-    """Datasets, newest first, each with its ``operators`` in order; and how many there are."""
+def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tuple[list[Row], int]:
+    """Datasets, newest first, each with its ``operators`` in order, or one; and how many there are."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM datasets").fetchone()
         found = rows_of(
             reader.execute(
-                f"SELECT * EXCLUDE (open) FROM ({_DATASETS}) "
-                "ORDER BY start_ns DESC NULLS LAST, dataset_id LIMIT ?",
-                [limit],
+                f"SELECT * EXCLUDE (open) FROM ({_DATASETS}) WHERE $id IS NULL OR dataset_id = $id "
+                "ORDER BY start_ns DESC NULLS LAST, dataset_id LIMIT $limit",
+                {"id": dataset_id, "limit": limit},
             )
         )
         operators = rows_of(
@@ -45,6 +45,15 @@ def datasets(file: SessionFile, limit: int) -> tuple[list[Row], int]:
     for row in found:
         row["operators"] = by_dataset.get(row["dataset_id"], [])
     return found, int(total[0]) if total else 0
+
+
+def end_before(file: SessionFile, job_id: str, start_ns: int) -> int:
+    """When the last dataset of a job ended that had ended by a time (ns); 0 if none had."""
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT max(end_ns) FROM ({_DATASETS}) WHERE job_id = ? AND end_ns <= ?", [job_id, start_ns]
+        ).fetchone()
+    return (found[0] if found else None) or 0
 
 
 #: Attempts of Ray Data's functions that were made in a stretch of time.

@@ -66,9 +66,11 @@ def applications(file: SessionFile, limit: int, name: str | None = None) -> tupl
         by_deployment.setdefault((application, deployment), {})[state] = count
     for row in deployments:
         row["replicas"] = by_deployment.get((row["application"], row["name"]), {})
-        by_application[row["application"]].append(_told("serve_deployment", row["deployment_id"], row))
+        by_application[row["application"]].append(
+            _with_history("serve_deployment", row["deployment_id"], row)
+        )
     for row in found:
-        row["deployments"] = by_application[_told("serve_application", row["name"], row)["name"]]
+        row["deployments"] = by_application[_with_history("serve_application", row["name"], row)["name"]]
     return found, int(total[0]) if total else 0
 
 
@@ -101,7 +103,7 @@ def proxies(file: SessionFile) -> list[Row]:
                 f"ORDER BY state = 'STOPPED', node_ip, id LIMIT {_MAX_PROXIES}"
             )
         )
-    return [_told("serve_proxy", row["node_id"], row) for row in found]
+    return [_with_history("serve_proxy", row["node_id"], row) for row in found]
 
 
 def controllers(file: SessionFile) -> list[Row]:
@@ -113,10 +115,10 @@ def controllers(file: SessionFile) -> list[Row]:
                 f"ORDER BY state = 'STOPPED', end_ns DESC NULLS FIRST, id LIMIT {_MAX_CONTROLLERS}"
             )
         )
-    return [_told("serve_controller", row["actor_id"], row) for row in found]
+    return [_with_history("serve_controller", row["actor_id"], row) for row in found]
 
 
-def _told(kind: Kind, identity: str, row: Row) -> Row:
+def _with_history(kind: Kind, identity: str, row: Row) -> Row:
     """``row`` with its documents decoded, and what its transitions tell: ``since_ns``, ``last_state``.
 
     ``last_state``: the last that Serve told, where a later one was inferred from the end of the cluster.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
+from rayscope.model import Entity
+
 Item = TypeVar("Item")
 
 
@@ -44,6 +46,18 @@ class ChangeFilter(Generic[Item]):
 
     def __len__(self) -> int:
         return len(self._seen)
+
+
+class EntityChangeFilter(ChangeFilter[Entity]):
+    """:class:`ChangeFilter` for entities; when one was observed makes no difference."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            lambda entity: (entity.kind, entity.id),
+            lambda entity: hash(
+                (tuple(sorted(entity.fields.items())), tuple(sorted(entity.observed.items())))
+            ),
+        )
 
 
 class RowChangeFilter(Generic[Item]):

@@ -13,7 +13,7 @@ from typing import Any
 
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.ray.gcs import entity_tables
-from rayscope.ray.gcs.change_filter import ChangeFilter, RowChangeFilter
+from rayscope.ray.gcs.change_filter import ChangeFilter, EntityChangeFilter, RowChangeFilter
 from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.gcs.task_table import add_tasks, dropped
 from rayscope.ray.jobs_api import aliases, join_jobs
@@ -102,14 +102,6 @@ class TaskDiff(ChangeFilter[Any]):
         super().__init__(_task_key, _content)
 
 
-def _entity_key(entity: Entity) -> tuple[str, str]:
-    return (entity.kind, entity.id)
-
-
-def _entity_content(entity: Entity) -> int:
-    return hash((tuple(sorted(entity.fields.items())), tuple(sorted(entity.observed.items()))))
-
-
 class Changes:
     """Reads a cluster again and again, and yields only what changed since it was last handed on.
 
@@ -124,7 +116,7 @@ class Changes:
         self._rows: dict[str, RowChangeFilter[Any]] = {
             table: RowChangeFilter(_row_key(table), _content) for table in _TABLES if table != "jobs"
         }
-        self._jobs: ChangeFilter[Entity] = ChangeFilter(_entity_key, _entity_content)
+        self._jobs = EntityChangeFilter()
         self._drops: dict[tuple[str, str], int] = {}
 
     def entities(self, api_jobs: list[Entity] | None = None) -> Iterator[RecordBatch]:

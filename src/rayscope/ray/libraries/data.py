@@ -14,12 +14,11 @@ from rayscope.model import Entity
 from rayscope.model.entity import Value
 from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs.client import GcsClient
+from rayscope.ray.libraries.values import TIMEOUT_S, rows, seconds_to_ns, whole
 from rayscope.ray.protobuf import known
 
 #: The actor that keeps the state of all datasets of a cluster.
 ACTOR = ("_dataset_stats_actor", "datasets_stats_actor")
-#: The dashboard connects to the cluster as a driver when it is first asked, which takes seconds.
-TIMEOUT_S = 30.0
 #: A driver's datasets are read once more after its end.
 _AFTERWARDS_NS = 30 * 10**9
 #: Jobs that are asked about at a time, the newest.
@@ -29,16 +28,19 @@ _MAX_DATASETS, _MAX_OPERATORS = 1_000, 1_000
 
 def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
     """All datasets, and their operators, of the jobs that run or have just ended. Raises DashboardError."""
-    rows = [row for row in client.jobs() if not row.is_dead or row.end_time * 10**6 > now_ns - _AFTERWARDS_NS]
-    jobs = [row.job_id.hex() for row in rows][-_MAX_JOBS:]
+    jobs = [
+        job.job_id.hex()
+        for job in client.jobs()
+        if not job.is_dead or job.end_time * 10**6 > now_ns - _AFTERWARDS_NS
+    ]
     found: list[Entity] = []
-    for job_id in jobs:
+    for job_id in jobs[-_MAX_JOBS:]:
         answer = dashboard.get(f"/api/data/datasets/{quote(job_id, safe='')}", TIMEOUT_S)
         datasets = answer.get("datasets") if isinstance(answer, dict) else None
         if not isinstance(datasets, list):
             raise dashboard.unexpected("no list of datasets")
-        for row in datasets[:_MAX_DATASETS]:
-            if isinstance(row, dict) and row.get("dataset"):
+        for row in rows(datasets[:_MAX_DATASETS]):
+            if row.get("dataset"):
                 found += _dataset(row, job_id, now_ns)
     return found
 
@@ -46,14 +48,13 @@ def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
 def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
     """A dataset, then its operators."""
     identity = str(row["dataset"])
-    start_s, end_s = row.get("start_time"), row.get("end_time")
     observed: dict[str, Value | None] = {
         **_progress(row),
-        "start_ns": _ns(start_s),
-        "end_ns": _ns(end_s),
+        "start_ns": seconds_to_ns(row.get("start_time")),
+        "end_ns": seconds_to_ns(row.get("end_time")),
     }
     fields: dict[str, Value] = {"name": dataset_name(identity), "job_id": job_id}
-    operators = [one for one in row.get("operators") or () if isinstance(one, dict) and one.get("operator")]
+    operators = [one for one in rows(row.get("operators")) if one.get("operator")]
     return [
         Entity("dataset", identity, fields, {}, now_ns, known(observed)),
         *(
@@ -68,7 +69,7 @@ def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
                 },
                 {},
                 now_ns,
-                known({**_progress(one), "queued_blocks": _whole(one.get("queued_blocks"))}),
+                known({**_progress(one), "queued_blocks": whole(one.get("queued_blocks"))}),
             )
             for place, one in enumerate(operators[:_MAX_OPERATORS])
         ),
@@ -78,22 +79,14 @@ def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
 def _position(operator: str, place: int) -> int:
     """The place of an operator in the plan: the number at the end of Ray's id, its list is in any order."""
     number = operator.rpartition("_")[2]
-    return int(number) if number.isdecimal() else place
+    return int(number) if number.isdecimal() and len(number) < 10 else place
 
 
 def _progress(row: Mapping[str, Any]) -> dict[str, Value | None]:
-    counts = {name: _whole(row.get(name)) for name in ("progress", "total", "total_rows")}
+    counts = {name: whole(row.get(name)) for name in ("progress", "total", "total_rows")}
     return {"state": str(row.get("state") or ""), **counts}
 
 
 def dataset_name(identity: str) -> str:
     """``train_4`` of ``dataset_train_4``: what its user calls it, and which execution it is."""
     return identity.removeprefix("dataset_")
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _ns(seconds: Any) -> int | None:
-    return int(seconds * 1e9) if isinstance(seconds, int | float) and seconds > 0 else None

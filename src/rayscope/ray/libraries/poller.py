@@ -13,7 +13,7 @@ from rayscope.model import Entity, Kind, RecordBatch
 from rayscope.model.entity import Value
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.dashboard import Dashboard
-from rayscope.ray.gcs.change_filter import ChangeFilter
+from rayscope.ray.gcs.change_filter import EntityChangeFilter
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.libraries import data, serve, train
 
@@ -155,7 +155,7 @@ class _States:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._changes: ChangeFilter[Entity] = ChangeFilter(_key, _content)
+        self._changes = EntityChangeFilter()
         self._observed: dict[tuple[Kind, str], dict[str, Value]] = {}
         self._next = self._observed
 
@@ -185,7 +185,3 @@ class _States:
 
 def _key(entity: Entity) -> tuple[Kind, str]:
     return entity.kind, entity.id
-
-
-def _content(entity: Entity) -> int:
-    return hash((tuple(sorted(entity.fields.items())), tuple(sorted(entity.observed.items()))))

@@ -8,7 +8,6 @@ beyond a limit.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -18,6 +17,7 @@ from rayscope.model.entity import Value
 from rayscope.ray.common import clean_error, redact_runtime_env
 from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs.client import GcsClient
+from rayscope.ray.libraries.values import TIMEOUT_S, is_number, rows, seconds_to_ns, text, whole
 from rayscope.ray.protobuf import known
 
 #: Serve's controller. (Proxies and replicas are actors with names, too.)
@@ -30,8 +30,6 @@ GONE: Mapping[Kind, str] = {
     "serve_proxy": "STOPPED",
     "serve_controller": "STOPPED",
 }
-#: The dashboard connects to the cluster as a driver when it is first asked, which takes seconds.
-TIMEOUT_S = 30.0
 _MAX_ENTITIES = 50_000
 #: Calls that are kept of one deployment, and decisions of its autoscaler, the newest.
 _MAX_CALLS, _MAX_DECISIONS = 200, 50
@@ -57,7 +55,7 @@ def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
     if not isinstance(answer, dict) or not isinstance(answer.get("applications"), dict):
         raise dashboard.unexpected("no applications")
     controller = answer.get("controller_info")
-    if not isinstance(controller, dict) or not _text(controller.get("actor_id")):
+    if not isinstance(controller, dict) or not text(controller.get("actor_id")):
         # Nobody was asked: that nothing is listed does not mean that nothing is there.
         raise dashboard.unexpected("that Serve is not running, although its controller is")
     return list(islice(_entities(answer, controller, now_ns), _MAX_ENTITIES))
@@ -68,10 +66,10 @@ def reason(entity: Entity) -> dict[str, Value]:
     trigger, message = (entity.observed.get(name) for name in ("status_trigger", "message"))
     if entity.observed.get("state") in GONE.values():
         return {}  # what is known is from before
-    text = str(message or "")
+    said = str(message or "")
     # The end of a traceback says what happened.
-    text = text if len(text) <= _MAX_REASON else "…" + text[1 - _MAX_REASON :]
-    return known({"trigger": trigger, "reason": text})
+    said = said if len(said) <= _MAX_REASON else "…" + said[1 - _MAX_REASON :]
+    return known({"trigger": trigger, "reason": said})
 
 
 def _entities(answer: Mapping[str, Any], controller: Mapping[str, Any], now_ns: int) -> Iterator[Entity]:
@@ -87,19 +85,19 @@ def _entities(answer: Mapping[str, Any], controller: Mapping[str, Any], now_ns: 
             {
                 **_where(controller),
                 "state": "RUNNING",
-                "proxy_location": _text(answer.get("proxy_location")),
+                "proxy_location": text(answer.get("proxy_location")),
                 "http_options": _document(answer.get("http_options")),
                 "grpc_options": _document(answer.get("grpc_options")),
                 "health": _health(health),
-                "start_ns": _ns(health.get("controller_start_time")),
+                "start_ns": seconds_to_ns(health.get("controller_start_time")),
             }
         ),
     )
     for node_id, proxy in _named(answer.get("proxies")):
         told = {
             **_where(proxy),
-            "state": _text(proxy.get("status")),
-            "actor_id": _text(proxy.get("actor_id")),
+            "state": text(proxy.get("status")),
+            "actor_id": text(proxy.get("actor_id")),
         }
         told.pop("node_id")
         yield Entity("serve_proxy", node_id, {}, {}, now_ns, known(told))
@@ -109,12 +107,12 @@ def _entities(answer: Mapping[str, Any], controller: Mapping[str, Any], now_ns: 
 
 def _application(name: str, row: Mapping[str, Any], now_ns: int) -> Iterator[Entity]:
     observed = {
-        "state": _text(row.get("status")),
-        "message": clean_error(_text(row.get("message")) or ""),
-        "route_prefix": _text(row.get("route_prefix")),
-        "docs_path": _text(row.get("docs_path")),
-        "source": _text(row.get("source")),
-        "deployed_ns": _ns(row.get("last_deployed_time_s")),
+        "state": text(row.get("status")),
+        "message": clean_error(text(row.get("message")) or ""),
+        "route_prefix": text(row.get("route_prefix")),
+        "docs_path": text(row.get("docs_path")),
+        "source": text(row.get("source")),
+        "deployed_ns": seconds_to_ns(row.get("last_deployed_time_s")),
         "config": _document(row.get("deployed_app_config")),
     }
     yield Entity("serve_application", name, {"name": name}, {}, now_ns, known(observed))
@@ -129,10 +127,10 @@ def _deployment(
 ) -> Iterator[Entity]:
     is_ingress = node.get("is_ingress")
     observed = {
-        "state": _text(row.get("status")),
-        "status_trigger": _text(row.get("status_trigger")),
-        "message": clean_error(_text(row.get("message")) or ""),
-        "target_replicas": _whole(row.get("target_num_replicas")),
+        "state": text(row.get("status")),
+        "status_trigger": text(row.get("status_trigger")),
+        "message": clean_error(text(row.get("message")) or ""),
+        "target_replicas": whole(row.get("target_num_replicas")),
         "is_ingress": is_ingress if isinstance(is_ingress, bool) else None,
         "calls": _calls(node.get("outbound_deployments")),
         "required_resources": _document(row.get("required_resources")),
@@ -143,17 +141,17 @@ def _deployment(
     yield Entity("serve_deployment", f"{application}#{name}", fields, {}, now_ns, known(observed))
     seen: set[str] = set()
     for is_dead, key in ((False, "replicas"), (True, "recent_dead_replicas")):
-        for replica in _rows(row.get(key)):
-            identity = _text(replica.get("replica_id"))
+        for replica in rows(row.get(key)):
+            identity = text(replica.get("replica_id"))
             if identity is None or identity in seen:
                 continue
             seen.add(identity)
             told = {
                 **_where(replica),
-                "state": "STOPPED" if is_dead else _text(replica.get("state")),
-                "pid": _whole(replica.get("pid")),
-                "start_ns": _ns(replica.get("start_time_s")),
-                "actor_id": _text(replica.get("actor_id")),
+                "state": "STOPPED" if is_dead else text(replica.get("state")),
+                "pid": whole(replica.get("pid")),
+                "start_ns": seconds_to_ns(replica.get("start_time_s")),
+                "actor_id": text(replica.get("actor_id")),
             }
             yield Entity(
                 "serve_replica",
@@ -167,11 +165,11 @@ def _deployment(
 
 def _where(row: Mapping[str, Any]) -> dict[str, Value | None]:
     """Where one of Serve's actors runs. Its log is relative to the session's folder of logs."""
-    path = _text(row.get("log_file_path"))
+    path = text(row.get("log_file_path"))
     return {
-        "node_id": _text(row.get("node_id")),
-        "node_ip": _text(row.get("node_ip")),
-        "worker_id": _text(row.get("worker_id")),
+        "node_id": text(row.get("node_id")),
+        "node_ip": text(row.get("node_ip")),
+        "worker_id": text(row.get("worker_id")),
         "log_file": path.lstrip("/") if path else None,
     }
 
@@ -180,10 +178,10 @@ def _calls(outbound: Any) -> str | None:
     """The ids of the deployments that one calls, as JSON; None where Ray does not say."""
     if not isinstance(outbound, list):
         return None
-    called = [(_text(one.get("app_name")), _text(one.get("name"))) for one in _rows(outbound)]
+    called = [(text(one.get("app_name")), text(one.get("name"))) for one in rows(outbound)]
     found = {f"{application}#{name}" for application, name in called if application and name}
-    text = json.dumps(sorted(found)[:_MAX_CALLS])
-    return text if len(text) <= _MAX_DOCUMENT else None
+    ids = json.dumps(sorted(found)[:_MAX_CALLS])
+    return ids if len(ids) <= _MAX_DOCUMENT else None
 
 
 def _autoscaling(detail: Any) -> str | None:
@@ -207,7 +205,7 @@ def _health(health: Mapping[str, Any]) -> str | None:
 
 
 def _two_digits(value: Any) -> float | None:
-    return float(f"{value:.2g}") if _is_number(value) else None
+    return float(f"{value:.2g}") if is_number(value) else None
 
 
 def _document(value: Any) -> str | None:
@@ -215,36 +213,15 @@ def _document(value: Any) -> str | None:
     if not isinstance(value, dict | list) or not value:
         return None
     try:
-        text = redact_runtime_env(json.dumps(value if isinstance(value, dict) else {"items": value}))
+        document = redact_runtime_env(json.dumps(value if isinstance(value, dict) else {"items": value}))
     except RecursionError:
         return None
-    if text is not None and len(text) > _MAX_DOCUMENT:
-        return json.dumps({"left_out": f"{len(text)} characters"})
-    return text
+    if document is not None and len(document) > _MAX_DOCUMENT:
+        return json.dumps({"left_out": f"{len(document)} characters"})
+    return document
 
 
-def _named(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, row in rows.items() if isinstance(rows, dict) else ():
+def _named(objects: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, row in objects.items() if isinstance(objects, dict) else ():
         if name and isinstance(row, dict):
             yield name, row
-
-
-def _rows(rows: Any) -> Iterator[Mapping[str, Any]]:
-    return (row for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict))
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _whole(value: Any) -> int | None:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_whole and abs(value) < 2**63 else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _ns(seconds: Any) -> int | None:
-    return int(seconds * 1e9) if _is_number(seconds) and 0 < seconds < 9e9 else None

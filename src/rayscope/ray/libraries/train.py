@@ -18,12 +18,11 @@ from rayscope.model.entity import Value
 from rayscope.ray.common import REDACTED, redact
 from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs.client import GcsClient
+from rayscope.ray.libraries.values import TIMEOUT_S, rows, text, whole
 from rayscope.ray.protobuf import known
 
 #: The actor that keeps the state of all runs of a cluster.
 ACTOR = ("_train_state_actor", "train_v2_state_actor")
-#: The dashboard connects to the cluster as a driver when it is first asked, which takes seconds.
-TIMEOUT_S = 30.0
 _MAX_RUNS, _MAX_ATTEMPTS, _MAX_WORKERS = 500, 100, 10_000
 _MAX_ID, _MAX_TEXT, _MAX_DETAIL = 200, 2_000, 60_000
 #: Names in the user's own configuration whose texts are kept out of the record. (Not "max_tokens".)
@@ -38,36 +37,36 @@ def read(dashboard: Dashboard, _: GcsClient, now_ns: int) -> list[Entity]:
     runs = answer.get("train_runs") if isinstance(answer, dict) else None
     if not isinstance(runs, list):
         raise dashboard.unexpected("no list of training runs")
-    return [entity for row in runs[:_MAX_RUNS] for entity in _run(row, now_ns)]
+    return [entity for row in rows(runs[:_MAX_RUNS]) for entity in _run(row, now_ns)]
 
 
-def _run(row: Any, now_ns: int) -> Iterator[Entity]:
-    run_id = _text(row, "id", _MAX_ID)
+def _run(row: Mapping[str, Any], now_ns: int) -> Iterator[Entity]:
+    run_id = text(row.get("id"), _MAX_ID)
     if run_id is None:
         return
-    job_id = _text(row, "job_id", _MAX_ID)
+    job_id = text(row.get("job_id"), _MAX_ID)
     fields: dict[str, Value | None] = {
-        "name": _text(row, "name"),
+        "name": text(row.get("name"), _MAX_TEXT),
         "job_id": job_id,
-        "controller_actor_id": _text(row, "controller_actor_id", _MAX_ID),
-        "controller_log_path": _text(row, "controller_log_file_path"),
+        "controller_actor_id": text(row.get("controller_actor_id"), _MAX_ID),
+        "controller_log_path": text(row.get("controller_log_file_path"), _MAX_TEXT),
         "framework_versions": _json(row.get("framework_versions")),
         **_settings(row.get("run_settings")),
     }
     yield Entity("train_run", run_id, known(fields), {}, now_ns, known(_status(row)))
-    for attempt in _rows(row, "attempts")[-_MAX_ATTEMPTS:]:
+    for attempt in rows(row.get("attempts"))[-_MAX_ATTEMPTS:]:
         yield from _attempt(attempt, run_id, job_id, now_ns)
 
 
 def _attempt(row: Mapping[str, Any], run_id: str, job_id: str | None, now_ns: int) -> Iterator[Entity]:
-    attempt_id = _text(row, "attempt_id", _MAX_ID)
+    attempt_id = text(row.get("attempt_id"), _MAX_ID)
     if attempt_id is None:
         return
     of: dict[str, Value | None] = {"run_id": run_id, "job_id": job_id}
     status = _status(row)
     yield Entity("train_attempt", attempt_id, known(of), {}, now_ns, known(status))
-    for worker in _rows(row, "workers")[:_MAX_WORKERS]:
-        rank = _whole(worker, "world_rank")
+    for worker in rows(row.get("workers"))[:_MAX_WORKERS]:
+        rank = whole(worker.get("world_rank"))
         if rank is None:
             continue
         gpus = worker.get("gpu_ids")
@@ -76,20 +75,20 @@ def _attempt(row: Mapping[str, Any], run_id: str, job_id: str | None, now_ns: in
             **of,
             "attempt_id": attempt_id,
             "world_rank": rank,
-            "local_rank": _whole(worker, "local_rank"),
-            "node_rank": _whole(worker, "node_rank"),
-            "actor_id": _text(worker, "actor_id", _MAX_ID),
-            "node_id": _text(worker, "node_id", _MAX_ID),
-            "node_ip": _text(worker, "node_ip", _MAX_ID),
-            "pid": _whole(worker, "pid"),
+            "local_rank": whole(worker.get("local_rank")),
+            "node_rank": whole(worker.get("node_rank")),
+            "actor_id": text(worker.get("actor_id"), _MAX_ID),
+            "node_id": text(worker.get("node_id"), _MAX_ID),
+            "node_ip": text(worker.get("node_ip"), _MAX_ID),
+            "pid": whole(worker.get("pid")),
             "gpu_ids": _json([one for one in gpus if isinstance(one, int)])
             if isinstance(gpus, list)
             else None,
             "resources": _json(resources.get("resources")) if isinstance(resources, dict) else None,
-            "log_path": _text(worker, "log_file_path"),
+            "log_path": text(worker.get("log_file_path"), _MAX_TEXT),
         }
         # Of a worker Ray tells no end: it is gone with its attempt.
-        observed: dict[str, Value | None] = {"state": _text(worker, "status", _MAX_ID), "end_ns": None}
+        observed: dict[str, Value | None] = {"state": text(worker.get("status"), _MAX_ID), "end_ns": None}
         if observed["state"] == "DEAD":
             observed["end_ns"] = status["end_ns"]
         yield Entity("train_worker", f"{attempt_id}/{rank}", known(fields), {}, now_ns, known(observed))
@@ -97,31 +96,16 @@ def _attempt(row: Mapping[str, Any], run_id: str, job_id: str | None, now_ns: in
 
 def _status(row: Mapping[str, Any]) -> dict[str, Value | None]:
     return {
-        "state": _text(row, "status", _MAX_ID),
-        "status_detail": _text(row, "status_detail", _MAX_DETAIL),
-        "start_ns": _whole(row, "start_time_ns"),
-        "end_ns": _whole(row, "end_time_ns"),
+        "state": text(row.get("status"), _MAX_ID),
+        "status_detail": text(row.get("status_detail"), _MAX_DETAIL),
+        "start_ns": whole(row.get("start_time_ns")),
+        "end_ns": whole(row.get("end_time_ns")),
     }
 
 
 def _settings(settings: Any) -> dict[str, Value | None]:
     """A JSON text for each part of the settings, without secrets."""
     return {name: _json(settings.get(name)) for name in _SETTINGS} if isinstance(settings, dict) else {}
-
-
-def _rows(row: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    rows = row.get(name)
-    return [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else []
-
-
-def _text(row: Any, name: str, most: int = _MAX_TEXT) -> str | None:
-    value = row.get(name) if isinstance(row, dict) else None
-    return value[:most] or None if isinstance(value, str) else None
-
-
-def _whole(row: Mapping[str, Any], name: str) -> int | None:
-    value = row.get(name)
-    return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def _json(value: Any) -> str | None:
