@@ -3,6 +3,7 @@ import './ui/theme/mantine.css';
 import './ui/theme/global.css';
 import './ui/theme/words.module.css';
 import './ui/theme/layout.module.css';
+import './ui/theme/library.module.css';
 import './ui/theme/plainTable.module.css';
 import './ui/theme/timeline.module.css';
 import './ui/theme/chips.module.css';

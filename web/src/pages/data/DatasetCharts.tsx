@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import library from '../../ui/theme/library.module.css';
 
 /** What Ray Data's own series say, by operator. */
 const CHARTS = [
@@ -21,7 +22,7 @@ export function DatasetCharts({ id }: { id: string }) {
   const { t } = useTranslation();
   const of = `{dataset="${id.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
   return (
-    <div data-testid="dataset-charts">
+    <div className={library.charts} data-testid="dataset-charts">
       <ChartGroup>
         <ChartGrid>
           {CHARTS.map(({ key, query, unit }) => (

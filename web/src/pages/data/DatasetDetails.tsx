@@ -8,10 +8,10 @@ import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { DatasetCharts } from './DatasetCharts';
-import css from './data.module.css';
 import { leftNs } from './dataset';
 import { OperatorFlow } from './OperatorFlow';
 import { OperatorLanes } from './OperatorLanes';
@@ -54,8 +54,8 @@ function Head({ dataset }: { dataset: Dataset }) {
   const { t } = useTranslation();
   const left = leftNs(dataset);
   return (
-    <header className={css.head}>
-      <h2 className={css.name} data-testid="dataset-name">
+    <header className={library.head}>
+      <h2 className={library.name} data-testid="dataset-name">
         {dataset.name}
       </h2>
       <ItemState state={dataset.state} />
@@ -64,7 +64,7 @@ function Head({ dataset }: { dataset: Dataset }) {
       )}
       {left !== null && <span className={words.dim}>{t('data.left', { time: duration(left) })}</span>}
       {dataset.job_id !== null && (
-        <span className={css.ways}>
+        <span className={library.ways}>
           {(['gantt', 'logical', 'failures', 'events'] as const).map((view) => (
             <Link key={view} to={toView(url, view, { job_id: dataset.job_id ?? '' })} className={words.link}>
               {t(`nav.${view}`)}

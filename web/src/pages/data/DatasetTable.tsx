@@ -5,6 +5,7 @@ import { ItemState } from '../../ui/ItemState';
 import { JobLink } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
@@ -17,8 +18,8 @@ export function DatasetTable({ datasets, chosen }: { datasets: DatasetItem[]; ch
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
-    <div className={css.datasets}>
-      <table className={css.table} data-testid="datasets">
+    <div className={library.list}>
+      <table className={`${library.table} ${css.table}`} data-testid="datasets">
         <thead>
           <tr>
             <th>{t('data.dataset')}</th>

@@ -5,6 +5,7 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
 import { ShareBar } from '../../ui/ShareBar';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
@@ -21,8 +22,8 @@ export function OperatorTable({ dataset }: { dataset: Dataset }) {
   const withTasks = dataset.operators.filter((one) => one.tasks !== null);
   if (withTasks.length === 0) return <p className={words.dim}>{t('data.noTasks')}</p>;
   return (
-    <div className={css.scroll}>
-      <table className={css.table} data-testid="operator-table">
+    <div className={library.scroll}>
+      <table className={`${library.table} ${css.table}`} data-testid="operator-table">
         <thead>
           <tr>
             <th>{t('data.operator')}</th>

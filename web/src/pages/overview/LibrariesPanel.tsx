@@ -19,7 +19,7 @@ export function LibrariesPanel() {
   const used = LIBRARY_VIEWS.filter((view) => libraries[view] !== undefined);
   if (used.length === 0) return null;
   return (
-    <Panel title={t('overview.libraries')} testId="panel-libraries">
+    <Panel title={t('overview.libraries')} testId="panel-libraries" wide>
       <ul className={css.libraries}>
         {used.map((view) => (
           <li key={view} className={css.library}>

@@ -10,6 +10,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Json } from '../../ui/Value';
@@ -67,8 +68,8 @@ function Head({ application }: { application: Application }) {
   const { t } = useTranslation();
   return (
     <>
-      <header className={css.head}>
-        <h2 className={css.name} data-testid="application-name">
+      <header className={library.head}>
+        <h2 className={library.name} data-testid="application-name">
           {application.name}
         </h2>
         <ItemState state={application.state} />
@@ -82,7 +83,7 @@ function Head({ application }: { application: Application }) {
           )}
         </span>
         {application.route_prefix !== null && <span className={words.mono}>{application.route_prefix}</span>}
-        <span className={css.ways}>
+        <span className={library.ways}>
           {(['failures', 'logs', 'gantt', 'alerts'] as const).map((view) => (
             <Link key={view} to={toView(url, view)} className={words.link}>
               {t(`nav.${view}`)}

@@ -4,9 +4,9 @@ import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import css from './serve.module.css';
 import type { ApplicationItem } from './types';
 
 /** All applications, those that are there first; the chosen one is shown below. */
@@ -20,8 +20,8 @@ export function ApplicationTable({
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
-    <div className={css.applications}>
-      <table className={css.table} data-testid="applications">
+    <div className={library.list}>
+      <table className={library.table} data-testid="applications">
         <thead>
           <tr>
             <th>{t('serve.application')}</th>

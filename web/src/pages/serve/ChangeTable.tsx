@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { changesOf, lastLine } from './serve';
 import css from './serve.module.css';
@@ -12,7 +13,7 @@ export function ChangeTable({ application }: { application: Application }) {
   const { t } = useTranslation();
   return (
     <div className={css.tall}>
-      <table className={css.table} data-testid="changes">
+      <table className={library.table} data-testid="changes">
         <thead>
           <tr>
             <th>{t('serve.time')}</th>

@@ -3,6 +3,7 @@ import { Field, Fields, Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { Json } from '../../ui/Value';
 import { LogLink } from './ReplicaTable';
@@ -23,7 +24,7 @@ export function InstanceDetails({
       {proxies.length > 0 && (
         <Section title={t('serve.proxies')}>
           <div className={css.tall}>
-            <table className={css.table} data-testid="proxies">
+            <table className={library.table} data-testid="proxies">
               <thead>
                 <tr>
                   <th>{t('serve.node')}</th>

@@ -6,6 +6,7 @@ import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './serve.module.css';
@@ -18,7 +19,7 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
   if (replicas.length === 0) return <p className={words.dim}>{t('serve.noReplicas')}</p>;
   return (
     <div className={css.tall}>
-      <table className={css.table} data-testid="replicas">
+      <table className={library.table} data-testid="replicas">
         <thead>
           <tr>
             <th>{t('serve.deployment')}</th>

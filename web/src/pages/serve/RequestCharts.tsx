@@ -2,8 +2,8 @@ import { useTranslation } from 'react-i18next';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { Section } from '../../ui/Drawer';
+import library from '../../ui/theme/library.module.css';
 import { labels, quantileOf, rateOf } from './serve';
-import css from './serve.module.css';
 
 const DEPLOYMENT = 'ray_serve_deployment_processing_latency_ms';
 const HTTP = 'ray_serve_http_request_latency_ms';
@@ -43,7 +43,7 @@ export function RequestCharts({ application }: { application: string }) {
   return (
     <>
       <Section title={t('serve.byDeployment')}>
-        <div className={css.charts} data-testid="deployment-charts">
+        <div className={library.charts} data-testid="deployment-charts">
           <ChartGrid>
             {byDeployment.map(({ title, expr, unit }) => (
               <MetricChart
@@ -58,7 +58,7 @@ export function RequestCharts({ application }: { application: string }) {
         </div>
       </Section>
       <Section title={t('serve.byRoute')}>
-        <div className={css.charts} data-testid="route-charts">
+        <div className={library.charts} data-testid="route-charts">
           <ChartGrid>
             <MetricChart
               title={t('serve.charts.httpLatency')}

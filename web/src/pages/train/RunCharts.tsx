@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import library from '../../ui/theme/library.module.css';
 
 const WORLD_RANK = 'ray_train_worker_world_rank';
 
@@ -27,18 +28,20 @@ export function RunCharts({ id }: { id: string }) {
     },
   ] as const;
   return (
-    <ChartGroup>
-      <ChartGrid>
-        {charts.map(({ key, expr, legend }) => (
-          <MetricChart
-            key={key}
-            title={t(`train.charts.${key}`)}
-            queries={[{ expr, legend }]}
-            unit="ratio"
-            height={130}
-          />
-        ))}
-      </ChartGrid>
-    </ChartGroup>
+    <div className={library.charts}>
+      <ChartGroup>
+        <ChartGrid>
+          {charts.map(({ key, expr, legend }) => (
+            <MetricChart
+              key={key}
+              title={t(`train.charts.${key}`)}
+              queries={[{ expr, legend }]}
+              unit="ratio"
+              height={130}
+            />
+          ))}
+        </ChartGrid>
+      </ChartGroup>
+    </div>
   );
 }

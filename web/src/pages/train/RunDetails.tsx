@@ -10,6 +10,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AttemptLane } from './AttemptLane';
@@ -78,15 +79,15 @@ function Head({ run }: { run: TrainRun }) {
   const { t } = useTranslation();
   return (
     <>
-      <header className={css.head}>
-        <h2 className={css.name} data-testid="train-name">
+      <header className={library.head}>
+        <h2 className={library.name} data-testid="train-name">
           {run.name ?? run.run_id}
         </h2>
         <ItemState state={run.state} />
         {run.end_known_by !== null && (
           <span className={words.dim}>{t(`train.endKnownBy.${run.end_known_by}`)}</span>
         )}
-        <span className={css.ways}>
+        <span className={library.ways}>
           {run.controller_actor_id !== null && (
             <Link to={toItem(url, 'actors', run.controller_actor_id)}>{t('train.controller')}</Link>
           )}
@@ -121,8 +122,8 @@ function Checkpoints({ run }: { run: TrainRun }) {
   const { t } = useTranslation();
   if (run.checkpoints.length === 0) return <p className={words.dim}>{t('train.noCheckpoints')}</p>;
   return (
-    <div className={css.scroll}>
-      <table className={css.table} data-testid="train-checkpoints">
+    <div className={library.scroll}>
+      <table className={library.table} data-testid="train-checkpoints">
         <thead>
           <tr>
             <th data-number>{t('train.stepName')}</th>

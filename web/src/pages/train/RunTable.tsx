@@ -5,9 +5,9 @@ import { ItemState } from '../../ui/ItemState';
 import { JobLink } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import css from './train.module.css';
 import type { TrainRunItem } from './types';
 
 /** All runs, newest first; the chosen one is shown below. */
@@ -15,8 +15,8 @@ export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: strin
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
-    <div className={css.runs}>
-      <table className={css.table} data-testid="train-runs">
+    <div className={library.list}>
+      <table className={library.table} data-testid="train-runs">
         <thead>
           <tr>
             <th>{t('train.run')}</th>

@@ -5,6 +5,7 @@ import { Dash } from '../../ui/Dash';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import library from '../../ui/theme/library.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './train.module.css';
 import type { TrainRun } from './types';
@@ -16,7 +17,7 @@ export function WorkerTable({ run }: { run: TrainRun }) {
   const times = new Map(run.ranks.map((one) => [one.rank, one]));
   return (
     <div className={css.workers}>
-      <table className={css.table} data-testid="train-workers">
+      <table className={library.table} data-testid="train-workers">
         <thead>
           <tr>
             <th data-number>{t('train.rank')}</th>
