@@ -128,10 +128,31 @@ class Serving(Recorded):
     def _model(self) -> list[dict[str, Any]]:
         return [one for app in self.all["items"] for one in app["deployments"] if one["name"] == "Model"]
 
+    def values(self, expr: str) -> dict[str, float]:
+        """The newest value of each series by what its first label says, once there is one."""
+
+        def look() -> dict[str, float]:
+            found: dict[str, float] = {}
+            for series in self.get("/api/metrics/query", expr=expr)["series"]:
+                told = [one for one in series["values"] if one is not None]
+                if told:
+                    found[next(iter(series["labels"].values()), "")] = told[-1]
+            return found
+
+        found: dict[str, float] = wait_until(look, expr)
+        return found
+
+    def wait_for_errors(self) -> None:
+        """Wait until all requests that failed are counted. (Those of a replica that died may be lost.)"""
+        counted = "max_over_time({0}_total[1h]) or max_over_time({0}[1h])"
+        errors = "sum by (deployment) (" + counted.format("ray_serve_deployment_error_counter") + ")"
+        wait_until(lambda: self.values(errors).get("Front") == REQUESTS // FAILS, "the errors")
+
     def finish(self) -> None:
-        """Shut Serve down, then the whole cluster."""
+        """Shut Serve down, then the whole cluster. What its replicas counted is known by then."""
         if self.is_over:
             return
+        self.wait_for_errors()  # Ray reports them each 10 s or so
         assert self.driver.stdin is not None
         self.driver.stdin.write("shutdown\n")
         self.driver.stdin.flush()

@@ -11,21 +11,6 @@ from tests.serving import FAILS, REQUESTS, Serving, states_of
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
 
-def value(serving: Serving, expr: str) -> dict[str, float]:
-    """The newest value of each series by what its first label says, once there is one."""
-
-    def look() -> dict[str, float]:
-        found: dict[str, float] = {}
-        for series in serving.get("/api/metrics/query", expr=expr)["series"]:
-            told = [one for one in series["values"] if one is not None]
-            if told:
-                found[next(iter(series["labels"].values()), "")] = told[-1]
-        return found
-
-    found: dict[str, float] = wait_until(look, expr)
-    return found
-
-
 def test_applications_are_as_serve_says(serving: Serving) -> None:
     assert states_of(serving.all) == serving.status
     assert serving.status["shop"]["status"] == "RUNNING"
@@ -64,17 +49,14 @@ def test_an_application_leads_to_its_replicas_and_their_logs(serving: Serving) -
 
 def test_requests_and_errors_are_counted(serving: Serving) -> None:
     assert serving.codes == {"200": REQUESTS - REQUESTS // FAILS, "500": REQUESTS // FAILS}
-    counted = "max_over_time({0}_total[1h]) or max_over_time({0}[1h])"
-    errors = "sum by (deployment) (" + counted.format("ray_serve_deployment_error_counter") + ")"
-    # (Those of a replica that died may be lost.)
-    wait_until(lambda: value(serving, errors).get("Front") == REQUESTS // FAILS, "the errors")
+    serving.wait_for_errors()
     latency = "histogram_quantile(0.5, sum by (deployment, le) (max_over_time("
     latency += "ray_serve_deployment_processing_latency_ms_bucket[1h])))"
-    assert 50 <= value(serving, latency)["Model"] <= 5000
-    running = value(serving, "max by (deployment) (max_over_time(rayscope_serve_running_replicas[1h]))")
+    assert 50 <= serving.values(latency)["Model"] <= 5000
+    running = serving.values("max by (deployment) (max_over_time(rayscope_serve_running_replicas[1h]))")
     assert running["Front"] == 1
     assert running["Model"] >= 2
-    healthy = value(serving, "min by (application) (min_over_time(rayscope_serve_deployment_healthy[1h]))")
+    healthy = serving.values("min by (application) (min_over_time(rayscope_serve_deployment_healthy[1h]))")
     assert healthy["broken"] == 0
 
 
