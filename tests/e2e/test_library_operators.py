@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ MAX_NODES = 30
 
 def _run(cluster: Recorded, script: str) -> str:
     """The job that ran a script, when all of it is on record."""
-    job = cluster.run(script).split()[-1]
+    # (Ray may print after the script's last line why it ended an actor.)
+    job = re.findall(r"^[0-9a-f]{8}$", cluster.run(script), re.MULTILINE)[-1]
 
     def is_whole() -> bool:
         states = cluster.get(f"/api/jobs/{job}")["state"]
