@@ -12,6 +12,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rayscope.files import replace_file, set_aside
+from rayscope.storage.session_file import MEMORY_LIMIT
 
 DEFAULT_PORT = 8700
 _MAX_KEY_CHARS = 1000
@@ -39,7 +40,7 @@ class Settings(BaseSettings):
     max_spool_bytes: int = Field(4 << 30, gt=0, description="Max size of events waiting to be merged.")
     min_free_bytes: int = Field(256 << 20, ge=0, description="Disk space that must remain free.")
     fsync: bool = Field(False, description="fsync each batch, to survive a power cut as well as a kill.")
-    memory_limit: str = Field("320MB", description="Max memory of DuckDB for each open session.")
+    memory_limit: str = Field(MEMORY_LIMIT, description="Max memory of DuckDB for each open session.")
     sql_timeout_s: float = Field(30, gt=0, description="Time limit of a SQL query.")
     metrics_interval_s: float = Field(
         5, ge=1, le=3600, description="Interval at which metrics are collected."

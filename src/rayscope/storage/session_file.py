@@ -31,8 +31,9 @@ from rayscope.storage.sql.execution import PARENT_ID, TASK_ID
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/explanation/decisions/0002).
 CHECKPOINT_THRESHOLD = "128MB"
-#: What DuckDB may take for each open session, unless told otherwise.
-MEMORY_LIMIT = "320MB"
+#: What DuckDB may take for each open session, unless told otherwise. Questions and the writer share it: with
+#: 320 MB, flushes into a record of ten million tasks failed while somebody asked about all of them.
+MEMORY_LIMIT = "512MB"
 _VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
 #: By which time of a row the same row is looked for.
 _SET_TIMES = {"span_rows": "begin_ns", "edge_rows": "begin_ns", "annotation_rows": "time_ns"}

@@ -31,8 +31,9 @@ EAGER_BELOW = 2000
 _MAX_WAITING = 100_000
 #: What takes along the attempts that are in flight on it when it ends.
 _TAKES_ALONG = frozenset({"worker", "node", "job"})
-#: What was written is counted again so often.
-_COUNT_S = 2.0
+#: What was written is counted again so often, but counting takes at most this share of the writer's time: it
+#: looks at the whole record.
+_COUNT_S, _COUNT_SHARE = 2.0, 0.2
 #: Parts that are merged at a time, at most and (where memory is short) at least.
 _MAX_PARTS, _MIN_PARTS = 1_000_000, 1000
 
@@ -220,17 +221,20 @@ class SessionWriter:
         return written
 
     def count(self, about: About, now: float, *, at_once: bool) -> bool:
-        """Count anew if something was written since, each 2 s or at once. Returns whether ``about`` changed.
+        """Count anew if something was written since, each 2 s (a huge record: less often) or at once. Returns
+        whether ``about`` changed.
 
         Raises StoreError or duckdb.Error.
         """
         if self._is_counted or (now < self._next_count and not at_once):
             return False
         file = self.open()
+        began = time.monotonic()
         count_records(file, about)
+        cost_s = time.monotonic() - began
         # Views count what has not ended until then.
         file.put_meta({"last_ns": about.last_ns})
-        self._is_counted, self._next_count = True, now + _COUNT_S
+        self._is_counted, self._next_count = True, now + max(_COUNT_S, cost_s / _COUNT_SHARE)
         return True
 
     def _flush(self, now: float, everything: bool) -> int:
@@ -265,8 +269,7 @@ class SessionWriter:
             self._infer_ns = self._last_infer_ns if self._last_infer_ns > now_ns else None
         self._revived = False
         paths.fresh = []
-        if not left:
-            self._max_parts = min(_MAX_PARTS, 2 * self._max_parts)
+        self._max_parts = min(_MAX_PARTS, self._max_parts * 5 // 4)
         self._parts = [*([] if rest is None else [rest]), *left]
         self._oldest = min((pc.min(table[SINCE]).as_py() for table in self._parts), default=None)
         for tables in self._sets.values():
