@@ -2399,7 +2399,7 @@ class TrainAttempt(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    workers: int
+    worker_count: int
     reports: int
 
 
@@ -2418,7 +2418,7 @@ class TrainRunItem(TypedDict):
     """
     A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
 
-    ``workers``: of the attempt with most.
+    ``worker_count``: of the attempt with most.
     """
 
     run_id: str
@@ -2430,9 +2430,9 @@ class TrainRunItem(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    attempts: int
+    attempt_count: int
     failed_attempts: int
-    workers: int
+    worker_count: int
 
 
 class TrainRunPage(TypedDict):
@@ -3516,17 +3516,17 @@ class TrainRunAnswer(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    attempts: int
+    attempt_count: int
     failed_attempts: int
-    workers: int
+    worker_count: int
     session: str
     controller_actor_id: str | None
     controller_log_file: str | None
     controller_node_id: str | None
     settings: dict[str, str]
-    attempt_list: list[TrainAttempt]
+    attempts: list[TrainAttempt]
     attempt_id: str | None
-    workers_shown: list[TrainWorker]
+    workers: list[TrainWorker]
     steps: int
     bucket: int
     cells: list[StepCell]

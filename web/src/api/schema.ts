@@ -3667,7 +3667,7 @@ export interface TrainAttempt {
   start_ns: number | null;
   end_ns: number | null;
   end_known_by: ('job' | 'session') | null;
-  workers: number;
+  worker_count: number;
   reports: number;
 }
 /**
@@ -3697,9 +3697,9 @@ export interface TrainRunAnswer {
   start_ns: number | null;
   end_ns: number | null;
   end_known_by: ('job' | 'session') | null;
-  attempts: number;
+  attempt_count: number;
   failed_attempts: number;
-  workers: number;
+  worker_count: number;
   session: string;
   controller_actor_id: string | null;
   controller_log_file: string | null;
@@ -3707,9 +3707,9 @@ export interface TrainRunAnswer {
   settings: {
     [k: string]: string;
   };
-  attempt_list: TrainAttempt[];
+  attempts: TrainAttempt[];
   attempt_id: string | null;
-  workers_shown: TrainWorker[];
+  workers: TrainWorker[];
   steps: number;
   bucket: number;
   cells: StepCell[];
@@ -3738,7 +3738,7 @@ export interface TrainWorker {
 /**
  * A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
  *
- * ``workers``: of the attempt with most.
+ * ``worker_count``: of the attempt with most.
  */
 export interface TrainRunItem {
   run_id: string;
@@ -3750,9 +3750,9 @@ export interface TrainRunItem {
   start_ns: number | null;
   end_ns: number | null;
   end_known_by: ('job' | 'session') | null;
-  attempts: number;
+  attempt_count: number;
   failed_attempts: number;
-  workers: number;
+  worker_count: number;
 }
 /**
  * The training runs of a session, newest first. ``problem``: why some may be missing or out of date.
