@@ -403,6 +403,15 @@ class DashboardsAnswer(TypedDict):
     unreadable: list[str]
 
 
+class DatasetWarning(TypedDict):
+    """What Ray Data warned of an operator: ``issue`` is the kind, in Ray Data's words."""
+
+    time_ns: int
+    operator: str
+    issue: str | None
+    message: str | None
+
+
 class DeadNode(TypedDict):
     """A node that is dead."""
 
@@ -487,7 +496,7 @@ class Event(TypedDict):
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
-    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "loss"]
+    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss"]
     event: str
     id: str | None
     title: str | None
@@ -1351,7 +1360,11 @@ class OneGetChange(TypedDict):
 
 
 class OperatorItem(TypedDict):
-    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know."""
+    """
+    An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+
+    ``inputs``: the ids of the operators that give it blocks, None where the tracer did not tell.
+    """
 
     operator_id: str
     name: str
@@ -1361,6 +1374,7 @@ class OperatorItem(TypedDict):
     total: int | None
     total_rows: int | None
     queued_blocks: int | None
+    inputs: list[str] | None
 
 
 class OperatorLogin(TypedDict):
@@ -3716,6 +3730,7 @@ class OperatorDetail(TypedDict):
     total: int | None
     total_rows: int | None
     queued_blocks: int | None
+    inputs: list[str] | None
     tasks: OperatorTasks | None
     least_ns: int
     running: list[float]
@@ -3773,6 +3788,7 @@ class DatasetAnswer(TypedDict):
     total: int | None
     total_rows: int | None
     operators: list[OperatorDetail]
+    warnings: list[DatasetWarning]
     bottleneck: str | None
     begin_ns: int | None
     bucket_ns: int | None
