@@ -95,18 +95,18 @@ def _compare(url: str, printed: dict[str, Any]) -> None:
     assert (ours["run_id"], ours["name"], ours["job_id"]) == (theirs["id"], "digits", theirs["job_id"])
     assert (ours["state"], theirs["status"]) == ("FINISHED", "FINISHED")
     assert (ours["start_ns"], ours["end_ns"]) == (theirs["start_time_ns"], theirs["end_time_ns"])
-    assert (ours["attempts"], ours["failed_attempts"], ours["workers"]) == (2, 1, 2)
+    assert (ours["attempt_count"], ours["failed_attempts"], ours["worker_count"]) == (2, 1, 2)
 
     run = get(f"/train/{ours['run_id']}")
     told = sorted(theirs["attempts"], key=lambda one: one["start_time_ns"])
-    assert [one["state"] for one in run["attempt_list"]] == ["ERRORED", "FINISHED"]
-    for one, attempt in zip(run["attempt_list"], told, strict=True):
+    assert [one["state"] for one in run["attempts"]] == ["ERRORED", "FINISHED"]
+    for one, attempt in zip(run["attempts"], told, strict=True):
         assert (one["attempt_id"], one["state"]) == (attempt["attempt_id"], attempt["status"])
         assert (one["start_ns"], one["end_ns"]) == (attempt["start_time_ns"], attempt["end_time_ns"])
         assert one["status_detail"] == attempt["status_detail"]
-    assert "the disk is full" in run["attempt_list"][0]["status_detail"]
-    assert [one["reports"] for one in run["attempt_list"]] == [1, 3]
-    for worker, their_worker in zip(run["workers_shown"], told[1]["workers"], strict=True):
+    assert "the disk is full" in run["attempts"][0]["status_detail"]
+    assert [one["reports"] for one in run["attempts"]] == [1, 3]
+    for worker, their_worker in zip(run["workers"], told[1]["workers"], strict=True):
         for name in ("world_rank", "local_rank", "actor_id", "node_id", "pid"):
             assert worker[name] == their_worker[name]
         assert their_worker["log_file_path"].endswith(f"/logs/{worker['log_file']}")

@@ -403,6 +403,15 @@ class DashboardsAnswer(TypedDict):
     unreadable: list[str]
 
 
+class DatasetWarning(TypedDict):
+    """What Ray Data warned of an operator: ``issue`` is the kind, in Ray Data's words."""
+
+    time_ns: int
+    operator: str
+    issue: str | None
+    message: str | None
+
+
 class DeadNode(TypedDict):
     """A node that is dead."""
 
@@ -487,7 +496,7 @@ class Event(TypedDict):
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
-    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "loss"]
+    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss"]
     event: str
     id: str | None
     title: str | None
@@ -1351,7 +1360,11 @@ class OneGetChange(TypedDict):
 
 
 class OperatorItem(TypedDict):
-    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know."""
+    """
+    An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+
+    ``inputs``: the ids of the operators that give it blocks, None where the tracer did not tell.
+    """
 
     operator_id: str
     name: str
@@ -1361,6 +1374,7 @@ class OperatorItem(TypedDict):
     total: int | None
     total_rows: int | None
     queued_blocks: int | None
+    inputs: list[str] | None
 
 
 class OperatorLogin(TypedDict):
@@ -2399,7 +2413,7 @@ class TrainAttempt(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    workers: int
+    worker_count: int
     reports: int
 
 
@@ -2418,7 +2432,7 @@ class TrainRunItem(TypedDict):
     """
     A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
 
-    ``workers``: of the attempt with most.
+    ``worker_count``: of the attempt with most.
     """
 
     run_id: str
@@ -2430,9 +2444,9 @@ class TrainRunItem(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    attempts: int
+    attempt_count: int
     failed_attempts: int
-    workers: int
+    worker_count: int
 
 
 class TrainRunPage(TypedDict):
@@ -3516,17 +3530,17 @@ class TrainRunAnswer(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    attempts: int
+    attempt_count: int
     failed_attempts: int
-    workers: int
+    worker_count: int
     session: str
     controller_actor_id: str | None
     controller_log_file: str | None
     controller_node_id: str | None
     settings: dict[str, str]
-    attempt_list: list[TrainAttempt]
+    attempts: list[TrainAttempt]
     attempt_id: str | None
-    workers_shown: list[TrainWorker]
+    workers: list[TrainWorker]
     steps: int
     bucket: int
     cells: list[StepCell]
@@ -3716,6 +3730,7 @@ class OperatorDetail(TypedDict):
     total: int | None
     total_rows: int | None
     queued_blocks: int | None
+    inputs: list[str] | None
     tasks: OperatorTasks | None
     least_ns: int
     running: list[float]
@@ -3773,6 +3788,7 @@ class DatasetAnswer(TypedDict):
     total: int | None
     total_rows: int | None
     operators: list[OperatorDetail]
+    warnings: list[DatasetWarning]
     bottleneck: str | None
     begin_ns: int | None
     bucket_ns: int | None

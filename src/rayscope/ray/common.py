@@ -44,6 +44,7 @@ TRACED = frozenset(
         "rayscope.counter",
         "rayscope.export",
         "rayscope.fetched",
+        "rayscope.plan",
         "rayscope.risk",
         "rayscope.span",
         "rayscope.sum",

@@ -224,6 +224,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
+    # ``inputs``: JSON, the ids of the operators that give it blocks; NULL where the tracer did not tell.
     "dataset_operator": (
         ("state", "VARCHAR"),
         ("name", "VARCHAR"),
@@ -236,6 +237,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("queued_blocks", "BIGINT"),
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
+        ("inputs", "VARCHAR"),
     ),
     # ``config`` and other documents are JSON without secrets, see ray/libraries/serve.py.
     "serve_application": (
@@ -400,6 +402,8 @@ TABLES: tuple[str, ...] = (
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()
     ),
+    # Of records that were begun before there was this column, which is why it is the last one.
+    "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
 )
 
 _STATE_ROWS = ", ".join(

@@ -402,6 +402,12 @@ def risk(kind: str, place: str, times: int, values: dict[str, str] | None = None
     _send(b"rayscope.risk", told, None if known else task)
 
 
+def plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> None:
+    """Ray Data executes a dataset: of each operator the numbers of those that give it blocks."""
+    spend()
+    _send(b"rayscope.plan", {"name": dataset, "operators": operators, "inputs": inputs})
+
+
 def tell_fetched(task: Task) -> None:
     """The task runs long, or ended without a value: tell what it was given by itself."""
     fetched, task.fetched = task.fetched, None

@@ -16,8 +16,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rayscope.importing import after_import
-from rayscope.tracer import emit, risks, train
+from rayscope.tracer import data, emit, risks, train
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 
@@ -31,8 +30,6 @@ _LARGE_BYTES, _SAMPLES = 100_000, 512
 _FIRST_PUT = 100_000_001
 _CREATION = b"\xff" * 8
 _DYNAMIC = "DynamicObjectRefGenerator"
-#: Where Ray Data reports what its detectors find. Only programs that use Ray Data load it.
-_DATA_ISSUES = "ray.data._internal.issue_detection.issue_detector_manager"
 
 
 class _Thread(threading.local):
@@ -112,7 +109,8 @@ def install() -> None:
     ray.wait = worker.wait
     # Python calls this for os.fork alone: subprocess does not fork in Python, unless it must (preexec_fn).
     os.register_at_fork(after_in_parent=lambda: _note(risks.FORK))
-    after_import(_DATA_ISSUES, _watch_data)
+    # Only programs that use them load Ray's libraries.
+    data.install(_safe)
     train.install(_safe)
     state.missing = tuple(missing)
     state.on = True
@@ -294,38 +292,6 @@ def _note(kind: str) -> None:
 
 
 @_safe
-def _watch_data(module: Any) -> None:
-    """Ray Data has been loaded."""
-    owner: Any = getattr(module, "IssueDetectorManager", None)
-    original = getattr(owner, "_report_issues", None)
-    if original is None:
-        state.missing += ("IssueDetectorManager._report_issues",)
-    else:
-        owner._report_issues = _report_issues(original)
-
-
-def _report_issues(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Ray Data's executor calls this in each of its rounds, most often with no issue."""
-
-    @functools.wraps(original)
-    def _report_issues(self: Any, issues: Any, *args: Any, **kwargs: Any) -> Any:
-        if issues and state.on:
-            _note_issues(self, issues)
-        return original(self, issues, *args, **kwargs)
-
-    return _report_issues
-
-
-@_safe
-def _note_issues(manager: Any, issues: Any) -> None:
-    if emit.ready():
-        names = {operator.id: operator.name for operator in manager.executor._topology}
-        for issue in issues:
-            operator = names.get(issue.operator_id, issue.operator_id)
-            kind = getattr(issue.issue_type, "value", issue.issue_type)
-            risks.note_issue(operator, str(kind), issue.message)
-
-
 def _around_task(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _changeproctitle(*args: Any, **kwargs: Any) -> Any:

@@ -24,7 +24,7 @@ _TOLD_AT, _MOST_PLACES = frozenset(10**digits for digits in range(10)), 100
 _MOST_ISSUES, _MAX_MESSAGE = 100, 1000
 
 _times: Counter[tuple[str, str]] = Counter()
-_issues: set[tuple[str, str]] = set()
+_issues: set[tuple[str, str, str]] = set()
 
 
 def note(kind: str) -> None:
@@ -39,13 +39,13 @@ def note(kind: str) -> None:
         emit.risk(kind, place, times - times // 10)
 
 
-def note_issue(operator: str, issue: str, message: str) -> None:
-    """Ray Data reports an issue of an operator: tell the first of its kind."""
-    key = operator, issue
+def note_issue(dataset: str, operator: str, issue: str, message: str) -> None:
+    """Ray Data reports an issue of a dataset's operator: tell the first of its kind."""
+    key = dataset, operator, issue
     if key not in _issues and len(_issues) < _MOST_ISSUES:
         _issues.add(key)
         text = " ".join(message.split())[:_MAX_MESSAGE]
-        emit.risk(DATA_ISSUE, operator, 1, {"issue": issue, "message": text})
+        emit.risk(DATA_ISSUE, operator, 1, {"dataset": dataset, "issue": issue, "message": text})
 
 
 def _place() -> str:

@@ -6,13 +6,14 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from rayscope.alerts.rules import export, parse_rules
+from rayscope.alerts.rules import Rule, export, load_rules, parse_rules
 from rayscope.alerts.service import vector_at
 from rayscope.alerts.state import Alerts, Machine, State
 from rayscope.metrics.tsdb.store import SeriesStore
@@ -65,9 +66,8 @@ def stored(case: dict[str, Any]) -> SeriesStore:
     return store
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_we_say_what_the_case_says(path: Path) -> None:
-    rules = parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules
+def check(path: Path, rules: Sequence[Rule]) -> None:
+    """What we say is what the cases of a file say."""
     document = yaml.safe_load(path.read_text())
     step_s = seconds(document["evaluation_interval"])
     for case in document["tests"]:
@@ -91,6 +91,23 @@ def test_we_say_what_the_case_says(path: Path) -> None:
                 # promtool, too, leaves annotations aside that a case does not name.
                 shown = [(labels, texts if any(e for _, e in expected) else None) for labels, texts in got]
                 assert sorted(shown, key=str) == sorted(expected, key=str), (path.name, now_s, rule.name)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_we_say_what_the_case_says(path: Path) -> None:
+    check(path, parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules)
+
+
+def test_the_built_in_rules_say_what_their_cases_say(tmp_path: Path) -> None:
+    rules = load_rules(tmp_path / "nowhere").rules
+    (tmp_path / "built-in.yml").write_text(export(rules))
+    for path in (CASES / "built-in").glob("*.yml"):
+        shutil.copy(path, tmp_path)
+        check(path, rules)
+        done = subprocess.run(
+            ["promtool", "test", "rules", str(tmp_path / path.name)], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_promtool_says_the_same() -> None:

@@ -289,6 +289,23 @@ def test_places_in_the_code_that_are_a_risk() -> None:
     assert [span.name for span in odd.spans] == ["rayscope.risk"]
 
 
+def test_operators_and_what_gives_them_their_blocks() -> None:
+    plan = {"name": "train_1", "operators": ["Read_0", "Read_1", "Union_2"], "inputs": [[], [], [1, 0, 1]]}
+    ids = [f"train_1/{name}" for name in plan["operators"]]
+    assert records(told("rayscope.plan", **plan)).entities == [
+        Entity("dataset_operator", ids[0], {"dataset_id": "train_1", "inputs": "[]"}),
+        Entity("dataset_operator", ids[1], {"dataset_id": "train_1", "inputs": "[]"}),
+        Entity(
+            "dataset_operator",
+            ids[2],
+            {"dataset_id": "train_1", "inputs": json.dumps(ids[:2], separators=(",", ":"))},
+        ),
+    ]
+    for odd in ({"inputs": [[], [], [3]]}, {"inputs": [[], [], [-1]]}, {"inputs": [[]]}, {"name": ""}):
+        batch = records(told("rayscope.plan", **plan | odd))
+        assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.plan"])
+
+
 def test_callers_are_told_in_pairs() -> None:
     pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
     assert records(told("rayscope.callers", d=pairs)).edges == [

@@ -52,7 +52,9 @@ def test_ray_data_is_wrapped_when_the_program_loads_it(tmp_path: Path) -> None:
         "print('ray.data' in sys.modules)\n"
         "import ray.data\n"
         "from ray.data._internal.issue_detection import IssueDetectorManager as manager\n"
+        "from ray.data._internal.stats import _StatsManager as stats\n"
         "print(hasattr(manager._report_issues, '__wrapped__'))\n"
+        "print(hasattr(stats.register_dataset_to_stats_actor, '__wrapped__'))\n"
         "print(sys.modules['rayscope.tracer.hooks'].state.missing)\n"
     )
     env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
@@ -60,4 +62,4 @@ def test_ray_data_is_wrapped_when_the_program_loads_it(tmp_path: Path) -> None:
     done = subprocess.run(
         command, env=env | {"RAYSCOPE_TRACE": "1"}, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["False", "True", "()"]
+    assert done.stdout.split() == ["False", "True", "True", "()"]

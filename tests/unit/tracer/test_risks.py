@@ -1,17 +1,13 @@
-"""Where in the code something is done, how often that is told, and what is told of Ray Data."""
+"""Where in the code something is done, and how often that is told."""
 
 from __future__ import annotations
 
-import importlib
-import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ray._private import worker
 
-from rayscope.tracer import emit, hooks, risks
+from rayscope.tracer import emit, risks
 
 
 @pytest.fixture
@@ -20,7 +16,6 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     monkeypatch.setattr(emit, "risk", lambda *one: found.append(one))
     risks._times.clear()
-    risks._issues.clear()
     return found
 
 
@@ -67,73 +62,3 @@ def test_places_have_an_end(told: list[tuple[Any, ...]]) -> None:
     for number in range(300):
         module("app", f"app_{number}.py")(note_of("fork"))
     assert len(told) == 100
-
-
-class Operator:
-    """One of Ray Data's."""
-
-    id, name, metrics = "op_1", "Map(f)", SimpleNamespace()  # Ray 2.50 counts issues in its metrics
-
-
-class Executor:
-    """What its manager of issues asks of an executor."""
-
-    _topology = {Operator(): None}  # noqa: RUF012
-
-    def _get_operator_id(self, operator: Operator, at: int) -> str:
-        return f"{operator.name}_{at}"
-
-
-@pytest.fixture
-def manager(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Ray Data's own manager of issues, with our wrapper."""
-    module = importlib.import_module(hooks._DATA_ISSUES)
-    owner = module.IssueDetectorManager
-    monkeypatch.setattr(owner, "_report_issues", owner._report_issues)  # what is put back in the end
-    hooks._watch_data(module)
-    monkeypatch.setattr(emit.state, "on", True)
-    monkeypatch.setattr(emit.state, "worker", worker)
-    monkeypatch.setattr(emit, "ready", lambda: True)
-    made = owner.__new__(owner)
-    made.executor, made._operator_event_exporter = Executor(), None
-    made._detected_issues, made._detected_issues_lock = set(), threading.Lock()
-    return made
-
-
-def issue(operator: str, kind: Any, message: str) -> Any:
-    from ray.data._internal.issue_detection import Issue
-
-    return Issue("dataset", operator, message, kind)
-
-
-def test_issues_of_ray_data_are_told_once_for_each_operator(
-    told: list[tuple[Any, ...]], manager: Any
-) -> None:
-    from ray.data._internal.issue_detection.issue_detector import IssueType
-
-    manager._report_issues([])
-    high = issue("op_1", IssueType.HIGH_MEMORY, "\n\nUses\nmuch memory.\n" + "x" * 2000)
-    manager._report_issues([issue("op_1", IssueType.HANGING, "It hangs."), high])
-    manager._report_issues(
-        [issue("op_1", IssueType.HANGING, "It still hangs."), issue("op_9", "own", "Odd.")]
-    )
-    assert [(kind, place, times) for kind, place, times, _ in told] == [
-        ("data_issue", "Map(f)", 1),
-        ("data_issue", "Map(f)", 1),
-        ("data_issue", "op_9", 1),
-    ]
-    values = [one[3] for one in told]
-    assert values[0] == {"issue": "hanging", "message": "It hangs."}
-    assert values[1]["message"].startswith("Uses much memory. xxx")
-    assert len(values[1]["message"]) == 1000
-    assert values[2]["issue"] == "own"
-
-
-def test_issues_have_an_end_and_cost_ray_data_nothing(
-    told: list[tuple[Any, ...]], manager: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manager._report_issues([issue(f"op_{number}", "own", "Odd.") for number in range(300)])
-    assert len(told) == 100
-    monkeypatch.setattr(risks, "_issues", None)  # whatever goes wrong in the tracer
-    manager._report_issues([issue("op_1", "own", "Odd.")])
-    assert not emit.state.on

@@ -15,5 +15,6 @@ export const EVENT_KINDS = [
   'job',
   'placement_group',
   'task',
+  'dataset',
   'loss',
 ] as const satisfies EventKind[];

@@ -755,6 +755,7 @@ export interface DatasetAnswer {
   total: number | null;
   total_rows: number | null;
   operators: OperatorDetail[];
+  warnings: DatasetWarning[];
   bottleneck: string | null;
   begin_ns: number | null;
   bucket_ns: number | null;
@@ -773,6 +774,7 @@ export interface OperatorDetail {
   total: number | null;
   total_rows: number | null;
   queued_blocks: number | null;
+  inputs: string[] | null;
   tasks: OperatorTasks | null;
   least_ns: number;
   running: number[];
@@ -804,6 +806,15 @@ export interface TaskNames {
   name: string | null;
 }
 /**
+ * What Ray Data warned of an operator: ``issue`` is the kind, in Ray Data's words.
+ */
+export interface DatasetWarning {
+  time_ns: number;
+  operator: string;
+  issue: string | null;
+  message: string | null;
+}
+/**
  * A dataset that was executed. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
  */
 export interface DatasetItem {
@@ -822,6 +833,8 @@ export interface DatasetItem {
 }
 /**
  * An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+ *
+ * ``inputs``: the ids of the operators that give it blocks, None where the tracer did not tell.
  */
 export interface OperatorItem {
   operator_id: string;
@@ -832,6 +845,7 @@ export interface OperatorItem {
   total: number | null;
   total_rows: number | null;
   queued_blocks: number | null;
+  inputs: string[] | null;
 }
 /**
  * The datasets of a session, newest first. ``problem``: why what is shown may be out of date.
@@ -921,7 +935,7 @@ export interface ErrorDetail {
 export interface Event {
   time_ns: number;
   severity: 'ERROR' | 'WARNING' | 'INFO';
-  kind: 'node' | 'worker' | 'actor' | 'job' | 'placement_group' | 'task' | 'loss';
+  kind: 'node' | 'worker' | 'actor' | 'job' | 'placement_group' | 'task' | 'dataset' | 'loss';
   event: string;
   id: string | null;
   title: string | null;
@@ -3667,7 +3681,7 @@ export interface TrainAttempt {
   start_ns: number | null;
   end_ns: number | null;
   end_known_by: ('job' | 'session') | null;
-  workers: number;
+  worker_count: number;
   reports: number;
 }
 /**
@@ -3697,9 +3711,9 @@ export interface TrainRunAnswer {
   start_ns: number | null;
   end_ns: number | null;
   end_known_by: ('job' | 'session') | null;
-  attempts: number;
+  attempt_count: number;
   failed_attempts: number;
-  workers: number;
+  worker_count: number;
   session: string;
   controller_actor_id: string | null;
   controller_log_file: string | null;
@@ -3707,9 +3721,9 @@ export interface TrainRunAnswer {
   settings: {
     [k: string]: string;
   };
-  attempt_list: TrainAttempt[];
+  attempts: TrainAttempt[];
   attempt_id: string | null;
-  workers_shown: TrainWorker[];
+  workers: TrainWorker[];
   steps: number;
   bucket: number;
   cells: StepCell[];
@@ -3738,7 +3752,7 @@ export interface TrainWorker {
 /**
  * A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
  *
- * ``workers``: of the attempt with most.
+ * ``worker_count``: of the attempt with most.
  */
 export interface TrainRunItem {
   run_id: string;
@@ -3750,9 +3764,9 @@ export interface TrainRunItem {
   start_ns: number | null;
   end_ns: number | null;
   end_known_by: ('job' | 'session') | null;
-  attempts: number;
+  attempt_count: number;
   failed_attempts: number;
-  workers: number;
+  worker_count: number;
 }
 /**
  * The training runs of a session, newest first. ``problem``: why some may be missing or out of date.

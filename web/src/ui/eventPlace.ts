@@ -18,6 +18,7 @@ export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
   const { id, job_id } = event;
   if (event.kind === 'task')
     return toView(url, 'failures', { ...(id && { func_name: id }), ...(job_id && { job_id }) });
+  if (event.kind === 'dataset') return id === null ? undefined : { ...toView(url, 'data'), item: id };
   const view = LISTED[event.kind];
   return view === undefined || id === null ? undefined : toItem(url, view, id);
 }

@@ -13,7 +13,7 @@ class Event(Answer):
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
-    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "loss"]
+    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss"]
     event: str
     id: str | None
     title: str | None

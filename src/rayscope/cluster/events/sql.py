@@ -1,5 +1,6 @@
 """What happened, as a list: nodes, workers, actors, jobs and placement groups that came, changed and went,
-tasks that failed (as many of a function with one error as fall into a minute are one event), and losses.
+tasks that failed (as many of a function with one error as fall into a minute are one event), what Ray Data
+warned of, and losses.
 
 All of it is read from what is on record of each, so it is complete after any replay and needs no table.
 """
@@ -12,6 +13,7 @@ from typing import Any
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.data_issues import DATA_ISSUES
 from rayscope.storage.sql.execution import END, NOT_DRIVER, called_name
 from rayscope.storage.sql.internal_failures import IS_STOPPED, LET_GO
 from rayscope.storage.sql.pages import (
@@ -26,7 +28,7 @@ from rayscope.storage.sql.pages import (
 )
 
 SEVERITIES = ("ERROR", "WARNING", "INFO")
-KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "loss")
+KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss")
 
 _MESSAGE_CHARS = 2000
 #: Later than every time, ns.
@@ -87,6 +89,10 @@ _EVENTS = f"""
         count(*), max({END})
     FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
     GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {END} // 60_000_000_000
+    UNION ALL SELECT time_ns, 'WARNING', 'dataset', 'DATA_ISSUE', dataset_id,
+        concat_ws(' / ', regexp_replace(dataset_id, '^dataset_', ''), operator),
+        concat_ws(': ', issue, message), NULL, job_id, 1, NULL
+    FROM ({DATA_ISSUES})
     UNION ALL SELECT coalesce(first_ns, observed_ns), 'WARNING', 'loss', 'EVENTS_LOST', source, reason,
         event_type, NULL, NULL, count, last_ns
     FROM drops WHERE count > 0

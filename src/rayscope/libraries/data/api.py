@@ -17,6 +17,7 @@ from rayscope.storage.session_file import SessionFile
 router = APIRouter()
 #: Of time, in which the tasks of an operator are counted: more than a lane on a wide screen can show.
 _BUCKETS = 240
+_MAX_WARNINGS = 100
 
 
 @router.get("/api/data", responses={**ERRORS, 200: {"model": schemas.DatasetPage}})
@@ -62,6 +63,7 @@ def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> d
     return {
         "session": session,
         **found,
+        "warnings": sql.warnings(file, dataset_id, _MAX_WARNINGS),
         "bottleneck": bottleneck(by_operator),
         "begin_ns": running[0]["begin_ns"] if running else None,
         "bucket_ns": running[0]["bucket_ns"] if running else None,

@@ -9,7 +9,10 @@ from rayscope.server.schemas import Answer
 
 
 class OperatorItem(Answer):
-    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know."""
+    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+
+    ``inputs``: the ids of the operators that give it blocks, None where the tracer did not tell.
+    """
 
     operator_id: str
     name: str
@@ -19,6 +22,7 @@ class OperatorItem(Answer):
     total: int | None
     total_rows: int | None
     queued_blocks: int | None
+    inputs: list[str] | None
 
 
 class DatasetItem(Answer):
@@ -81,12 +85,22 @@ class OperatorDetail(OperatorItem):
     running: list[float]
 
 
+class DatasetWarning(Answer):
+    """What Ray Data warned of an operator: ``issue`` is the kind, in Ray Data's words."""
+
+    time_ns: int
+    operator: str
+    issue: str | None
+    message: str | None
+
+
 class Dataset(DatasetItem):
     """A dataset with the tasks of its operators. ``bottleneck``: the name of the operator that sets the pace,
     None where none clearly does. ``begin_ns`` and ``bucket_ns``: of the buckets of ``running``.
     """
 
     operators: list[OperatorDetail]  # type: ignore[assignment]
+    warnings: list[DatasetWarning]
     bottleneck: str | None
     begin_ns: int | None
     bucket_ns: int | None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.data_issues import DATA_ISSUES
 from rayscope.storage.sql.execution import END, START
 from rayscope.storage.sql.pages import Row, rows_of
 
@@ -35,16 +38,29 @@ def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tu
         operators = rows_of(
             reader.execute(
                 "SELECT * EXCLUDE (job_id, end_ns, end_known_by) FROM dataset_operators "
-                "WHERE list_contains(?, dataset_id) ORDER BY dataset_id, position",
+                "WHERE name IS NOT NULL AND list_contains(?, dataset_id) ORDER BY dataset_id, position",
                 [[row["dataset_id"] for row in found]],
             )
         )
     by_dataset: dict[str, list[Row]] = {}
     for one in operators:
+        one["inputs"] = msgspec.json.decode(one["inputs"]) if one["inputs"] else None
         by_dataset.setdefault(one.pop("dataset_id"), []).append(one)
     for row in found:
         row["operators"] = by_dataset.get(row["dataset_id"], [])
     return found, int(total[0]) if total else 0
+
+
+def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[Row]:
+    """What Ray Data warned of a dataset, in the order of time."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"SELECT time_ns, operator, issue, message FROM ({DATA_ISSUES}) WHERE dataset_id = ? "
+                "ORDER BY time_ns, operator, issue LIMIT ?",
+                [dataset_id, limit],
+            )
+        )
 
 
 def end_before(file: SessionFile, job_id: str, start_ns: int) -> int:

@@ -11,7 +11,7 @@ from rayscope.server.schemas import Answer
 class TrainRunItem(Answer):
     """A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
 
-    ``workers``: of the attempt with most.
+    ``worker_count``: of the attempt with most.
     """
 
     run_id: str
@@ -23,9 +23,9 @@ class TrainRunItem(Answer):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    attempts: int
+    attempt_count: int
     failed_attempts: int
-    workers: int
+    worker_count: int
 
 
 class TrainRunPage(Answer):
@@ -46,7 +46,7 @@ class TrainAttempt(Answer):
     start_ns: int | None
     end_ns: int | None
     end_known_by: Literal["job", "session"] | None
-    workers: int
+    worker_count: int
     reports: int
 
 
@@ -132,9 +132,9 @@ class TrainRunAnswer(TrainRunItem):
     controller_log_file: str | None
     controller_node_id: str | None
     settings: dict[str, str]
-    attempt_list: list[TrainAttempt]
+    attempts: list[TrainAttempt]
     attempt_id: str | None
-    workers_shown: list[TrainWorker]
+    workers: list[TrainWorker]
     steps: int
     bucket: int
     cells: list[StepCell]

@@ -26,11 +26,11 @@ LEFT JOIN jobs j USING (job_id)
 """
 _ITEM = """
 r.run_id, r.name, r.state, r.status_detail, r.job_id, r.entrypoint, r.start_ns, r.end_ns, r.end_known_by,
-(SELECT count(*) FROM train_attempts a WHERE a.run_id = r.run_id) AS attempts,
+(SELECT count(*) FROM train_attempts a WHERE a.run_id = r.run_id) AS attempt_count,
 (SELECT count(*) FROM train_attempts a WHERE a.run_id = r.run_id AND a.state IN ('ERRORED', 'ABORTED'))
     AS failed_attempts,
 coalesce((SELECT max(n) FROM (SELECT count(*) AS n FROM train_workers w WHERE w.run_id = r.run_id
-    GROUP BY attempt_id)), 0) AS workers
+    GROUP BY attempt_id)), 0) AS worker_count
 """
 _SETTINGS = (
     "framework_versions",
@@ -86,7 +86,7 @@ def attempts(file: SessionFile, run_id: str) -> list[Row]:
                     SELECT w.attempt_id, max(r.step) + 1 AS reports FROM of_run w
                     JOIN ({_REPORTS}) r USING (actor_id) GROUP BY ALL)
                 SELECT a.* EXCLUDE (run_id, job_id),
-                    (SELECT count(*) FROM of_run w WHERE w.attempt_id = a.attempt_id) AS workers,
+                    (SELECT count(*) FROM of_run w WHERE w.attempt_id = a.attempt_id) AS worker_count,
                     coalesce(r.reports, 0) AS reports
                 FROM train_attempts a LEFT JOIN reported r USING (attempt_id)
                 WHERE a.run_id = $run ORDER BY a.start_ns, a.attempt_id

@@ -6,11 +6,17 @@ from collections.abc import Iterable
 
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.metrics.collector import Cluster, CollectorError
-from rayscope.metrics.collectors.ends import class_restarts, function_ends, stopped_internals
+from rayscope.metrics.collectors.ends import (
+    class_restarts,
+    function_ends,
+    running_datasets,
+    stopped_internals,
+)
 from rayscope.model.metric import Family, Sample, sample
 
 _FUNCTIONS = 50
 _CLASSES = 200
+_DATASETS = 200
 
 
 class Tasks:
@@ -42,13 +48,13 @@ class Tasks:
 
 
 class Actors:
-    """Actors, jobs, workers and placement groups by state; how often actors were restarted."""
+    """Actors, jobs, workers and placement groups by state; how often actors were restarted; datasets."""
 
     interval_s = 0.0
     timeout_s = 30.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """Restarts are told of 200 classes; the others are counted in ``left_out``."""
+        """Restarts are told of 200 classes, and 200 datasets; the others are counted in ``left_out``."""
         counts = cluster.record(sessions_sql.counts)
         for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
             words = what.replace("_", " ").capitalize()
@@ -59,6 +65,12 @@ class Actors:
         # Told before any failed: the first one is an increase, too.
         for state, count in ({"ERRORED": 0} | counts.get("train_runs", {})).items():
             yield sample("rayscope_train_runs", count, state=state)
+        name = "rayscope_dataset_running"
+        yield Family(name, "gauge", "1 for each dataset of Ray Data that is being executed.")
+        datasets, others = cluster.record(lambda file: running_datasets(file, _DATASETS))
+        for dataset in datasets:
+            yield sample(name, 1, dataset=dataset)
+        cluster.left_out += others
         name = "rayscope_actor_restarts_total"
         yield Family(name, "counter", "How often actors of a class were restarted.", "count")
         restarts, others = cluster.record(lambda file: class_restarts(file, _CLASSES))

@@ -9,6 +9,8 @@ the tasks that they called (24 bytes each, base64). ``text`` is the place of a r
 more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code, and ``sums``
 are check sums of arguments. Of a report of Ray Train ``n`` is its number, ``e`` when the one before ended,
 ``wait`` the time (ns) that it waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
+Of a dataset of Ray Data that is executed, ``operators`` are their ids, and ``inputs`` of each the numbers of
+those that give it blocks.
 """
 
 from __future__ import annotations
@@ -76,6 +78,8 @@ class _Told(msgspec.Struct, gc=False):
     wait: _Number | None = None
     off: str = ""
     missing: list[str] = []
+    operators: Annotated[list[str], msgspec.Meta(max_length=1_000)] = []
+    inputs: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
 
 
 class _Returned(msgspec.Struct, gc=False):
@@ -193,6 +197,8 @@ def _add(
             raise ValueError("no risk")
         text = _text({"place": told.text[:_MAX_TEXT], "times": told.n, **_plain(told.values)})
         batch.spans.append(Span(task_id, attempt, told.name, begin, begin, text))
+    elif name == "rayscope.plan":
+        batch.entities += _plan(told.name, told.operators, told.inputs)
     elif name == "rayscope.callers":
         batch.edges += [
             Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
@@ -240,6 +246,21 @@ def _add(
         batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
 
 
+def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> list[Entity]:
+    """Of each operator of a dataset the ids of those that it takes its input from. Raises ValueError."""
+    if not dataset or any(not 0 <= at < len(operators) for given in inputs for at in given):
+        raise ValueError("a plan of something else")
+    ids = [f"{dataset}/{operator}" for operator in operators]
+    return [
+        Entity(
+            "dataset_operator",
+            identity,
+            {"dataset_id": dataset, "inputs": _encode([ids[at] for at in sorted(set(given))])},
+        )
+        for identity, given in zip(ids, inputs, strict=True)
+    ]
+
+
 def _report(told: _Told, begin_ns: int) -> dict[str, Any]:
     """What a worker of Ray Train reported. Raises ValueError for what cannot be."""
     if told.e > begin_ns + _SKEW_NS:
@@ -268,7 +289,11 @@ def _plain(values: Mapping[str, str | int | float | bool | None]) -> dict[str, s
 
 
 def _text(values: Mapping[str, Any]) -> str:
-    return msgspec.json.encode(values).decode() if values else ""
+    return _encode(values) if values else ""
+
+
+def _encode(values: Any) -> str:
+    return msgspec.json.encode(values).decode()
 
 
 def _task(text: str) -> str:

@@ -80,6 +80,7 @@ export const enJobs = {
       job: 'Jobs',
       placement_group: 'Placement groups',
       task: 'Tasks',
+      dataset: 'Datasets',
       loss: 'Dropped events',
     },
     event: {
@@ -101,6 +102,7 @@ export const enJobs = {
       PLACEMENT_GROUP_REMOVED: 'Placement group removed',
       PLACEMENT_GROUP_RESCHEDULING: 'Placement group rescheduling',
       TASK_FAILED: 'Task failed',
+      DATA_ISSUE: 'Ray Data warning',
       EVENTS_LOST: 'Events dropped',
     },
   },

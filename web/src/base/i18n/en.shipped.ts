@@ -61,6 +61,12 @@ export const enShipped = {
       summary: 'Training runs failed in 5 minutes: {{value}}',
       description: 'The Train page shows the error of each attempt, and the logs of its workers.',
     },
+    DatasetStalled: {
+      summary:
+        'Operator {{operator}} of dataset {{dataset}} is stalled, with blocks waiting for it: {{value}}',
+      description:
+        "It has output nothing for five minutes. Its tasks may hang or lack resources, or nothing takes its output. The Data page shows its tasks, its back pressure, and Ray Data's warnings.",
+    },
     CostlyFinding: {
       summary: '{{title}} ({{function}}) costs job {{job}} {{value}}% of its time',
       description:

@@ -76,6 +76,7 @@ export const zhJobs = {
       job: '作业',
       placement_group: '放置组',
       task: '任务',
+      dataset: '数据集',
       loss: '丢弃的事件',
     },
     event: {
@@ -97,6 +98,7 @@ export const zhJobs = {
       PLACEMENT_GROUP_REMOVED: '放置组已移除',
       PLACEMENT_GROUP_RESCHEDULING: '放置组正在重新调度',
       TASK_FAILED: '任务失败',
+      DATA_ISSUE: 'Ray Data 警告',
       EVENTS_LOST: '事件被丢弃',
     },
   },

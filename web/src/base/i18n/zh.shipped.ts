@@ -58,6 +58,11 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
       summary: '5 分钟内失败的训练：{{value}} 个',
       description: 'Train 页面显示了每次尝试的错误以及各 Worker 的日志。',
     },
+    DatasetStalled: {
+      summary: '数据集 {{dataset}} 的算子 {{operator}} 停滞，有 {{value}} 个块在等待它',
+      description:
+        '该算子五分钟内没有任何输出。可能是其任务卡住或缺少资源，或者其输出无人取用。Data 页面显示了它的任务、反压以及 Ray Data 的警告。',
+    },
     CostlyFinding: {
       summary: '{{title}}（{{function}}）耗费了作业 {{job}} {{value}}% 的时间',
       description: '作业仍在运行。会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',

@@ -17,6 +17,7 @@ import { OperatorFlow } from './OperatorFlow';
 import { OperatorLanes } from './OperatorLanes';
 import { OperatorTable } from './OperatorTable';
 import type { Dataset } from './types';
+import { Warnings } from './Warnings';
 
 /** One dataset: its operators, what holds them up, their tasks, and how that went over time. */
 export function DatasetDetails({ id }: { id: string }) {
@@ -36,6 +37,11 @@ export function DatasetDetails({ id }: { id: string }) {
       <Section title={t('data.operators')} right={<Pace dataset={data} />}>
         <OperatorFlow dataset={data} />
       </Section>
+      {data.warnings.length > 0 && (
+        <Section title={t('data.warnings')} right={t('data.warningsHint')}>
+          <Warnings dataset={data} />
+        </Section>
+      )}
       <Section title={t('data.lanes')}>
         <OperatorLanes dataset={data} />
       </Section>

@@ -3,53 +3,98 @@ import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
+import { CardGraph } from '../../ui/CardGraph';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
-import { breakable, tasksOf } from './dataset';
+import { breakable, inputsOf, isChain, tasksOf } from './dataset';
 import { Progress } from './Progress';
 import type { Dataset, Operator } from './types';
 
-/** The operators in the order of the plan, with what waits between them. */
+/** Of a card of the graph, CSS pixels, as data.module.css has them. */
+const WIDTH = 200;
+const HEIGHT = 136;
+
+/** The operators and which gives which its blocks, with what waits for each. */
 export function OperatorFlow({ dataset }: { dataset: Dataset }) {
   const { t } = useTranslation();
+  const { operators } = dataset;
+  const inputs = inputsOf(operators);
+  if (inputs !== null && !isChain(operators, inputs))
+    return (
+      <CardGraph
+        cards={
+          new Map(
+            operators.map((one) => [
+              one.operator_id,
+              <Card key={one.operator_id} dataset={dataset} operator={one} isPlaced />,
+            ]),
+          )
+        }
+        links={inputs}
+        width={WIDTH}
+        height={HEIGHT}
+        label={t('data.inputs')}
+        testId="operator-graph"
+      />
+    );
   return (
-    <div className={css.flow} data-testid="operator-flow">
-      {dataset.operators.map((operator, at) => (
-        <Fragment key={operator.operator_id}>
-          {at > 0 && (
-            <span className={css.arrow} data-busy={(operator.queued_blocks ?? 0) > 0 || undefined}>
-              <IconArrowRight size={16} aria-hidden />
-              {(operator.queued_blocks ?? 0) > 0 && (
-                <span className={words.num} title={t('data.queuedHint')}>
-                  {t('data.queued', { n: count(operator.queued_blocks) })}
-                </span>
-              )}
-            </span>
-          )}
-          <Card dataset={dataset} operator={operator} />
-        </Fragment>
-      ))}
-    </div>
+    <>
+      <div className={css.flow} data-testid="operator-flow">
+        {operators.map((operator, at) => (
+          <Fragment key={operator.operator_id}>
+            {at > 0 && (
+              <span className={css.arrow} data-busy={(operator.queued_blocks ?? 0) > 0 || undefined}>
+                {inputs !== null && <IconArrowRight size={16} aria-hidden />}
+                <Queued operator={operator} />
+              </span>
+            )}
+            <Card dataset={dataset} operator={operator} />
+          </Fragment>
+        ))}
+      </div>
+      {inputs === null && operators.length > 1 && <p className={words.dim}>{t('data.orderOnly')}</p>}
+    </>
   );
 }
 
-function Card({ dataset, operator }: { dataset: Dataset; operator: Operator }) {
+/** How many blocks wait for an operator. */
+function Queued({ operator }: { operator: Operator }) {
+  const { t } = useTranslation();
+  if ((operator.queued_blocks ?? 0) === 0) return null;
+  return (
+    <span className={words.num} title={t('data.queuedHint')}>
+      {t('data.queued', { n: count(operator.queued_blocks) })}
+    </span>
+  );
+}
+
+/** `isPlaced`: in the graph, where all cards are of one size and nothing stands between them. */
+function Card({ dataset, operator, isPlaced }: { dataset: Dataset; operator: Operator; isPlaced?: boolean }) {
   const [url] = useSessionUrl();
   const isSlowest = operator.name === dataset.bottleneck;
   const states = operator.tasks?.states;
   return (
-    <article className={css.card} data-slowest={isSlowest || undefined} data-testid="operator">
+    <article
+      className={css.card}
+      data-slowest={isSlowest || undefined}
+      data-placed={isPlaced}
+      data-testid="operator"
+    >
       <Link
         to={toView(url, 'tasks', { ...tasksOf(operator), ...(dataset.job_id && { job_id: dataset.job_id }) })}
         className={`${words.link} ${css.operator}`}
+        title={operator.name}
       >
         {breakable(operator.name)}
       </Link>
-      <ItemState state={operator.state} />
+      <span className={css.state}>
+        <ItemState state={operator.state} />
+        {isPlaced && <Queued operator={operator} />}
+      </span>
       <Progress of={operator} />
       {states !== undefined && <StackedBar states={states} />}
     </article>

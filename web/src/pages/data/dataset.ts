@@ -1,4 +1,7 @@
+import type { CardLink } from '../../ui/cardColumns';
 import type { DatasetItem, Operator } from './types';
+
+type Planned = Pick<Operator, 'operator_id' | 'inputs'>;
 
 /** The share of its blocks that a dataset or an operator has made, null where Ray does not know how many there are. */
 export function share(of: {
@@ -37,6 +40,26 @@ export function tasksOf(operator: Operator): Record<string, string> {
   return first.name === operator.name || first.func_name === null
     ? { name: first.name ?? operator.name }
     : { func_name: first.func_name };
+}
+
+/** Which operator gives which its blocks, as pairs of ids; null where that is not known of all of them. */
+export function inputsOf(operators: readonly Planned[]): CardLink[] | null {
+  const links: CardLink[] = [];
+  for (const { operator_id: to, inputs } of operators) {
+    if (inputs === null) return null;
+    for (const from of inputs) links.push([from, to]);
+  }
+  return links;
+}
+
+/** Whether each operator takes its blocks from the one before it, and from no other. */
+export function isChain(operators: readonly Planned[], inputs: readonly CardLink[]): boolean {
+  return (
+    inputs.length === operators.length - 1 &&
+    inputs.every(
+      ([from, to], at) => from === operators[at]?.operator_id && to === operators[at + 1]?.operator_id,
+    )
+  );
 }
 
 /** The name of a fused operator (`ReadRange->Map(f)`), which may be broken behind its arrows. */

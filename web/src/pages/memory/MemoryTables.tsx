@@ -7,6 +7,7 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
+import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryTables.module.css';
@@ -19,8 +20,8 @@ export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
   const all = memory.totals?.bytes ?? 0;
   const more = memory.groups_total - memory.groups.length;
   return (
-    <div className={css.scroll}>
-      <table className={css.table} data-testid="memory-groups">
+    <div className={library.scroll}>
+      <table className={`${library.table} ${css.table}`} data-testid="memory-groups">
         <thead>
           <tr>
             <th>{t(`memory.groupings.${by}`)}</th>
@@ -118,8 +119,8 @@ function Types({ types }: { types: Partial<Record<ReferenceType, number>> }) {
 export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
   const { t } = useTranslation();
   return (
-    <div className={css.scroll}>
-      <table className={css.table} data-testid="memory-suspects">
+    <div className={library.scroll}>
+      <table className={`${library.table} ${css.table}`} data-testid="memory-suspects">
         <thead>
           <tr>
             <th>{t('memory.groupings.function')}</th>
@@ -159,8 +160,8 @@ export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
 export function ObjectTable({ objects }: { objects: HeldObject[] }) {
   const { t } = useTranslation();
   return (
-    <div className={css.scroll}>
-      <table className={css.table} data-testid="memory-objects">
+    <div className={library.scroll}>
+      <table className={`${library.table} ${css.table}`} data-testid="memory-objects">
         <thead>
           <tr>
             <th>{t('memory.object')}</th>

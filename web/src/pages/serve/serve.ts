@@ -17,51 +17,6 @@ export function callsOutside(deployment: Called, all: readonly Called[]): string
   return (deployment.calls ?? []).filter((to) => !known.has(to));
 }
 
-/**
- * The deployments in columns: each right of all that call it, the ingress first. A call back to a deployment that
- * led to the caller moves nothing.
- */
-export function columnsOf<T extends Called>(deployments: readonly T[]): T[][] {
-  const byId = new Map(deployments.map((one) => [one.deployment_id, one]));
-  const calls = new Map<string, string[]>();
-  for (const [from, to] of callsWithin(deployments)) calls.set(from, [...(calls.get(from) ?? []), to]);
-  const called = new Set([...calls.values()].flat());
-  const rank = (one: T) => (one.is_ingress ? 0 : called.has(one.deployment_id) ? 2 : 1);
-  const starts = [...deployments].sort((a, b) => rank(a) - rank(b));
-  const isOpen = new Map<string, boolean>();
-  const order: string[] = [];
-  const forward: [string, string][] = [];
-  for (const { deployment_id: start } of starts) {
-    const path: [string, number][] = isOpen.has(start) ? [] : [[start, 0]];
-    while (path.length > 0) {
-      const step = path[path.length - 1] as [string, number];
-      const [id] = step;
-      if (step[1] === 0) isOpen.set(id, true);
-      const next = calls.get(id)?.[step[1]++];
-      if (next === undefined) {
-        isOpen.set(id, false);
-        order.push(id);
-        path.pop();
-      } else if (isOpen.get(next) !== true) {
-        forward.push([id, next]);
-        if (!isOpen.has(next)) path.push([next, 0]);
-      }
-    }
-  }
-  const depths = new Map<string, number>();
-  const places = new Map(order.reverse().map((id, at) => [id, at]));
-  forward.sort(([a], [b]) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
-  for (const [from, to] of forward)
-    depths.set(to, Math.max(depths.get(to) ?? 0, (depths.get(from) ?? 0) + 1));
-  const columns: T[][] = [];
-  for (const id of order) {
-    const depth = depths.get(id) ?? 0;
-    while (columns.length <= depth) columns.push([]);
-    columns[depth]?.push(byId.get(id) as T);
-  }
-  return columns;
-}
-
 /** What a thing's state is, or was when its cluster ended. */
 export function stateOf(of: { state: string | null; last_state: string | null }): string | null {
   return of.state === 'CUT_OFF' ? (of.last_state ?? of.state) : of.state;

@@ -12,13 +12,13 @@ const TONES: Record<string, string> = { FINISHED: 'good', RUNNING: 'busy', ERROR
 export function AttemptLane({ run, onChoose }: { run: TrainRun; onChoose: (id: string) => void }) {
   const { t } = useTranslation();
   const now = Date.now() * 1e6;
-  const begin = run.start_ns ?? run.attempt_list[0]?.start_ns ?? 0;
-  const end = run.end_ns ?? Math.max(now, ...run.attempt_list.map((one) => one.end_ns ?? 0));
+  const begin = run.start_ns ?? run.attempts[0]?.start_ns ?? 0;
+  const end = run.end_ns ?? Math.max(now, ...run.attempts.map((one) => one.end_ns ?? 0));
   const whole = Math.max(1, end - begin);
   const percentAt = (ns: number) => (100 * Math.min(Math.max(0, ns - begin), whole)) / whole;
   return (
     <div className={css.attempts} data-testid="train-attempts">
-      {run.attempt_list.map((attempt, at) => {
+      {run.attempts.map((attempt, at) => {
         const left = percentAt(attempt.start_ns ?? begin);
         const width = Math.max(0.4, percentAt(attempt.end_ns ?? end) - left);
         const name = t('train.attempt', { n: at + 1 });

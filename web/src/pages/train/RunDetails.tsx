@@ -35,11 +35,11 @@ export function RunDetails({ id }: { id: string }) {
     refetchInterval: interval,
   });
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
-  const at = data.attempt_list.findIndex((one) => one.attempt_id === data.attempt_id);
+  const at = data.attempts.findIndex((one) => one.attempt_id === data.attempt_id);
   return (
     <div data-testid="train-details">
       <Head run={data} />
-      <Section title={t('train.attempts')} right={data.attempt_list.length > 1 && t('train.attemptsHint')}>
+      <Section title={t('train.attempts')} right={data.attempts.length > 1 && t('train.attemptsHint')}>
         <AttemptLane run={data} onChoose={setAttempt} />
       </Section>
       {at >= 0 && (

@@ -41,10 +41,10 @@ export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: strin
               </td>
               <td data-bad={run.failed_attempts > 0 || undefined}>
                 {run.failed_attempts > 0
-                  ? t('train.failedOf', { failed: run.failed_attempts, n: run.attempts })
-                  : count(run.attempts)}
+                  ? t('train.failedOf', { failed: run.failed_attempts, n: run.attempt_count })
+                  : count(run.attempt_count)}
               </td>
-              <td data-number>{count(run.workers)}</td>
+              <td data-number>{count(run.worker_count)}</td>
               <td>{run.job_id !== null && <JobLink id={run.job_id} />}</td>
               <td>
                 <Time ns={run.start_ns} />

@@ -40,7 +40,7 @@ export function WorkerTable({ run }: { run: TrainRun }) {
           </tr>
         </thead>
         <tbody>
-          {run.workers_shown.map((worker) => {
+          {run.workers.map((worker) => {
             const of = times.get(worker.world_rank ?? -1);
             return (
               <tr key={worker.train_worker_id} data-testid="train-worker">

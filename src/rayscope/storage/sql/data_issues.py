@@ -1,0 +1,17 @@
+"""What Ray Data warned of, as SQL: tasks of an operator that hang or use much memory, as its detectors find.
+
+The tracer tells of each dataset, operator and kind of issue the first warning (:mod:`rayscope.tracer.data`).
+"""
+
+from __future__ import annotations
+
+#: (time_ns, job_id, dataset_id, operator, issue, message); ``dataset_id`` is NULL in older records.
+DATA_ISSUES = """
+SELECT time_ns, job_id, json_extract_string(extra, '$.dataset') AS dataset_id,
+    json_extract_string(extra, '$.place') AS operator, json_extract_string(extra, '$.issue') AS issue,
+    json_extract_string(extra, '$.message') AS message
+FROM (SELECT begin_ns AS time_ns, right(task_lo, 8) AS job_id,
+        CASE WHEN json_valid(extra) THEN extra END AS extra
+    FROM span_rows WHERE name = 'data_issue' AND NOT starts_with(extra, '{"user":'))
+WHERE operator IS NOT NULL
+"""

@@ -1,0 +1,76 @@
+"""What Ray Data plans and warns of, in the process that executes a dataset: which operators give which their
+blocks, and what Ray Data's detectors find.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from rayscope.importing import after_import
+from rayscope.tracer import emit, risks
+from rayscope.tracer.emit import state
+
+#: Operators of a plan that is told, and letters of all their names: what goes into one event.
+_MAX_OPERATORS, _MAX_LETTERS = 200, 16_000
+Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def install(guard: Guard) -> None:
+    """Watch for the loading of Ray Data. ``guard`` makes a function of ours safe to call."""
+    for module, owner, name, note in (
+        # Its executor calls this in each of its rounds, most often with no issue.
+        (
+            "ray.data._internal.issue_detection.issue_detector_manager",
+            "IssueDetectorManager",
+            "_report_issues",
+            _note_issues,
+        ),
+        # It tells the actor that keeps the state of all datasets, once for each execution.
+        ("ray.data._internal.stats", "_StatsManager", "register_dataset_to_stats_actor", _note_plan),
+    ):
+        after_import(module, guard(_watch(owner, name, guard(note))))
+
+
+def _watch(owner_name: str, name: str, note: Callable[..., Any]) -> Callable[[Any], None]:
+    def wrap_method(module: Any) -> None:
+        owner: Any = getattr(module, owner_name, None)
+        original = getattr(owner, name, None)
+        if original is None:
+            state.missing += (f"{owner_name}.{name}",)
+            return
+
+        @functools.wraps(original)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            if state.on:
+                note(*args, *kwargs.values())
+            return original(*args, **kwargs)
+
+        is_static = isinstance(vars(owner).get(name), staticmethod)
+        setattr(owner, name, staticmethod(noted) if is_static else noted)
+
+    return wrap_method
+
+
+def _note_issues(manager: Any, issues: Any) -> None:
+    if issues and emit.ready():
+        names = {operator.id: operator.name for operator in manager.executor._topology}
+        for issue in issues:
+            operator = names.get(issue.operator_id, issue.operator_id)
+            kind = getattr(issue.issue_type, "value", issue.issue_type)
+            risks.note_issue(issue.dataset_name, operator, str(kind), issue.message)
+
+
+def _note_plan(*args: Any) -> None:
+    """``args`` have a dataset's id and its topology; in older versions of Ray a manager comes before them."""
+    dataset = next((one for one in args if isinstance(one, str)), None)
+    operators = next((one.operators for one in args if hasattr(one, "operators")), None)
+    if dataset is None or not operators or len(operators) > _MAX_OPERATORS or not emit.ready():
+        return
+    numbers = {operator.id: number for number, operator in enumerate(operators)}
+    if len(dataset) + sum(map(len, numbers)) <= _MAX_LETTERS:
+        inputs = [
+            [numbers[one] for one in operator.input_dependencies if one in numbers] for operator in operators
+        ]
+        emit.plan(dataset, list(numbers), inputs)

@@ -1,0 +1,82 @@
+"""Datasets of a record whose every dataset is known: the plan, and what Ray Data warned of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story
+
+from rayscope.model import Entity, Span
+
+DATASET = "dataset_train_1"
+OPERATORS = {"Read_0": [], "Read_1": [], "Union_2": ["Read_0", "Read_1"], "Map(f)_3": ["Union_2"]}
+
+
+def issue(story: Story, when: int, extra: dict[str, Any], name: str = "data_issue") -> None:
+    at = ORIGIN_NS + when * MS
+    story.batch.spans.append(Span(DRIVER, 0, name, at, at, msgspec.json.encode(extra).decode()))
+
+
+def operator(name: str, inputs: list[str] | None) -> list[Entity]:
+    """An operator, as the dashboard tells it, and, if it has, the tracer."""
+    identity = f"{DATASET}/{name}"
+    of_ray = {
+        "name": name.rpartition("_")[0],
+        "dataset_id": DATASET,
+        "job_id": JOB,
+        "position": int(name[-1]),
+    }
+    found = [Entity("dataset_operator", identity, of_ray, {}, ORIGIN_NS, {"state": "RUNNING"})]
+    if inputs is not None:
+        ids = msgspec.json.encode([f"{DATASET}/{one}" for one in inputs]).decode()
+        found.append(Entity("dataset_operator", identity, {"dataset_id": DATASET, "inputs": ids}))
+    return found
+
+
+@pytest.fixture
+def told(fresh: Any) -> Any:
+    story = Story()
+    story.batch.entities.append(
+        Entity("dataset", DATASET, {"name": "train_1", "job_id": JOB}, {}, ORIGIN_NS, {"state": "RUNNING"})
+    )
+    for name, inputs in OPERATORS.items():
+        story.batch.entities += operator(name, None if name == "Read_1" else inputs)
+    hangs = {"place": "Map(f)", "times": 1, "issue": "hanging", "message": "A task hangs."}
+    issue(story, 20, hangs | {"dataset": DATASET})
+    issue(story, 10, hangs | {"dataset": DATASET, "place": "Read", "issue": "high memory"})
+    issue(story, 30, hangs)  # as older versions of Rayscope recorded it
+    issue(story, 40, hangs | {"dataset": "dataset_other_2"})
+    issue(story, 50, {"user": hangs | {"dataset": DATASET}})  # a span of the user's with this name
+    story.batch.spans.append(Span(DRIVER, 0, "data_issue", ORIGIN_NS, ORIGIN_NS, "{"))
+    fresh.record(story)
+    return fresh
+
+
+def test_an_operator_has_the_ids_of_those_that_give_it_blocks(told: Any) -> None:
+    (item,) = told.get("/api/data")["items"]
+    assert [one["operator_id"] for one in item["operators"]] == [f"{DATASET}/{name}" for name in OPERATORS]
+    assert [one["inputs"] for one in item["operators"]] == [
+        [],
+        None,
+        [f"{DATASET}/Read_0", f"{DATASET}/Read_1"],
+        [f"{DATASET}/Union_2"],
+    ]
+
+
+def test_warnings_of_ray_data_are_told_of_their_dataset_and_among_the_events(told: Any) -> None:
+    found = told.get(f"/api/data/{DATASET}")["warnings"]
+    assert [(one["operator"], one["issue"], one["message"]) for one in found] == [
+        ("Read", "high memory", "A task hangs."),
+        ("Map(f)", "hanging", "A task hangs."),
+    ]
+    assert [one["time_ns"] for one in found] == [ORIGIN_NS + 10 * MS, ORIGIN_NS + 20 * MS]
+    events = told.get("/api/events", kind="dataset")["items"]
+    assert [(one["title"], one["id"], one["severity"], one["job_id"]) for one in events] == [
+        ("other_2 / Map(f)", "dataset_other_2", "WARNING", JOB),
+        ("Map(f)", None, "WARNING", JOB),
+        ("train_1 / Map(f)", DATASET, "WARNING", JOB),
+        ("train_1 / Read", DATASET, "WARNING", JOB),
+    ]
+    assert events[2]["message"] == "hanging: A task hangs."
