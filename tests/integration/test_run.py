@@ -154,7 +154,7 @@ raise RuntimeError('the script fails')
     done = lab.rayscope("run", "--exit", lab.script("job.py", text), str(lab.ray_dir))
     assert done.returncode == 1
     assert "RuntimeError: the script fails" in done.stderr
-    assert "302 tasks: 300 FINISHED, 2 CUT_OFF" in done.stderr
+    assert "302 tasks: 300 FINISHED, 2 CUT_OFF" in done.stderr, done.stderr
     assert "Never scheduled: 1 wants_gpu. No node has any GPU." in done.stderr
     # All that the script left behind has an end, and the record says how that is known.
     jobs = read_rows(lab.data, "SELECT state, exit_code, end_known_by FROM jobs")
