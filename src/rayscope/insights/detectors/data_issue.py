@@ -13,8 +13,8 @@ class DataIssue:
 
     Limits: those of Ray Data's issue detectors, which are set and switched on and off in
     ``DataContext.issue_detectors_config``. Ray 2.60 looks for tasks that hang only if the program adds that
-    detector. Of each operator and kind of issue, the first message of a process is told, and 1000 letters of
-    it. Ray 2.50 loses most of them.
+    detector. Of each dataset, operator and kind of issue, the first message of a process is told, and 1000
+    letters of it. Ray 2.50 loses most of them.
 
     Needs: the tracer in the process that executes the dataset: the driver, or an actor.
     """
