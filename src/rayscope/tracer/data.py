@@ -8,13 +8,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from rayscope.importing import after_import
 from rayscope.tracer import emit, risks
 from rayscope.tracer.emit import state
+from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
 #: Operators of a plan that is told, and letters of all their names: what goes into one event.
 _MAX_OPERATORS, _MAX_LETTERS = 200, 16_000
-Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def install(guard: Guard) -> None:
@@ -30,27 +29,22 @@ def install(guard: Guard) -> None:
         # It tells the actor that keeps the state of all datasets, once for each execution.
         ("ray.data._internal.stats", "_StatsManager", "register_dataset_to_stats_actor", _note_plan),
     ):
-        after_import(module, guard(_watch(owner, name, guard(note))))
+        wrap_when_loaded(guard, module, owner, {name: _before(guard(note))})
 
 
-def _watch(owner_name: str, name: str, note: Callable[..., Any]) -> Callable[[Any], None]:
-    def wrap_method(module: Any) -> None:
-        owner: Any = getattr(module, owner_name, None)
-        original = getattr(owner, name, None)
-        if original is None:
-            state.missing += (f"{owner_name}.{name}",)
-            return
+def _before(note: Callable[..., Any]) -> Hook:
+    """Tell ``note`` what a method is called with, then call it."""
 
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def noted(*args: Any, **kwargs: Any) -> Any:
             if state.on:
                 note(*args, *kwargs.values())
             return original(*args, **kwargs)
 
-        is_static = isinstance(vars(owner).get(name), staticmethod)
-        setattr(owner, name, staticmethod(noted) if is_static else noted)
+        return noted
 
-    return wrap_method
+    return wrap
 
 
 def _note_issues(manager: Any, issues: Any) -> None:

@@ -291,7 +291,6 @@ def _note(kind: str) -> None:
         risks.note(kind)
 
 
-@_safe
 def _around_task(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _changeproctitle(*args: Any, **kwargs: Any) -> Any:

@@ -14,14 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rayscope.importing import after_import
 from rayscope.tracer import emit
 from rayscope.tracer.emit import Call, Task, state
+from rayscope.tracer.libraries import Guard, wrap_when_loaded
 
 #: Numbers of one report that are told, and letters of their names and of a checkpoint's path.
 _MAX_METRICS, _MAX_NAME, _MAX_PATH = 32, 100, 1000
 _CREATION = b"\xff" * 8
-Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _Waits(threading.local):
@@ -62,20 +61,7 @@ def install(guard: Guard) -> None:
         ),
         ("ray.data.iterator", "_IterableFromIterator", {"__iter__": _iterate}),
     ):
-        after_import(module, guard(_wrap(owner, hooks)))
-
-
-def _wrap(owner_name: str, hooks: dict[str, Callable[..., Any]]) -> Callable[[Any], None]:
-    def wrap_methods(module: Any) -> None:
-        owner = getattr(module, owner_name, None)
-        for name, wrapped in hooks.items():
-            original = getattr(owner, name, None)
-            if original is None:
-                state.missing += (f"{owner_name}.{name}",)
-            else:
-                setattr(owner, name, wrapped(original))
-
-    return wrap_methods
+        wrap_when_loaded(guard, module, owner, hooks)
 
 
 def _get_dataset_shard(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import pytest
 
 from rayscope.tracer import train
 from rayscope.tracer.emit import state
+from rayscope.tracer.libraries import wrap_methods
 
 
 def test_the_numbers_among_the_metrics() -> None:
@@ -76,5 +77,5 @@ def test_waiting_for_data_is_counted_once_and_iterators_behave_as_before(
 
 def test_what_a_version_of_ray_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "missing", ())
-    train._wrap("TrainContext", {"report": lambda original: original})(SimpleNamespace())
+    wrap_methods("TrainContext", {"report": lambda original: original})(SimpleNamespace())
     assert state.missing == ("TrainContext.report",)
