@@ -51,6 +51,20 @@ def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tu
     return found, int(total[0]) if total else 0
 
 
+def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
+    """The ids of the datasets that are being executed, the newest, and how many more there are.
+
+    Ray's own series of a dataset stay as they were when its driver was killed.
+    """
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT dataset_id, count(*) OVER () FROM ({_DATASETS}) WHERE state = 'RUNNING' "
+            "ORDER BY start_ns DESC NULLS LAST, dataset_id LIMIT ?",
+            [limit],
+        ).fetchall()
+    return [row[0] for row in found], found[0][1] - len(found) if found else 0
+
+
 def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[Row]:
     """What Ray Data warned of a dataset, in the order of time."""
     with file.reader() as reader:

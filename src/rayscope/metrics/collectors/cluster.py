@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rayscope.cluster.sessions import sql as sessions_sql
+from rayscope.libraries.data import sql as data_sql
 from rayscope.metrics.collector import Cluster, CollectorError
-from rayscope.metrics.collectors.ends import (
-    class_restarts,
-    function_ends,
-    running_datasets,
-    stopped_internals,
-)
+from rayscope.metrics.collectors.ends import class_restarts, function_ends, stopped_internals
 from rayscope.model.metric import Family, Sample, sample
 
 _FUNCTIONS = 50
@@ -67,7 +63,7 @@ class Actors:
             yield sample("rayscope_train_runs", count, state=state)
         name = "rayscope_dataset_running"
         yield Family(name, "gauge", "1 for each dataset of Ray Data that is being executed.")
-        datasets, others = cluster.record(lambda file: running_datasets(file, _DATASETS))
+        datasets, others = cluster.record(lambda file: data_sql.running_ids(file, _DATASETS))
         for dataset in datasets:
             yield sample(name, 1, dataset=dataset)
         cluster.left_out += others

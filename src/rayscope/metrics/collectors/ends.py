@@ -57,19 +57,3 @@ def class_restarts(file: SessionFile, limit: int) -> tuple[list[ClassRestarts], 
         ).fetchall()
     others = found[0][2] - len(found) if found else 0
     return [ClassRestarts(name, restarts) for name, restarts, _ in found], others
-
-
-def running_datasets(file: SessionFile, limit: int) -> tuple[list[str], int]:
-    """The ids of the datasets that are being executed, the newest, and how many more there are.
-
-    Ray's own series of a dataset stay as they were when its driver was killed.
-    """
-    with file.reader() as reader:
-        found = reader.execute(
-            """
-            SELECT d.id, count(*) OVER () FROM dataset_rows d LEFT JOIN job_rows j ON j.id = d.job_id
-            WHERE d.state = 'RUNNING' AND j.end_ns IS NULL ORDER BY d.start_ns DESC NULLS LAST, d.id LIMIT ?
-            """,
-            [limit],
-        ).fetchall()
-    return [row[0] for row in found], found[0][1] - len(found) if found else 0
