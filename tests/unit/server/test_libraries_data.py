@@ -36,7 +36,7 @@ def operator(name: str, inputs: list[str] | None) -> list[Entity]:
 
 
 @pytest.fixture
-def told(fresh: Any) -> Any:
+def server(fresh: Any) -> Any:
     story = Story()
     story.batch.entities.append(
         Entity("dataset", DATASET, {"name": "train_1", "job_id": JOB}, {}, ORIGIN_NS, {"state": "RUNNING"})
@@ -54,8 +54,8 @@ def told(fresh: Any) -> Any:
     return fresh
 
 
-def test_an_operator_has_the_ids_of_those_that_give_it_blocks(told: Any) -> None:
-    (item,) = told.get("/api/data")["items"]
+def test_an_operator_has_the_ids_of_those_that_give_it_blocks(server: Any) -> None:
+    (item,) = server.get("/api/data")["items"]
     assert [one["operator_id"] for one in item["operators"]] == [f"{DATASET}/{name}" for name in OPERATORS]
     assert [one["inputs"] for one in item["operators"]] == [
         [],
@@ -65,14 +65,14 @@ def test_an_operator_has_the_ids_of_those_that_give_it_blocks(told: Any) -> None
     ]
 
 
-def test_warnings_of_ray_data_are_told_of_their_dataset_and_among_the_events(told: Any) -> None:
-    found = told.get(f"/api/data/{DATASET}")["warnings"]
+def test_warnings_of_ray_data_are_told_of_their_dataset_and_among_the_events(server: Any) -> None:
+    found = server.get(f"/api/data/{DATASET}")["warnings"]
     assert [(one["operator"], one["issue"], one["message"]) for one in found] == [
         ("Read", "high memory", "A task hangs."),
         ("Map(f)", "hanging", "A task hangs."),
     ]
     assert [one["time_ns"] for one in found] == [ORIGIN_NS + 10 * MS, ORIGIN_NS + 20 * MS]
-    events = told.get("/api/events", kind="dataset")["items"]
+    events = server.get("/api/events", kind="dataset")["items"]
     assert [(one["title"], one["id"], one["severity"], one["job_id"]) for one in events] == [
         ("other_2 / Map(f)", "dataset_other_2", "WARNING", JOB),
         ("Map(f)", None, "WARNING", JOB),

@@ -14,6 +14,7 @@ from rayscope.storage.sql.execution import (
     CREATED,
     END,
     FIRST_PUT,
+    IS_USERS_SPAN,
     LAST,
     MADE,
     NOT_DRIVER,
@@ -166,7 +167,7 @@ SELECT CASE name WHEN 'submit_task' THEN 'submit' ELSE name END AS kind, {_TASK.
     coalesce(json_extract_string(extra, '$.code'), json_extract_string(extra, '$.check_sum')) AS code
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE (name IN ('export', 'content') OR name = 'submit_task' AND end_ns - begin_ns >= 1000000)
-        AND NOT coalesce(starts_with(extra, '{{"user":'), false) AND {_OF_JOB})
+        AND NOT {IS_USERS_SPAN} AND {_OF_JOB})
 ORDER BY begin_ns, end_ns""",
         job,
     )
@@ -185,7 +186,7 @@ SELECT name AS kind, {_TASK.format("task")} AS task, json_extract_string(extra, 
     coalesce(json_extract_string(extra, '$.message'), '') AS message
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE name IN ('fork', 'pickled_reference', 'data_issue')
-        AND NOT coalesce(starts_with(extra, '{{"user":'), false) AND {_OF_JOB})
+        AND NOT {IS_USERS_SPAN} AND {_OF_JOB})
 WHERE place IS NOT NULL AND times > 0
 ORDER BY begin_ns, place""",
         job,

@@ -54,6 +54,8 @@ COUNT_STATES = (
 )
 
 
+#: Whether a row of ``span_rows`` is of the user's (``rayscope.span``), whose name may be any.
+IS_USERS_SPAN = """coalesce(starts_with(extra, '{"user":'), false)"""
 #: What the names of Ray Data's tasks begin with here.
 DATA = "Data: "
 #: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
