@@ -42,10 +42,10 @@ export function Warnings({ dataset }: { dataset: Dataset }) {
                     </Link>
                   )}
                 </td>
-                <td className={css.when}>
+                <td className={css.unbroken}>
                   <Time ns={warning.time_ns} exact />
                 </td>
-                <td>{warning.issue}</td>
+                <td className={css.unbroken}>{warning.issue}</td>
                 <td>
                   <details>
                     <summary className={css.warning}>{warning.message}</summary>
