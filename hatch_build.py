@@ -52,7 +52,8 @@ class UiBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
-        if version != "editable":  # which finds them where they are
+        # An editable install finds them where they are, and so does who builds from the sdist.
+        if self.target_name == "wheel" and version != "editable":
             build_data["force_include"][str(root / "docs")] = "rayscope/docs"
         if not needs_build(root):
             return

@@ -133,6 +133,20 @@ def test_skipping_asks_for_nothing_and_warns(
     assert not hook.static_dir(project).exists()
 
 
+@pytest.mark.parametrize(
+    ("target", "version", "inside"),
+    [("wheel", "standard", True), ("wheel", "editable", False), ("sdist", "standard", False)],
+)
+def test_the_docs_go_into_wheels(
+    hook: ModuleType, project: Path, target: str, version: str, inside: bool
+) -> None:
+    """The sdist keeps them where they are, so that a wheel can be built from it."""
+    put_assets(hook, project)
+    data: dict[str, dict[str, str]] = {"force_include": {}}
+    hook.UiBuildHook(str(project), {}, None, None, "", target).initialize(version, data)
+    assert list(data["force_include"].values()) == (["rayscope/docs"] if inside else [])
+
+
 def test_without_any_node_the_error_names_the_remedy(
     hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
