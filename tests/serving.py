@@ -16,9 +16,11 @@ from rayscope.server.settings import Settings
 from tests.cluster import free_port, wait_until
 from tests.recorded import Recorded
 
-REQUESTS = 300
+REQUESTS = 2000
 #: Every so many requests to ``Model`` fails.
 FAILS = 10
+#: Requests to the application ``library``, in turn for so many models.
+ASKED, MODELS = 60, 3
 PROGRAM = """
 import itertools, json, os, sys, time, urllib.error, urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -52,8 +54,29 @@ class Broken:
     def __init__(self):
         raise RuntimeError("no such model")
 
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Library:
+    def __init__(self):
+        self.batches = 0
+
+    @serve.multiplexed(max_num_models_per_replica=2)
+    async def load(self, name):
+        return name
+
+    @serve.batch(max_batch_size=4, batch_wait_timeout_s=0.05)
+    async def answer(self, names):
+        self.batches += 1
+        return [name.upper() for name in names]
+
+    async def count(self):
+        return self.batches
+
+    async def __call__(self):
+        return await self.answer(await self.load(serve.get_multiplexed_model_id()))
+
 serve.start(http_options={"port": PORT})
 serve.run(Front.bind(Model.bind()), name="shop", route_prefix="/shop")
+library = serve.run(Library.bind(), name="library", route_prefix=None)
 try:
     serve.run(Broken.bind(), name="broken", route_prefix="/broken")
 except RuntimeError:
@@ -65,13 +88,20 @@ def ask(_):
     except urllib.error.HTTPError as error:
         return error.code
 
-with ThreadPoolExecutor(6) as pool:
+def ask_library():
+    asked = [library.options(multiplexed_model_id=f"m{each % MODELS}").remote() for each in range(ASKED // 2)]
+    assert [one.result() for one in asked] == [f"M{each % MODELS}" for each in range(ASKED // 2)]
+
+ask_library()
+with ThreadPoolExecutor(12) as pool:
     codes = list(pool.map(ask, range(REQUESTS)))
+ask_library()
 try:
     serve.get_deployment_handle("Model", "shop").die.remote().result(timeout_s=10)
 except Exception:
     pass
-print(json.dumps({str(code): codes.count(code) for code in set(codes)}), flush=True)
+counts = {str(code): codes.count(code) for code in set(codes)}
+print(json.dumps({"codes": counts, "batches": library.count.remote().result()}), flush=True)
 for line in sys.stdin:
     if line == "status\\n":
         told = {name: {"status": app.status, "deployments": {
@@ -86,13 +116,14 @@ for line in sys.stdin:
 
 @dataclass
 class Serving(Recorded):
-    """The applications ``shop`` and ``broken``.
+    """The applications ``shop``, ``library`` and ``broken``.
 
-    ``codes``: what HTTP answered how often. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told
+    ``codes``: what HTTP answered how often. ``batches``: how many ``library`` made of its requests. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told
     the same, and ``shop``: what was told of that application then.
     """
 
     codes: dict[str, int] = field(default_factory=dict)
+    batches: int = 0
     status: dict[str, Any] = field(default_factory=dict)
     all: dict[str, Any] = field(default_factory=dict)
     shop: dict[str, Any] = field(default_factory=dict)
@@ -100,9 +131,12 @@ class Serving(Recorded):
 
     def launch(self) -> None:
         """Start the program, and wait until it has had its requests and told its state."""
-        program = PROGRAM.replace("PORT", str(free_port())).replace("REQUESTS", str(REQUESTS))
-        self.driver = self.start_driver(program.replace("FAILS", str(FAILS)))
-        self.codes = self._line()
+        program = PROGRAM.replace("PORT", str(free_port()))
+        for name, number in (("REQUESTS", REQUESTS), ("FAILS", FAILS), ("ASKED", ASKED), ("MODELS", MODELS)):
+            program = program.replace(name, str(number))
+        self.driver = self.start_driver(program)
+        told = self._line()
+        self.codes, self.batches = told["codes"], told["batches"]
         wait_until(self._agrees, "the state that Serve tells")
         self.shop = self.get("/api/serve/shop")
 

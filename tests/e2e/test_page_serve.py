@@ -16,10 +16,12 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(240)]
 def test_serve_page(serving: Serving, page: Page) -> None:
     page.goto(f"{serving.url}/s/{serving.session}/overview?lang=en")
     page.get_by_test_id("nav-serve").click()
-    expect(page.get_by_test_id("application")).to_have_count(2)
+    expect(page.get_by_test_id("application")).to_have_count(3)
     page.get_by_test_id("applications").get_by_text("broken", exact=True).click()
     expect(page.get_by_test_id("application-name")).to_have_text("broken")
     expect(page.get_by_test_id("deployment")).to_contain_text("RuntimeError: no such model")
+    expect(page.get_by_test_id("no-requests")).to_have_text("No requests in this time range.")
+    expect(page.get_by_test_id("chart")).to_have_count(0)
 
     page.get_by_test_id("applications").get_by_text("shop", exact=True).click()
     cards = page.get_by_test_id("deployment")
@@ -31,7 +33,7 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     page.get_by_test_id("autoscaler").scroll_into_view_if_needed()
     expect(page.get_by_test_id("autoscaler")).to_contain_text("Desired")
     dead = page.get_by_test_id("replica").filter(has_text="worker process has died")
-    expect(dead).to_contain_text("Stopped")
+    expect(dead.first).to_contain_text("Stopped")
     expect(page.get_by_test_id("controller")).to_contain_text("loops_per_second")
     page.get_by_test_id("serve-config").locator("summary", has_text="Model").click()
     expect(page.get_by_test_id("serve-config")).to_contain_text("max_replicas")
@@ -44,6 +46,14 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(page.get_by_test_id("application").filter(has_text="shop")).to_contain_text("Deleted")
     expect(page.get_by_test_id("card-link")).to_have_count(1)
     expect(latency).to_contain_text("Model")
+
+    page.get_by_test_id("applications").get_by_text("library", exact=True).click()
+    batches, models = page.get_by_test_id("batch-charts"), page.get_by_test_id("model-charts")
+    expect(batches.locator("[data-title='Batches per second']")).to_contain_text("Library.answer")
+    expect(models.locator("[data-title='Loaded models']")).to_contain_text("Library")
+    expect(page.get_by_test_id("route-charts")).to_have_count(0)
+
+    page.get_by_test_id("applications").get_by_text("shop", exact=True).click()
     states = page.get_by_test_id("replica")
     expect(states.filter(has_text="Stopped")).to_have_count(len(serving.get("/api/serve/shop")["replicas"]))
     expect(page.get_by_test_id("proxy")).to_contain_text("Stopped")

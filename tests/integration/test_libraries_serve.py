@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cluster import wait_until
-from tests.serving import FAILS, REQUESTS, Serving, states_of
+from tests.serving import ASKED, FAILS, MODELS, REQUESTS, Serving, states_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
@@ -24,7 +24,7 @@ def test_applications_are_as_serve_says(serving: Serving) -> None:
     assert [one["state"] for one in serving.all["proxies"]] == ["HEALTHY"]
     (controller,) = serving.all["controllers"]
     assert controller["health"]["loops_per_second"] > 0
-    assert serving.all["total"] == 2
+    assert serving.all["total"] == 3
 
 
 def test_an_application_leads_to_its_replicas_and_their_logs(serving: Serving) -> None:
@@ -58,6 +58,18 @@ def test_requests_and_errors_are_counted(serving: Serving) -> None:
     assert running["Model"] >= 2
     healthy = serving.values("min by (application) (min_over_time(rayscope_serve_deployment_healthy[1h]))")
     assert healthy["broken"] == 0
+
+
+def test_batches_and_multiplexed_models_are_measured(serving: Serving) -> None:
+    most = 'max_over_time(ray_serve_{}{{application="library"}}[1h])'
+    batches = f"sum by (function_name) ({most.format('actual_batch_size_count')})"
+    wait_until(lambda: serving.values(batches) == {"answer": serving.batches}, "the batches")
+    requests = f"sum by (deployment) ({most.format('multiplexed_get_model_requests_counter_total')})"
+    assert serving.values(requests) == {"Library": ASKED}
+    loaded = f"sum by (deployment) ({most.format('num_multiplexed_models')})"
+    assert serving.values(loaded) == {"Library": 2}
+    models = f"sum by (model_id) ({most.format('registered_multiplexed_model_id')})"
+    assert set(serving.values(models)) <= {f"m{each}" for each in range(MODELS)}
 
 
 def test_an_unhealthy_deployment_fires(serving: Serving) -> None:

@@ -75,3 +75,9 @@ export function rateOf(counter: string, of: string, by: string): string {
 export function quantileOf(q: number, histogram: string, of: string, by: string): string {
   return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket${of}[1m]))) / 1000`;
 }
+
+/** The mean of what a histogram observed. */
+export function meanOf(histogram: string, of: string, by: string): string {
+  const rate = (part: string) => `sum by (${by}) (rate(${histogram}_${part}${of}[1m]))`;
+  return `${rate('sum')} / ${rate('count')}`;
+}

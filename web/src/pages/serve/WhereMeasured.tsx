@@ -1,0 +1,19 @@
+import type { ReactNode } from 'react';
+import { useChart } from '../../ui/charts/useChart';
+import { useSessionUrl } from '../../ui/useUrl';
+
+/** What is drawn of a series, or `otherwise` where it has no value in the page's range of time. */
+export function WhereMeasured(props: {
+  metric: string;
+  of: string;
+  otherwise?: ReactNode;
+  children: ReactNode;
+}) {
+  const [url] = useSessionUrl();
+  const query = { expr: `count(${props.metric}${props.of})`, legend: '' };
+  const { data, error } = useChart(url.session, [query], true);
+  if (error !== null) return props.children; // each chart says what is wrong
+  if (data === undefined) return null;
+  const isMeasured = data.lines.some((line) => line.values.some((value) => value !== null));
+  return isMeasured ? props.children : props.otherwise;
+}
