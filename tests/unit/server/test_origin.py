@@ -15,13 +15,13 @@ from rayscope.storage.sql.origins import operator_of, origin_of
 
 MODULES = {
     "clean": "__main__",
-    "load": "ray.rllib._internal.planner",
-    "split": "ray.rllib._internal.planner",
+    "load": "ray.dag._internal.planner",
+    "split": "ray.dag._internal.planner",
     "Pool.run": "ray.util.multiprocessing",
     "Pool.__init__": "",
     "lost": "",
 }
-DATA = {"library": "ray.rllib", "functions": 2, "attempts": 4}
+DATA = {"library": "ray.dag", "functions": 2, "attempts": 4}
 POOL = {"library": "ray.util", "functions": 2, "attempts": 2}
 
 
@@ -70,6 +70,10 @@ def test_a_module_has_the_same_origin_in_python_and_in_sql(module: str, whose: s
         ("RayTrainWorker.poll_status", "ray.train.v2._internal.execution", "Train: workers"),
         ("TrainController.run", "ray.train.v2._internal.execution", "Train: internals"),
         ("ImplicitFunc.train", "ray.tune.trainable.function_trainable", "Tune: trials"),
+        ("SingleAgentEnvRunner.apply", "ray.rllib.env.single_agent_env_runner", "RLlib: env runners"),
+        ("_WrappedExecutable.apply", "ray.train._internal.worker_group", "RLlib: learners"),
+        ("PPO.train", "ray.rllib.algorithms.ppo.ppo", "RLlib: algorithms"),
+        ("Proxy.get", "ray.rllib.utils.actors", "RLlib: internals"),
         ("PoolActor.run_batch", "ray.util.multiprocessing", "ray.util"),
         ("lost", "", None),
     ],
@@ -123,8 +127,8 @@ def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: 
     assert answer["hidden"] == []
     assert {row["func_name"]: row["origin"] for row in answer["items"]} == {
         "clean": "user",
-        "load": "ray.rllib",
-        "split": "ray.rllib",
+        "load": "ray.dag",
+        "split": "ray.dag",
         # Its module is not known, but that of its class's other method is.
         "Pool.__init__": "ray.util",
         "Pool.run": "ray.util",
@@ -145,7 +149,7 @@ def test_a_name_that_the_user_has_too_is_the_users(fresh: Running) -> None:
     story = Story()
     story.task("load", 0, 10, 20)
     story.task("load", 0, 10, 20)
-    story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.rllib", "train"
+    story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.dag", "train"
     fresh.record(story)
     answer = fresh.get("/api/functions", only="mine")
     assert [(row["origin"], row["attempts"]) for row in answer["items"]] == [("user", 2)]
@@ -188,26 +192,26 @@ def test_the_flame_graph_folds_a_librarys_calls_that_follow_each_other(fresh: Ru
     folded, frames = _flame(fresh, only="mine")
     assert {path: (frame["kind"], frame["own"], frame["value"]) for path, frame in frames.items()} == {
         (): ("driver", 0, 10),
-        ("ray.rllib",): ("library", 3, 5),
+        ("ray.dag",): ("library", 3, 5),
         # What both calls of split called is one call of the library's.
-        ("ray.rllib", "clean"): ("call", 2, 2),
+        ("ray.dag", "clean"): ("call", 2, 2),
         ("ray.util",): ("library", 2, 2),
         ("clean",): ("call", 1, 2),
-        ("clean", "ray.rllib"): ("library", 1, 1),
+        ("clean", "ray.dag"): ("library", 1, 1),
         ("lost",): ("call", 1, 1),
     }
     assert (folded["total"], folded["attempts"]) == (whole["total"], whole["attempts"])
     assert folded["libraries"] == [
-        {"library": "ray.rllib", "functions": 2},
+        {"library": "ray.dag", "functions": 2},
         {"library": "ray.util", "functions": 2},
     ]
     # A link to a frame that is folded leads to the frame that stands for it.
     split = next(frame["id"] for frame in whole["frames"] if frame["name"] == "split")
     focused, _ = _flame(fresh, only="mine", focus=split)
-    assert focused["focus"] == frames[("ray.rllib",)]["id"]
-    around = fresh.get("/api/flow/flame", weight="count", only="mine", of="ray.rllib")
+    assert focused["focus"] == frames[("ray.dag",)]["id"]
+    around = fresh.get("/api/flow/flame", weight="count", only="mine", of="ray.dag")
     assert (around["total"], around["attempts"]) == (10, 4)
-    assert {frame["name"] for frame in around["callees"]["frames"]} == {"ray.rllib", "clean"}
+    assert {frame["name"] for frame in around["callees"]["frames"]} == {"ray.dag", "clean"}
 
 
 def test_calls_whose_path_is_not_known_are_folded_by_library(fresh: Running) -> None:
@@ -220,7 +224,7 @@ def test_calls_whose_path_is_not_known_are_folded_by_library(fresh: Running) -> 
     assert {path: (frame["kind"], frame["own"]) for path, frame in frames.items()} == {
         (): ("driver", 0),
         (None,): ("unknown", 0),
-        (None, "ray.rllib"): ("library", 2),
+        (None, "ray.dag"): ("library", 2),
         (None, "clean"): ("call", 1),
     }
 
@@ -232,10 +236,10 @@ def test_a_job_is_compared_with_libraries_folded_in_both(fresh: Running) -> None
     for _ in range(3):
         story.task("split", 0, 10, 20, parent=DRIVER[:-8] + other, job=other)
     for attempt in story.batch.attempts:
-        attempt.module_name = "ray.rllib"
+        attempt.module_name = "ray.dag"
     fresh.record(story)
     _, frames = _flame(fresh, only="mine", job_id="01000000", baseline_job=other)
-    library = frames[("ray.rllib",)]
+    library = frames[("ray.dag",)]
     assert (library["value"], library["baseline_value"]) == (1, 3)
 
 
@@ -250,30 +254,30 @@ def test_the_logical_graph_has_a_node_for_each_library_which_unfolds(fresh: Runn
     assert whole["libraries"] == []
     assert not any(node["library"] for node in nodes.values())
     folded, nodes = _logical(fresh, only="mine")
-    assert nodes.keys() == {"driver:01000000", "l:ray.rllib", "l:ray.util", "f:clean", "f:lost"}
-    data = nodes["l:ray.rllib"]
+    assert nodes.keys() == {"driver:01000000", "l:ray.dag", "l:ray.util", "f:clean", "f:lost"}
+    data = nodes["l:ray.dag"]
     assert (data["kind"], data["name"], data["library"], data["attempts"]) == (
         "library",
-        "ray.rllib",
-        "ray.rllib",
+        "ray.dag",
+        "ray.dag",
         4,
     )
     assert {(call["source"], call["target"]): call["attempts"] for call in folded["calls"]} == {
-        ("driver:01000000", "l:ray.rllib"): 1,
-        ("l:ray.rllib", "l:ray.rllib"): 2,
-        ("l:ray.rllib", "f:clean"): 2,
+        ("driver:01000000", "l:ray.dag"): 1,
+        ("l:ray.dag", "l:ray.dag"): 2,
+        ("l:ray.dag", "f:clean"): 2,
         ("driver:01000000", "l:ray.util"): 2,
         ("driver:01000000", "f:clean"): 1,
-        ("f:clean", "l:ray.rllib"): 1,
+        ("f:clean", "l:ray.dag"): 1,
         ("driver:01000000", "f:lost"): 1,
     }
     assert folded["attempts"] == whole["attempts"] == 10
     assert folded["libraries"] == [
-        {"library": "ray.rllib", "functions": 2, "is_folded": True},
+        {"library": "ray.dag", "functions": 2, "is_folded": True},
         {"library": "ray.util", "functions": 2, "is_folded": True},
     ]
     unfolded, nodes = _logical(fresh, only="mine", unfold=["ray.util"])
-    assert {"c:Pool", "m:Pool.run", "m:Pool.__init__", "l:ray.rllib"} < nodes.keys()
+    assert {"c:Pool", "m:Pool.run", "m:Pool.__init__", "l:ray.dag"} < nodes.keys()
     assert "l:ray.util" not in nodes
     assert nodes["c:Pool"]["library"] == "ray.util"
     assert [row["is_folded"] for row in unfolded["libraries"]] == [True, False]

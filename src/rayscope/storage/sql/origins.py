@@ -37,8 +37,18 @@ _OPERATORS: dict[str, tuple[str, str]] = {
         "'^ServeReplica:.*\\.(__init__|initialize_and_get_metadata|reconfigure|handle_request\\w*)$') "
         "THEN regexp_replace({func}, '^ServeReplica:(.*):([^:]*)\\.[^.]*$', 'Serve: \\1/\\2')",
     ),
-    "ray.train": ("Train: ", "WHEN starts_with({func}, 'RayTrainWorker.') THEN 'Train: workers'"),
+    # RLlib's learners run in the worker of Ray Train that takes any class.
+    "ray.train": (
+        "Train: ",
+        "WHEN starts_with({func}, 'RayTrainWorker.') THEN 'Train: workers' "
+        "WHEN starts_with({func}, '_WrappedExecutable.') THEN 'RLlib: learners'",
+    ),
     "ray.tune": ("Tune: ", "WHEN contains({module}, '.trainable.') THEN 'Tune: trials'"),
+    "ray.rllib": (
+        "RLlib: ",
+        "WHEN contains({module}, '.algorithms.') THEN 'RLlib: algorithms' "
+        "WHEN contains({func}, 'EnvRunner.') OR contains({func}, 'RolloutWorker.') THEN 'RLlib: env runners'",
+    ),
 }
 
 
