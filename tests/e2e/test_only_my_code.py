@@ -103,17 +103,18 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
 
     page.get_by_test_id("nav-flame").click()
     expect(page).to_have_url(only)
-    page.goto(f"{url}/flame?job_id={job}&only=mine&weight=count")
+    page.goto(f"{url}/flame?job_id={job}&weight=count")
     expect(libraries).to_contain_text(told)
     page.get_by_test_id("flame-below").get_by_text("ray.util", exact=True).click()
     expect(page.get_by_test_id("flame-panel")).to_contain_text("Calls of this library")
     expect(page).to_have_url(re.compile("frame="))
     # The frame is none of the graph by functions.
     switch.click(force=True)
-    expect(page).not_to_have_url(re.compile("frame=|only="))
+    expect(page).to_have_url(re.compile("only=all"))
+    expect(page).not_to_have_url(re.compile("frame="))
     expect(page.get_by_test_id("flame-below").get_by_text("PoolActor.run_batch")).to_be_visible()
 
-    page.goto(f"{url}/logical?job_id={job}&only=mine&minor=1")
+    page.goto(f"{url}/logical?job_id={job}&minor=1")
     expect(libraries).to_contain_text(told)
     page.get_by_test_id("logical-node-l:ray.util").wait_for()
     page.get_by_test_id("logical-library-ray.util").click()

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   formatUrl,
+  onlyMineOf,
   parseUrl,
   rangeIn,
   type SessionUrl,
@@ -108,4 +109,12 @@ it('takes filters, selection and search along to another view, and nothing else'
     settings: { find: 'leaf' },
     lang: 'zh',
   });
+});
+
+it('collapses libraries at first, and hides them only when asked', () => {
+  const url: SessionUrl = { page: 'session', session: full.session, view: 'logical', filters: {} };
+  expect(onlyMineOf(url)).toBe('mine');
+  expect(onlyMineOf({ ...url, settings: { only: 'all' } })).toBeUndefined();
+  expect(onlyMineOf(toFlow(url, 'gantt'))).toBeUndefined();
+  expect(onlyMineOf(toFlow({ ...url, settings: { only: 'mine' } }, 'gantt'))).toBe('mine');
 });

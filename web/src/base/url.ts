@@ -260,15 +260,20 @@ export function withRange(url: SessionUrl, range: { from: string; to: string } |
 /** The pages that can leave out what is not the user's own code. */
 const HEEDS_ORIGIN: readonly View[] = ['insights', 'functions', 'logical', 'gantt', 'flame'];
 
+/** Those that collapse it. The others hide it, which they do only when asked. */
+const COLLAPSES: readonly View[] = ['logical', 'flame'];
+
 /** `mine` where functions of libraries are left out. */
-export const onlyMineOf = ({ settings }: SessionUrl): 'mine' | undefined =>
-  settings?.only === 'mine' ? 'mine' : undefined;
+export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =>
+  settings?.only === 'mine' || (settings?.only === undefined && COLLAPSES.includes(view))
+    ? 'mine'
+    : undefined;
 
 /** Same session, language and range of time, another view, nothing else filtered or open. */
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
-  const only = HEEDS_ORIGIN.includes(view) ? onlyMineOf(url) : undefined;
+  const only = HEEDS_ORIGIN.includes(view) ? url.settings?.only : undefined;
   return {
     page: 'session',
     session: url.session,
@@ -282,8 +287,7 @@ export function toView(url: SessionUrl, view: View, filters: Filters = {}): Sess
 /** Another view of the execution, with the same filters, selection, search, and choice of code. */
 export function toFlow(url: SessionUrl, view: View): SessionUrl {
   const { filters, task, attempt, lang } = url;
-  const find = url.settings?.find;
-  const only = onlyMineOf(url);
+  const { find, only } = url.settings ?? {};
   return {
     page: 'session',
     session: url.session,

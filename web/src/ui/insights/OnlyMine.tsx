@@ -15,7 +15,7 @@ export function OnlyMineSwitch() {
       title={t('origin.onlyMineHint')}
       checked={onlyMineOf(url) !== undefined}
       onChange={(event) => {
-        const only = event.currentTarget.checked ? 'mine' : undefined;
+        const only = event.currentTarget.checked ? 'mine' : 'all';
         // A frame of one flame graph may be none of the other.
         change((before) => withSettings(before, { only, frame: undefined }), { replace: true });
       }}
