@@ -48,9 +48,10 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(latency).to_contain_text("Model")
 
     page.get_by_test_id("applications").get_by_text("library", exact=True).click()
-    batches, models = page.get_by_test_id("batch-charts"), page.get_by_test_id("model-charts")
-    expect(batches.locator("[data-title='Batches per second']")).to_contain_text("Library.answer")
-    expect(models.locator("[data-title='Loaded models']")).to_contain_text("Library")
+    for title, line in (("Batches per second", "Library.answer"), ("Loaded models", "Library")):
+        chart = page.locator(f"[data-title='{title}']")
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_contain_text(line)
     expect(page.get_by_test_id("route-charts")).to_have_count(0)
 
     page.get_by_test_id("applications").get_by_text("shop", exact=True).click()
