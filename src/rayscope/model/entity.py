@@ -30,12 +30,14 @@ Kind = Literal[
     "train_run",
     "train_attempt",
     "train_worker",
+    "tune_experiment",
+    "tune_trial",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: States that nothing follows: they win over any other account, however late that one is.
 #: (None of their ids is ever re-used. A Serve application that was deleted can be deployed again by its name,
-#: so nothing is final for it, its deployments, and the proxy of a node.)
+#: so nothing is final for it, its deployments, and the proxy of a node. A trial that failed may be retried.)
 FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "actor": frozenset({"DEAD"}),
     "node": frozenset({"DEAD"}),
@@ -52,6 +54,8 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "train_run": frozenset({"FINISHED", "ERRORED", "ABORTED"}),
     "train_attempt": frozenset({"FINISHED", "ERRORED", "ABORTED"}),
     "train_worker": frozenset({"DEAD"}),
+    "tune_experiment": frozenset({"FINISHED", "ERRORED", "INTERRUPTED"}),
+    "tune_trial": frozenset({"TERMINATED"}),
 }
 
 Value = str | int | float | bool

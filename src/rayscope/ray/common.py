@@ -50,6 +50,9 @@ TRACED = frozenset(
         "rayscope.sum",
         "rayscope.tracer",
         "rayscope.train_report",
+        "rayscope.tune_experiment",
+        "rayscope.tune_result",
+        "rayscope.tune_trials",
     }
 )
 # The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
@@ -65,6 +68,8 @@ _USERINFO = re.compile(r"(://)(?!git@)[^/@\s\"'?#]+@")
 _URL_PARAMETER = re.compile(r"[?&]([\w-]+)=")
 _URL_VALUE = re.compile(r"[^&#\s\"']+")
 _SECRET_NAME = re.compile(r"token|signature|secret|password|credential|api[_-]?key|^sig$", re.I)
+# Names in the user's own configuration whose texts are kept out of the record. (Not "max_tokens".)
+_SECRET_SETTING = re.compile(r"secret|password|credential|(api|access)[_-]?key|token$", re.I)
 
 
 def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
@@ -213,6 +218,22 @@ def redact(value: Any) -> Any:
     if isinstance(value, list):
         return [redact(item) for item in value]
     return redact_text(value) if isinstance(value, str) else value
+
+
+def redact_settings(value: Any) -> Any:
+    """The user's own settings, of JSON: as :func:`redact`, and without texts under names of secrets."""
+    return _without_secrets(redact(value))
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: REDACTED
+            if isinstance(inner, str) and _SECRET_SETTING.search(key)
+            else _without_secrets(inner)
+            for key, inner in value.items()
+        }
+    return [_without_secrets(inner) for inner in value] if isinstance(value, list) else value
 
 
 @cached_if_short(1024, max_length=8192)

@@ -42,9 +42,16 @@ _ENDED = {
     "train_run": CUT_OFF,
     "train_attempt": CUT_OFF,
     "train_worker": "DEAD",
+    "tune_experiment": CUT_OFF,
+    "tune_trial": CUT_OFF,
 }
 #: What is over although its state is not final: it could have come back while the session lived.
-_GONE = {"serve_application": "DELETED", "serve_deployment": "DELETED", "serve_proxy": "STOPPED"}
+_GONE = {
+    "serve_application": "DELETED",
+    "serve_deployment": "DELETED",
+    "serve_proxy": "STOPPED",
+    "tune_trial": "ERROR",
+}
 
 #: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``.
 #: What dies before may be why a driver ends.

@@ -173,7 +173,7 @@ def _coerce(value: Any, duck: str) -> Any:
     if value is None:
         return None
     try:
-        coerced = {"VARCHAR": str, "BIGINT": int, "BOOLEAN": bool}[duck](value)
+        coerced = {"VARCHAR": str, "BIGINT": int, "BOOLEAN": bool, "DOUBLE": float}[duck](value)
     except (ValueError, TypeError, OverflowError):
         return None
     return None if duck == "BIGINT" and not -(2**63) <= coerced < 2**63 else coerced

@@ -351,6 +351,42 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
+    "tune_experiment": (
+        ("state", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("path", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("metric", "VARCHAR"),
+        ("mode", "VARCHAR"),
+        ("scheduler", "VARCHAR"),
+        ("search_algorithm", "VARCHAR"),
+        ("num_samples", "BIGINT"),
+        ("is_restored", "BOOLEAN"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    # ``parameters`` and ``metrics`` (of its last result) are JSON, as is ``actor_ids``, those it ran in.
+    "tune_trial": (
+        ("state", "VARCHAR"),
+        ("trial_id", "VARCHAR"),
+        ("experiment_id", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("parameters", "VARCHAR"),
+        ("path", "VARCHAR"),
+        ("iterations", "BIGINT"),
+        ("time_total_s", "DOUBLE"),
+        ("metrics", "VARCHAR"),
+        ("failures", "BIGINT"),
+        ("actor_id", "VARCHAR"),
+        ("actor_ids", "VARCHAR"),
+        ("error", "VARCHAR"),
+        ("end_reason", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
 }
 
 #: Entity kind -> (view name, id column) as users see them.
@@ -370,6 +406,8 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "train_run": ("train_runs", "run_id"),
     "train_attempt": ("train_attempts", "attempt_id"),
     "train_worker": ("train_workers", "train_worker_id"),
+    "tune_experiment": ("tune_experiments", "experiment_id"),
+    "tune_trial": ("tune_trials", "tune_trial_id"),
 }
 
 

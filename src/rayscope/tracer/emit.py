@@ -408,6 +408,13 @@ def plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]
     _send(b"rayscope.plan", {"name": dataset, "operators": operators, "inputs": inputs})
 
 
+def tell_always(name: str, told: dict[str, Any]) -> None:
+    """Something rare that nothing else tells: it comes even if the budget is spent."""
+    task, known = _owner()
+    spend()
+    _send(name.encode(), told, None if known else task)
+
+
 def tell_fetched(task: Task) -> None:
     """The task runs long, or ended without a value: tell what it was given by itself."""
     fetched, task.fetched = task.fetched, None

@@ -77,6 +77,72 @@ def test_a_report_of_ray_train() -> None:
         assert kept.name == "rayscope.train_report"
 
 
+def test_an_experiment_of_ray_tune() -> None:
+    tells = {
+        "experiment": "e1",
+        "name": "asha",
+        "path": "s3://me:hush@bucket/x",
+        "metric": "loss",
+        "mode": "min",
+    }
+    tells |= {"scheduler": "ASHA", "search": "Random", "restored": False, "samples": 20, "start": 3}
+    running = told("rayscope.tune_experiment", 5, 9, state="RUNNING", **tells)
+    ended = told("rayscope.tune_experiment", 15, 19, state="FINISHED", end=18, **tells)
+    first, last = records(running, ended).entities
+    assert (first.kind, first.id, first.is_over, last.is_over) == ("tune_experiment", "e1", False, True)
+    assert first.observed == {"state": "RUNNING", "start_ns": 3}
+    assert last.observed == {"state": "FINISHED", "start_ns": 3, "end_ns": 18}
+    assert first.fields == last.fields
+    assert first.fields["job_id"] == TASK[-8:]
+    assert first.fields["path"] == "s3://<redacted>@bucket/x"
+    assert (first.fields["num_samples"], first.fields["mode"]) == (20, "min")
+    for wrong in ({"state": "ODD"}, {"experiment": "a/b"}, {"samples": -1}, {"start": "x"}, {"t": "short"}):
+        batch = records(told("rayscope.tune_experiment", **{"state": "RUNNING"} | tells | wrong))
+        assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.tune_experiment"])
+
+
+def test_trials_of_ray_tune_and_their_results() -> None:
+    parameters = {
+        "lr": 0.1,
+        "api_key": "hush",
+        "env/env_vars/A": "hush",
+        "url": "http://me:hush@x",
+        "n": None,
+    }
+    one = {"trial": "abc_0", "name": "f_abc_0", "state": "ERROR", "parameters": parameters, "n": 3}
+    one |= {"seconds": 1.5, "values": {"loss": "nan", "odd": "text"}, "failures": 1, "actors": ["01", "02"]}
+    one |= {"error": "\x1b[36mValueError\x1b[39m: no", "start": 4, "end": 8}
+    two = {"trial": "abc_1", "state": "PENDING"}
+    failed, fresh = records(told("rayscope.tune_trials", 5, 9, experiment="e1", trials=[one, two])).entities
+    assert (failed.kind, failed.id, fresh.id) == ("tune_trial", "e1/abc_0", "e1/abc_1")
+    assert failed.fields == {
+        "experiment_id": "e1",
+        "trial_id": "abc_0",
+        "name": "f_abc_0",
+        "job_id": TASK[-8:],
+    }
+    assert "hush" not in json.dumps(failed.observed)
+    assert json.loads(str(failed.observed["parameters"]))["lr"] == 0.1
+    assert (failed.observed["metrics"], failed.observed["actor_id"]) == ('{"loss":"nan"}', "02")
+    assert (failed.observed["error"], failed.observed_ns, failed.is_over) == ("ValueError: no", 9, False)
+    assert fresh.observed["state"] == "PENDING"
+    values = {"loss": 0.5, "huge": 1.5e308}
+    tells = {"experiment": "e1", "trial": "abc_0", "n": 4, "seconds": 2.5, "values": values, "x": 1}
+    (span,) = records(told("rayscope.tune_result", 5, 9, t=OTHER, **tells)).spans
+    assert (span.task_id, span.name, span.begin_ns, span.end_ns) == (OTHER, "tune.result", 9, 9)
+    assert json.loads(span.extra) == {
+        "experiment": "e1",
+        "trial": "abc_0",
+        "iteration": 4,
+        "seconds": 2.5,
+        "metrics": {"loss": 0.5},
+        "checkpoint": 1,
+    }
+    for wrong in ({"state": "DONE"}, {"why": "x"}, {"actors": ["a"] * 99}, {"n": -1}, {"trial": ""}):
+        batch = records(told("rayscope.tune_trials", experiment="e1", trials=[one | wrong]))
+        assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.tune_trials"])
+
+
 def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
     """What one profile tells, in either format; its attempts merged."""
     profile = {
@@ -233,7 +299,29 @@ values = st.recursive(
     max_leaves=5,
 )
 keys = st.sampled_from(
-    ["t", "a", "o", "s", "n", "b", "k", "e", "c", "i", "ns", "calls", "name", "values", "off"]
+    [
+        "t",
+        "a",
+        "o",
+        "s",
+        "n",
+        "b",
+        "k",
+        "e",
+        "c",
+        "i",
+        "ns",
+        "calls",
+        "name",
+        "values",
+        "off",
+        "experiment",
+        "trial",
+        "trials",
+        "state",
+        "start",
+        "actors",
+    ]
 )
 texts = (
     st.dictionaries(keys, values).map(json.dumps)

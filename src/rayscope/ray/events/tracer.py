@@ -10,7 +10,7 @@ more, and what a counter says that is no number. ``code`` is Ray's hash of a fun
 are check sums of arguments. Of a report of Ray Train ``n`` is its number, ``e`` when the one before ended,
 ``wait`` the time (ns) that it waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
 Of a dataset of Ray Data that is executed, ``operators`` are their ids, and ``inputs`` of each the numbers of
-those that give it blocks.
+those that give it blocks. What is told of Ray Tune is in :mod:`rayscope.ray.events.tune`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import msgspec
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.common import RETURNED, ProfileEntry
+from rayscope.ray.events import tune
+from rayscope.ray.events.reported import metrics
 
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 
@@ -33,10 +35,8 @@ _MAX_TEXT = 1000
 #: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
 _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
-#: The span of a report of Ray Train, and what one may tell: numbers, letters of their names, and a bound.
+#: The span of a report of Ray Train.
 TRAIN_REPORT = "train.report"
-_MAX_METRICS, _MAX_METRIC_NAME, _HUGE = 32, 100, 1e308
-_NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
 
@@ -125,6 +125,8 @@ def add(
                     theirs = Attempt(_task(told.t), told.a)
                     theirs.returned = _returned(told, entry, theirs.task_id, theirs.attempt, batch)
                     batch.attempts.append(theirs)
+            elif entry.event_name.startswith("rayscope.tune_"):
+                tune.add(entry, task_id, attempt, batch)
             else:
                 _add(entry, _decode(entry.extra_data), task_id, attempt, worker_id, batch)
         except _ERRORS:
@@ -265,12 +267,7 @@ def _report(told: _Told, begin_ns: int) -> dict[str, Any]:
     """What a worker of Ray Train reported. Raises ValueError for what cannot be."""
     if told.e > begin_ns + _SKEW_NS:
         raise ValueError("a report before the one before")
-    metrics = {
-        name[:_MAX_METRIC_NAME]: value
-        for name, value in list(told.values.items())[:_MAX_METRICS]
-        if value in _NOT_FINITE or (isinstance(value, (int, float)) and abs(value) < _HUGE)
-    }
-    extra: dict[str, Any] = {"step": told.n, "rank": told.rank, "metrics": metrics}
+    extra: dict[str, Any] = {"step": told.n, "rank": told.rank, "metrics": metrics(told.values)}
     if told.e:
         extra["since_ns"] = told.e
     if told.wait is not None:

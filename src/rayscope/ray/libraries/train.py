@@ -6,7 +6,6 @@ no settings.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ import msgspec
 from rayscope.model import Entity
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.model.entity import Value
-from rayscope.ray.common import REDACTED, redact
+from rayscope.ray.common import redact_settings
 from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.libraries.values import TIMEOUT_S, rows, text, whole
@@ -25,8 +24,6 @@ from rayscope.ray.protobuf import known
 ACTOR = ("_train_state_actor", "train_v2_state_actor")
 _MAX_RUNS, _MAX_ATTEMPTS, _MAX_WORKERS = 500, 100, 10_000
 _MAX_ID, _MAX_TEXT, _MAX_DETAIL = 200, 2_000, 60_000
-#: Names in the user's own configuration whose texts are kept out of the record. (Not "max_tokens".)
-_SECRET = re.compile(r"secret|password|credential|(api|access)[_-]?key|token$", re.I)
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 _SETTINGS = ("train_loop_config", "scaling_config", "backend_config", "datasets", "data_config", "run_config")
 
@@ -111,15 +108,6 @@ def _settings(settings: Any) -> dict[str, Value | None]:
 def _json(value: Any) -> str | None:
     """``value`` as JSON, None for what is empty. (The record leaves out what is longer than 64 Ki.)"""
     try:
-        return msgspec.json.encode(_without_secrets(redact(value))).decode() if value else None
+        return msgspec.json.encode(redact_settings(value)).decode() if value else None
     except _ERRORS:  # half a surrogate pair, or nested too deep
         return None
-
-
-def _without_secrets(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: REDACTED if isinstance(inner, str) and _SECRET.search(key) else _without_secrets(inner)
-            for key, inner in value.items()
-        }
-    return [_without_secrets(inner) for inner in value] if isinstance(value, list) else value
