@@ -2497,6 +2497,97 @@ class TransfersAnswer(TypedDict):
     sampled: int
 
 
+class TuneExperimentItem(TypedDict):
+    """
+    An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+
+    ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials were
+    over), or CUT_OFF with its job or session. ``trial_states``: trials by state. ``stopped_early``: trials
+    that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: by the last result of each
+    trial, None without a metric and a mode.
+    """
+
+    experiment_id: str
+    name: str | None
+    state: str | None
+    path: str | None
+    job_id: str | None
+    entrypoint: str | None
+    metric: str | None
+    mode: Literal["min", "max"] | None
+    scheduler: str | None
+    search_algorithm: str | None
+    num_samples: int | None
+    is_restored: bool
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    trial_count: int
+    trial_states: dict[str, int]
+    stopped_early: int
+    results: int
+    best_trial_id: str | None
+    best_value: float | None
+
+
+class TuneExperimentPage(TypedDict):
+    """The experiments of a session, newest first. ``problem``: why some may be missing."""
+
+    session: str
+    items: list[TuneExperimentItem]
+    total: int
+    problem: LibraryProblem | None
+
+
+class TuneLine(TypedDict):
+    """The metric of one trial: pairs of iteration and value."""
+
+    trial_id: str
+    points: list[tuple[int, float]]
+
+
+class TuneParameter(TypedDict):
+    """A parameter of an experiment's trials, and how many different values it has."""
+
+    name: str
+    is_number: bool
+    varies: bool
+    values: int
+
+
+class TuneTrial(TypedDict):
+    """
+    A trial. ``parameters`` and ``metrics`` (of its last result): names of nested ones joined with "/".
+
+    ``end_reason``: ``finished`` by itself, ``criterion`` (it reached what was asked for), ``early`` (the
+    scheduler or a stopper ended it). ``value``: the last one of the answer's metric, ``best_value`` the best
+    one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
+    failed; ``actor_id``: the actor that ran it last. ``results`` and ``checkpoints``: those on record.
+    """
+
+    trial_id: str
+    name: str | None
+    state: str | None
+    end_reason: Literal["finished", "criterion", "early"] | None
+    parameters: dict[str, str | int | float | bool]
+    metrics: dict[str, str | int | float]
+    iterations: int | None
+    time_total_s: float | None
+    value: float | None
+    best_value: float | None
+    best_iteration: int | None
+    results: int
+    checkpoints: int
+    failures: int
+    error: str | None
+    path: str | None
+    actor_id: str | None
+    earlier_actor_ids: list[str]
+    node_id: str | None
+    start_ns: int | None
+    end_ns: int | None
+
+
 class Usage(TypedDict):
     """What a node uses. ``current``: whether that is of now: it lives, and has told within the last 30 s."""
 
@@ -3549,6 +3640,53 @@ class TrainRunAnswer(TypedDict):
     metrics: list[ReportedMetric]
     checkpoints: list[TrainCheckpoint]
     reports_left_out: int
+
+
+class TuneExperimentAnswer(TypedDict):
+    """
+    One experiment with its trials, in the order of their ids.
+
+    ``shown_metric`` and ``shown_mode``: by which ``shown_best_trial_id``, the values and ``lines`` are.
+    ``restored_from``: the experiment that this one goes on with. ``metrics``: names of what was reported.
+    A line has one point for each ``bucket`` iterations; the best trials have one, ``lines_left_out`` others
+    have none. ``results_left_out``: results that came so fast that they were only counted.
+    """
+
+    experiment_id: str
+    name: str | None
+    state: str | None
+    path: str | None
+    job_id: str | None
+    entrypoint: str | None
+    metric: str | None
+    mode: Literal["min", "max"] | None
+    scheduler: str | None
+    search_algorithm: str | None
+    num_samples: int | None
+    is_restored: bool
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: Literal["job", "session"] | None
+    trial_count: int
+    trial_states: dict[str, int]
+    stopped_early: int
+    results: int
+    best_trial_id: str | None
+    best_value: float | None
+    session: str
+    restored_from: str | None
+    trials: list[TuneTrial]
+    trials_left_out: int
+    parameters: list[TuneParameter]
+    metrics: list[str]
+    shown_metric: str | None
+    shown_mode: Literal["min", "max"] | None
+    shown_best_trial_id: str | None
+    iterations: int
+    bucket: int
+    lines: list[TuneLine]
+    lines_left_out: int
+    results_left_out: int
 
 
 class WhatIfAnswer(TypedDict):

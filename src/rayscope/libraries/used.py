@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from rayscope.libraries.train import compute as train_compute
 from rayscope.libraries.train import sql as train_sql
+from rayscope.libraries.tune import compute as tune_compute
+from rayscope.libraries.tune import sql as tune_sql
+from rayscope.storage.session_file import SessionFile
 
 if TYPE_CHECKING:
     from rayscope.server.services import Services
 
+T = TypeVar("T")
 #: Library -> the view of what it is used for (docs/reference/libraries.md).
-VIEWS = {"data": "datasets", "serve": "serve_applications", "train": "train_runs"}
+VIEWS = {"data": "datasets", "serve": "serve_applications", "train": "train_runs", "tune": "tune_experiments"}
 
 
 def problem(services: Services, session: str, library: str) -> dict[str, str] | None:
@@ -20,17 +24,23 @@ def problem(services: Services, session: str, library: str) -> dict[str, str] | 
     found = services.clusters.library_problem(session, library)
     if found is not None:
         return {"message": found.message, "remedy": found.remedy}
-    return _untracked_training(services, session) if library == "train" else None
+    if library == "train":
+        return train_compute.problem(*_untold(services, session, train_sql.untracked))
+    if library == "tune":
+        return tune_compute.problem(_untold(services, session, tune_sql.untraced))
+    return None
 
 
-def _untracked_training(services: Services, session: str) -> dict[str, str] | None:
-    """Ray Train tells nothing of its runs unless it was asked to; its actors are on record all the same."""
+def _untold(services: Services, session: str, count: Callable[[SessionFile, int | None], T]) -> T:
+    """What ``count`` finds of a library's actors of whose work nothing is told: they are on record all the
+    same.
+    """
     is_live = services.clusters.is_live(session)
     now_ns = services.records.last_ns(session) if is_live else None
     # Now and then is enough of a live session: what is told late must only be so.
-    key = "" if now_ns is None else str(now_ns // 10**10)
-    counted = services.records.read_cached(session, lambda file: train_sql.untracked(file, now_ns), key)
-    return train_compute.problem(*counted)
+    key = f"{count.__module__} {'' if now_ns is None else now_ns // 10**10}"
+    found: T = services.records.read_cached(session, lambda file: count(file, now_ns), key)
+    return found
 
 
 def libraries(

@@ -27,6 +27,7 @@ from rayscope.insights import api as insights_api
 from rayscope.libraries.data import api as data_api
 from rayscope.libraries.serve import api as serve_api
 from rayscope.libraries.train import api as train_api
+from rayscope.libraries.tune import api as tune_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
@@ -72,6 +73,7 @@ _APIS = (
     data_api,
     serve_api,
     train_api,
+    tune_api,
     find_api,
     metrics_api,
     metrics_query_api,

@@ -3801,6 +3801,146 @@ export interface TransfersAnswer {
   sampled: number;
 }
 /**
+ * One experiment with its trials, in the order of their ids.
+ *
+ * ``shown_metric`` and ``shown_mode``: by which ``shown_best_trial_id``, the values and ``lines`` are.
+ * ``restored_from``: the experiment that this one goes on with. ``metrics``: names of what was reported.
+ * A line has one point for each ``bucket`` iterations; the best trials have one, ``lines_left_out`` others
+ * have none. ``results_left_out``: results that came so fast that they were only counted.
+ */
+export interface TuneExperimentAnswer {
+  experiment_id: string;
+  name: string | null;
+  state: string | null;
+  path: string | null;
+  job_id: string | null;
+  entrypoint: string | null;
+  metric: string | null;
+  mode: ('min' | 'max') | null;
+  scheduler: string | null;
+  search_algorithm: string | null;
+  num_samples: number | null;
+  is_restored: boolean;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  trial_count: number;
+  trial_states: {
+    [k: string]: number;
+  };
+  stopped_early: number;
+  results: number;
+  best_trial_id: string | null;
+  best_value: number | null;
+  session: string;
+  restored_from: string | null;
+  trials: TuneTrial[];
+  trials_left_out: number;
+  parameters: TuneParameter[];
+  metrics: string[];
+  shown_metric: string | null;
+  shown_mode: ('min' | 'max') | null;
+  shown_best_trial_id: string | null;
+  iterations: number;
+  bucket: number;
+  lines: TuneLine[];
+  lines_left_out: number;
+  results_left_out: number;
+}
+/**
+ * A trial. ``parameters`` and ``metrics`` (of its last result): names of nested ones joined with "/".
+ *
+ * ``end_reason``: ``finished`` by itself, ``criterion`` (it reached what was asked for), ``early`` (the
+ * scheduler or a stopper ended it). ``value``: the last one of the answer's metric, ``best_value`` the best
+ * one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
+ * failed; ``actor_id``: the actor that ran it last. ``results`` and ``checkpoints``: those on record.
+ */
+export interface TuneTrial {
+  trial_id: string;
+  name: string | null;
+  state: string | null;
+  end_reason: ('finished' | 'criterion' | 'early') | null;
+  parameters: {
+    [k: string]: string | number | boolean;
+  };
+  metrics: {
+    [k: string]: string | number;
+  };
+  iterations: number | null;
+  time_total_s: number | null;
+  value: number | null;
+  best_value: number | null;
+  best_iteration: number | null;
+  results: number;
+  checkpoints: number;
+  failures: number;
+  error: string | null;
+  path: string | null;
+  actor_id: string | null;
+  earlier_actor_ids: string[];
+  node_id: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+}
+/**
+ * A parameter of an experiment's trials, and how many different values it has.
+ */
+export interface TuneParameter {
+  name: string;
+  is_number: boolean;
+  varies: boolean;
+  values: number;
+}
+/**
+ * The metric of one trial: pairs of iteration and value.
+ */
+export interface TuneLine {
+  trial_id: string;
+  points: [number, number][];
+}
+/**
+ * An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+ *
+ * ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials were
+ * over), or CUT_OFF with its job or session. ``trial_states``: trials by state. ``stopped_early``: trials
+ * that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: by the last result of each
+ * trial, None without a metric and a mode.
+ */
+export interface TuneExperimentItem {
+  experiment_id: string;
+  name: string | null;
+  state: string | null;
+  path: string | null;
+  job_id: string | null;
+  entrypoint: string | null;
+  metric: string | null;
+  mode: ('min' | 'max') | null;
+  scheduler: string | null;
+  search_algorithm: string | null;
+  num_samples: number | null;
+  is_restored: boolean;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: ('job' | 'session') | null;
+  trial_count: number;
+  trial_states: {
+    [k: string]: number;
+  };
+  stopped_early: number;
+  results: number;
+  best_trial_id: string | null;
+  best_value: number | null;
+}
+/**
+ * The experiments of a session, newest first. ``problem``: why some may be missing.
+ */
+export interface TuneExperimentPage {
+  session: string;
+  items: TuneExperimentItem[];
+  total: number;
+  problem: LibraryProblem | null;
+}
+/**
  * Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers.
  */
 export interface Wanted {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from rayscope.libraries.sql import with_job
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import START
 from rayscope.storage.sql.pages import Row, rows_of
@@ -14,16 +15,7 @@ from rayscope.storage.sql.pages import Row, rows_of
 CONTROLLER, WORKER = "TrainController", "RayTrainWorker"
 #: A run is told by Ray within so long, ns; by then one that is not keeps no state.
 _TOLD_NS = 45 * 10**9
-#: A job's end tells of a run what nobody saw any more.
-_RUNS = """
-SELECT r.* EXCLUDE (state, end_ns, end_known_by),
-    CASE WHEN open AND j.end_ns IS NOT NULL THEN 'CUT_OFF' ELSE r.state END AS state,
-    CASE WHEN open THEN j.end_ns ELSE r.end_ns END AS end_ns,
-    CASE WHEN open AND j.end_ns IS NOT NULL THEN 'job' ELSE r.end_known_by END AS end_known_by,
-    j.entrypoint
-FROM (SELECT *, state IS NULL OR state NOT IN ('FINISHED', 'ERRORED', 'ABORTED') AS open FROM train_runs) r
-LEFT JOIN jobs j USING (job_id)
-"""
+_RUNS = with_job("train_run")
 _ITEM = """
 r.run_id, r.name, r.state, r.status_detail, r.job_id, r.entrypoint, r.start_ns, r.end_ns, r.end_known_by,
 (SELECT count(*) FROM train_attempts a WHERE a.run_id = r.run_id) AS attempt_count,

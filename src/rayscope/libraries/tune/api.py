@@ -1,0 +1,99 @@
+"""Ray Tune's experiments: all of them, and one with its trials."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from rayscope.libraries.tune import schemas, sql
+from rayscope.libraries.tune.compute import best, lines, parameters, trial
+from rayscope.libraries.used import problem
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+
+router = APIRouter()
+#: Of a picture: what a wide screen can show, and what somebody can tell apart.
+_COLUMNS, _LINES, _METRICS = 200, 100, 50
+_MAX_TRIALS = 1_000
+Mode = Literal["min", "max"]
+
+
+@router.get("/api/tune", responses={**ERRORS, 200: {"model": schemas.TuneExperimentPage}})
+def tune_experiments(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+    """The experiments of Ray Tune, newest first, with their trials counted by state, and the best so far."""
+    name = services.records.resolve(session)
+    items, total = services.records.read_cached(name, lambda file: sql.experiments(file, limit), str(limit))
+    return answer(
+        {"session": name, "items": items, "total": total, "problem": problem(services, name, "tune")}
+    )
+
+
+@router.get("/api/tune/{experiment_id}", responses={**ERRORS, 200: {"model": schemas.TuneExperimentAnswer}})
+def tune_experiment(
+    services: CurrentServices,
+    experiment_id: str,
+    session: Session = None,
+    metric: Annotated[
+        str | None, Query(max_length=100, description="A metric; the experiment's own if not given.")
+    ] = None,
+    mode: Annotated[
+        Mode | None, Query(description="Whether the least or the greatest value is the best one.")
+    ] = None,
+) -> Response:
+    """An experiment of Ray Tune: its trials, their parameters, and a metric over their iterations."""
+    name = services.records.resolve(session)
+    key = f"{experiment_id} {mode} {metric}"
+    return answer(
+        services.records.read_cached(
+            name, lambda file: _experiment(file, name, experiment_id, metric, mode), key
+        )
+    )
+
+
+def _experiment(
+    file: SessionFile, session: str, experiment_id: str, metric: str | None, mode: Mode | None
+) -> dict[str, Any]:
+    found, _ = sql.experiments(file, 1, experiment_id)
+    if not found:
+        raise NotFound(
+            f"Experiment {experiment_id[:80]!r} not found in this session.",
+            what="experiment",
+            id=experiment_id[:80],
+        )
+    (item,) = found
+    shown_metric = metric or item["metric"]
+    # Another metric may be better the other way round.
+    shown_mode = mode or (item["mode"] if shown_metric == item["metric"] else None)
+    told = sql.trials(
+        file,
+        experiment_id,
+        shown_metric,
+        shown_mode,
+        limit=_MAX_TRIALS,
+        lines=_LINES,
+        columns=_COLUMNS,
+        names=_METRICS,
+    )
+    trials = [trial(row) for row in told.items]
+    drawn = lines(told.points)
+    with_value = sum(one["value"] is not None and one["results"] > 0 for one in trials)
+    return {
+        "session": session,
+        **item,
+        "restored_from": sql.restored_from(file, experiment_id),
+        "trials": trials,
+        "trials_left_out": told.total - len(trials),
+        "parameters": parameters(trials),
+        "metrics": told.metrics,
+        "shown_metric": shown_metric,
+        "shown_mode": shown_mode,
+        "shown_best_trial_id": best(trials, shown_mode),
+        "iterations": told.iterations,
+        "bucket": told.bucket,
+        "lines": drawn,
+        "lines_left_out": max(0, with_value - len(drawn)),
+        "results_left_out": told.results_left_out,
+    }

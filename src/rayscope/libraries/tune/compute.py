@@ -1,0 +1,88 @@
+"""What an experiment's page shows, from what is on record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+Row = dict[str, Any]
+_decode = msgspec.json.Decoder(dict[str, str | int | float | bool]).decode
+_decode_ids = msgspec.json.Decoder(list[str]).decode
+
+
+def trial(row: Row) -> Row:
+    """A trial as the API tells it."""
+    actors = row.pop("actor_ids")
+    return {
+        **row,
+        "parameters": _values(row["parameters"]),
+        "metrics": _values(row["metrics"]),
+        "earlier_actor_ids": _ids(actors)[:-1],
+    }
+
+
+def parameters(trials: Sequence[Row]) -> list[Row]:
+    """The parameters of some trials, those that differ first, in the order in which trials have them.
+
+    ``is_number``: all values are; ``values``: how many different ones there are.
+    """
+    seen: dict[str, list[Any]] = {}
+    for one in trials:
+        for name, value in one["parameters"].items():
+            seen.setdefault(name, []).append(value)
+    found = [
+        {
+            "name": name,
+            "is_number": all(isinstance(value, (int, float)) and type(value) is not bool for value in values),
+            "values": len({(type(value) is bool, value) for value in values}),
+            "varies": len(values) < len(trials) or len(set(map(repr, values))) > 1,
+        }
+        for name, values in seen.items()
+    ]
+    return sorted(found, key=lambda one: not one["varies"])
+
+
+def lines(points: Sequence[Row]) -> list[Row]:
+    """A line for each trial; ``points`` in the order of trial and iteration."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for point in points:
+        found.setdefault(point["trial_id"], []).append((point["iteration"], point["value"]))
+    return [{"trial_id": trial_id, "points": of} for trial_id, of in found.items()]
+
+
+def best(trials: Sequence[Row], mode: str | None) -> str | None:
+    """The trial whose last value is the least or greatest: what ``ResultGrid.get_best_result()`` gives."""
+    with_value = [one for one in trials if one["value"] is not None]
+    if mode is None or not with_value:
+        return None
+    choose = min if mode == "min" else max
+    found: str = choose(with_value, key=lambda one: one["value"])["trial_id"]
+    return found
+
+
+def problem(untraced_trials: int) -> dict[str, str] | None:
+    """What to say of actors that run trials of which nothing is told; None where there are none."""
+    if not untraced_trials:
+        return None
+    actors = "actor runs a trial" if untraced_trials == 1 else "actors run trials"
+    return {
+        "message": f"{untraced_trials} {actors} of Ray Tune whose experiment is not on record.",
+        "remedy": "Only the tracer in the driver tells of experiments: start the program with "
+        "`rayscope run`, or in the environment of `rayscope env`, without --no-trace.",
+    }
+
+
+def _values(text: str | None) -> dict[str, Any]:
+    try:
+        return _decode(text) if text else {}
+    except msgspec.DecodeError:
+        return {}
+
+
+def _ids(text: str | None) -> list[str]:
+    try:
+        return _decode_ids(text) if text else []
+    except msgspec.DecodeError:
+        return []

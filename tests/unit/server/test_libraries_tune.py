@@ -1,0 +1,119 @@
+"""Ray Tune's experiments of a record whose every result is known: what is counted, and what is cut off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story
+
+from rayscope.model import Entity, Span
+
+S = 1_000 * MS
+
+
+def result(story: Story, trial: str, iteration: int, when: int, metrics: dict[str, Any]) -> None:
+    extra = {"experiment": "e1", "trial": trial, "iteration": iteration, "seconds": 1.5, "metrics": metrics}
+    span(story, when, msgspec.json.encode(extra).decode())
+
+
+def span(story: Story, when: int, extra: str, name: str = "tune.result") -> None:
+    at = ORIGIN_NS + when * MS
+    story.batch.spans.append(Span(DRIVER, 0, name, at, at, extra))
+
+
+def trial(number: int, state: str, **observed: Any) -> Entity:
+    fields: dict[str, Any] = {"experiment_id": "e1", "trial_id": f"t{number}", "job_id": JOB}
+    parameters = msgspec.json.encode({"lr": number / 10, "opt": "sgd"}).decode()
+    known = {"state": state, "parameters": parameters, "metrics": "{}", "iterations": 0, **observed}
+    return Entity("tune_trial", f"e1/t{number}", fields, {}, ORIGIN_NS, known)
+
+
+@pytest.fixture
+def server(fresh: Any) -> Any:
+    story = Story()
+    fields = {"name": "asha", "job_id": JOB, "metric": "loss", "mode": "min", "path": "/r/asha"}
+    observed: dict[str, Any] = {"state": "RUNNING", "start_ns": ORIGIN_NS}
+    story.batch.entities += [
+        Entity("tune_experiment", "e1", fields, {}, ORIGIN_NS, observed),
+        trial(0, "RUNNING", start_ns=ORIGIN_NS),
+        trial(1, "TERMINATED", start_ns=ORIGIN_NS, end_ns=ORIGIN_NS + S, end_reason="early"),
+        trial(2, "PENDING"),
+        # As it was restored: its last result came before there was a record.
+        trial(3, "TERMINATED", metrics='{"loss":0.25}', iterations=9),
+    ]
+    result(story, "t0", 1, 10, {"loss": 3, "acc": 0.5})
+    result(story, "t0", 2, 20, {"loss": 2, "acc": 0.75})
+    result(story, "t0", 2, 30, {"loss": 1, "acc": "nan"})  # again, from a checkpoint
+    result(story, "t1", 1, 40, {"loss": "nan"})
+    result(story, "t1", 2, 50, {"loss": 4})
+    span(story, 60, "{")
+    span(story, 60, msgspec.json.encode({"user": {"experiment": "e1", "trial": "t0"}}).decode())
+    span(story, 60, msgspec.json.encode({"calls": 7}).decode(), "rayscope.tune_result")
+    fresh.record(story)
+    return fresh
+
+
+def test_the_best_so_far_is_by_the_last_result_of_each_trial(server: Any) -> None:
+    (item,) = server.get("/api/tune")["items"]
+    assert (item["best_trial_id"], item["best_value"], item["results"]) == ("t3", 0.25, 4)
+    assert (item["trial_count"], item["stopped_early"]) == (4, 1)
+    answer = server.get("/api/tune/e1")
+    zero, one, two, three = answer["trials"]
+    assert (zero["iterations"], zero["value"], zero["best_value"], zero["results"]) == (2, 1, 1, 2)
+    assert (one["value"], one["best_value"], one["end_reason"]) == (4, 4, "early")
+    assert (two["value"], two["start_ns"]) == (None, None)
+    assert (three["value"], three["iterations"], three["results"]) == (0.25, 9, 0)
+    assert answer["lines"] == [
+        {"trial_id": "t0", "points": [[1, 3], [2, 1]]},
+        {"trial_id": "t1", "points": [[2, 4]]},
+    ]
+    assert answer["metrics"] == ["loss", "acc"]
+    assert answer["results_left_out"] == 7
+    assert [(one["name"], one["varies"]) for one in answer["parameters"]] == [("lr", True), ("opt", False)]
+
+
+def test_any_metric_can_be_chosen_and_whether_less_of_it_is_better(server: Any) -> None:
+    answer = server.get("/api/tune/e1", metric="acc")
+    # Whether more of it is better is not known: there is no best one.
+    assert (answer["shown_mode"], answer["shown_best_trial_id"]) == (None, None)
+    assert answer["lines"] == [{"trial_id": "t0", "points": [[1, 0.5]]}]
+    assert answer["trials"][0]["metrics"]["acc"] == "nan"
+    most = server.get("/api/tune/e1", metric="loss", mode="max")
+    assert most["shown_best_trial_id"] == "t1"
+    assert server.get("/api/tune/e1", metric="no such")["lines"] == []
+    server.error(server.client.get("/api/tune/none"), 404)
+
+
+def test_what_runs_is_cut_off_with_its_job(server: Any) -> None:
+    story = Story()
+    end = ORIGIN_NS + 9 * S
+    story.batch.entities.append(Entity("job", JOB, {}, {(end, "FINISHED"): {"end_ns": end}}))
+    server.record(story)
+    (item,) = server.get("/api/tune")["items"]
+    assert (item["state"], item["end_known_by"], item["end_ns"]) == ("CUT_OFF", "job", end)
+    assert item["trial_states"] == {"CUT_OFF": 2, "TERMINATED": 2}
+    running, _, pending, _ = server.get("/api/tune/e1")["trials"]
+    assert (running["end_ns"], pending["end_ns"]) == (end, None)
+
+
+def test_trials_without_the_tracer_are_a_problem(fresh: Any) -> None:
+    story = Story()
+    story.task("f", 0, 1, 2)
+    actor = Entity("actor", "c" * 24 + JOB, {"class_name": "ImplicitFunc", "job_id": JOB, "start_ns": 1})
+    story.batch.entities.append(actor)
+    fresh.record(story)
+    page = fresh.get("/api/tune")
+    assert page["items"] == []
+    assert "1 actor runs a trial" in page["problem"]["message"]
+    assert "rayscope run" in page["problem"]["remedy"]
+    assert "tune" in fresh.get("/api/cluster")["libraries"]
+
+
+def test_a_session_without_ray_tune_says_nothing_of_it(fresh: Any) -> None:
+    story = Story()
+    story.task("f", 0, 1, 2)
+    fresh.record(story)
+    assert fresh.get("/api/tune")["problem"] is None
+    assert "tune" not in fresh.get("/api/cluster")["libraries"]
