@@ -28,6 +28,7 @@ export const LOADERS: Record<View, Loader> = {
   data: () => import('./pages/data/DataPage'),
   serve: () => import('./pages/serve/ServePage'),
   train: () => import('./pages/train/TrainPage'),
+  tune: () => import('./pages/tune/TunePage'),
   events: () => import('./pages/events/EventsPage'),
   logs: () => import('./pages/logs/LogsPage'),
   metrics: () => import('./pages/metrics/MetricsPage'),

@@ -2955,6 +2955,8 @@ class FoundGroup(TypedDict):
         "dataset",
         "serve_application",
         "train_run",
+        "tune_experiment",
+        "tune_trial",
         "log_file",
         "metric",
     ]

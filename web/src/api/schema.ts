@@ -1063,6 +1063,8 @@ export interface FoundGroup {
     | 'dataset'
     | 'serve_application'
     | 'train_run'
+    | 'tune_experiment'
+    | 'tune_trial'
     | 'log_file'
     | 'metric';
   items: FoundItem[];

@@ -20,6 +20,7 @@ export const VIEWS = [
   'data',
   'serve',
   'train',
+  'tune',
   'events',
   'logs',
   'metrics',
@@ -53,7 +54,7 @@ export const ENTITY_VIEWS = [
 export type EntityView = (typeof ENTITY_VIEWS)[number];
 
 /** Ray's libraries: a page for each that a cluster uses. */
-export const LIBRARY_VIEWS = ['data', 'serve', 'train'] as const satisfies readonly View[];
+export const LIBRARY_VIEWS = ['data', 'serve', 'train', 'tune'] as const satisfies readonly View[];
 export type LibraryView = (typeof LIBRARY_VIEWS)[number];
 
 export function isLibrary(view: View): view is LibraryView {

@@ -1,6 +1,7 @@
 import { Loader, ScrollArea, Tooltip } from '@mantine/core';
 import {
   IconActivity,
+  IconAdjustmentsHorizontal,
   IconAlertOctagon,
   IconBell,
   IconBriefcase,
@@ -65,6 +66,7 @@ const NAV: { group: 'work' | 'execution' | 'libraries' | 'cluster'; view: View; 
   { group: 'libraries', view: 'data', icon: IconTableRow },
   { group: 'libraries', view: 'serve', icon: IconCloudComputing },
   { group: 'libraries', view: 'train', icon: IconSchool },
+  { group: 'libraries', view: 'tune', icon: IconAdjustmentsHorizontal },
   { group: 'cluster', view: 'actors', icon: IconUser },
   { group: 'cluster', view: 'workers', icon: IconCpu },
   { group: 'cluster', view: 'nodes', icon: IconServer2 },

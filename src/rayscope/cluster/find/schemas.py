@@ -17,6 +17,8 @@ FoundKind = Literal[
     "dataset",
     "serve_application",
     "train_run",
+    "tune_experiment",
+    "tune_trial",
     "log_file",
     "metric",
 ]

@@ -22,6 +22,8 @@ _ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dataset": (("name",), ("job_id",)),
     "serve_application": (("name",), ("route_prefix",)),
     "train_run": (("name",), ("job_id",)),
+    "tune_experiment": (("name",), ("job_id",)),
+    "tune_trial": (("name", "trial_id"), ("job_id",)),
 }
 
 

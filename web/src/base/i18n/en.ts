@@ -13,6 +13,7 @@ import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
 import { enSql } from './en.sql';
 import { enTrain } from './en.train';
+import { enTune } from './en.tune';
 
 export const en = {
   app: {
@@ -96,6 +97,8 @@ export const en = {
       dataset: 'Datasets',
       serve_application: 'Serve applications',
       train_run: 'Training runs',
+      tune_experiment: 'Experiments',
+      tune_trial: 'Trials',
       log_file: 'Log files',
       metric: 'Metrics',
     },
@@ -219,6 +222,7 @@ export const en = {
     data: 'Data',
     serve: 'Serve',
     train: 'Train',
+    tune: 'Tune',
     events: 'Events',
     logs: 'Logs',
     metrics: 'Metrics',
@@ -256,6 +260,7 @@ export const en = {
       'The applications of Ray Serve: whether their deployments are healthy, fast, and of the right size.',
     train:
       'The runs of Ray Train: their attempts and workers, what these reported, and which rank holds up the others.',
+    tune: 'The experiments of Ray Tune: their trials, what these reported, and which parameters do best.',
     events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.',
     logs: 'The log files of all nodes, dead ones included, with one search across all of them.',
     metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
@@ -309,6 +314,10 @@ export const en = {
     FINISHED: 'Finished',
     FAILED: 'Failed',
     ERRORED: 'Failed',
+    ERROR: 'Failed',
+    TERMINATED: 'Terminated',
+    PAUSED: 'Paused',
+    INTERRUPTED: 'Interrupted',
     ABORTED: 'Aborted',
     INITIALIZING: 'Initializing',
     SCHEDULING: 'Scheduling',
@@ -1228,6 +1237,7 @@ export const en = {
   ...enData,
   ...enServe,
   ...enTrain,
+  ...enTune,
   ...enMemory,
   ...enAlerts,
   ...enOperator,

@@ -14,6 +14,7 @@ import { zhServerMessages } from './zh.serverMessages';
 import { zhShipped } from './zh.shipped';
 import { zhSql } from './zh.sql';
 import { zhTrain } from './zh.train';
+import { zhTune } from './zh.tune';
 
 export const zh: Translation = {
   app: {
@@ -96,6 +97,8 @@ export const zh: Translation = {
       dataset: '数据集',
       serve_application: 'Serve 应用',
       train_run: '训练',
+      tune_experiment: '实验',
+      tune_trial: 'Trial',
       log_file: '日志文件',
       metric: '指标',
     },
@@ -214,6 +217,7 @@ export const zh: Translation = {
     data: 'Data',
     serve: 'Serve',
     train: 'Train',
+    tune: 'Tune',
     events: '事件',
     logs: '日志',
     metrics: '指标',
@@ -247,6 +251,7 @@ export const zh: Translation = {
     data: 'Ray Data 的数据集：进行到哪一步，哪个算子拖慢了哪个算子。',
     serve: 'Ray Serve 的应用：各 Deployment 是否健康、延迟如何、副本数是否合适。',
     train: 'Ray Train 的训练：各次尝试和 Worker、上报的指标，以及哪个 rank 拖慢了其他 rank。',
+    tune: 'Ray Tune 的实验：各个 Trial、上报的指标，以及哪些参数效果最好。',
     events: '节点、Worker、Actor、作业和任务按时间发生了什么。',
     logs: '所有节点（包括已失效的）的日志文件，可一次全部搜索。',
     metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。',
@@ -299,6 +304,10 @@ export const zh: Translation = {
     FINISHED: '已结束',
     FAILED: '失败',
     ERRORED: '失败',
+    ERROR: '失败',
+    TERMINATED: '已结束',
+    PAUSED: '已暂停',
+    INTERRUPTED: '提前终止',
     ABORTED: '已中止',
     INITIALIZING: '正在初始化',
     SCHEDULING: '正在调度',
@@ -1180,6 +1189,7 @@ export const zh: Translation = {
   ...zhData,
   ...zhServe,
   ...zhTrain,
+  ...zhTune,
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,

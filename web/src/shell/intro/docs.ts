@@ -23,6 +23,7 @@ const PAGES: Record<View, string> = {
   data: 'reference/libraries.md#ray-data',
   serve: 'reference/libraries.md#ray-serve',
   train: 'reference/libraries.md#ray-train',
+  tune: 'reference/libraries.md#ray-tune',
   events: 'reference/jobs.md',
   logs: 'reference/logs.md',
   metrics: 'reference/metrics-page.md',

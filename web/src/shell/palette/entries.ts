@@ -30,6 +30,8 @@ const LISTS: Record<FoundGroup['kind'], View> = {
   dataset: 'data',
   serve_application: 'serve',
   train_run: 'train',
+  tune_experiment: 'tune',
+  tune_trial: 'tune',
   log_file: 'logs',
   metric: 'metrics',
 };
@@ -49,6 +51,8 @@ export function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundIte
     case 'dataset':
     case 'serve_application':
     case 'train_run':
+    case 'tune_experiment':
+    case 'tune_trial':
       return { ...toView(url, view), item: item.id };
     default:
       return toItem(url, view, item.id);

@@ -1,0 +1,127 @@
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
+import type { Pointing } from './ExperimentDetails';
+import { short } from './trials';
+import css from './tune.module.css';
+import type { Experiment } from './types';
+
+const WIDTH = 1000;
+const HEIGHT = 220;
+
+/** A metric over the iterations: a line for each trial, the best one and the one that is pointed at in front. */
+export function MetricLines({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
+  const { t } = useTranslation();
+  const { lines, shown_metric: metric, shown_best_trial_id: best } = experiment;
+  if (experiment.metrics.length === 0) return <p className={words.dim}>{t('tune.noResults')}</p>;
+  if (metric === null) return <p className={words.dim}>{t('tune.noMetric')}</p>;
+  if (lines.length === 0) return <p className={words.dim}>{t('tune.noLines', { metric })}</p>;
+  const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
+  const least = Math.min(...values);
+  const most = Math.max(...values);
+  const last = Math.max(experiment.iterations, 2);
+  const x = (iteration: number) => ((iteration - 1) * WIDTH) / (last - 1);
+  const y = (value: number) =>
+    most === least ? HEIGHT / 2 : 4 + ((most - value) * (HEIGHT - 8)) / (most - least);
+  const role = (id: string) => roleOf(id, best, pointing);
+  const inFront = [...lines].sort((a, b) => rank(role(a.trial_id)) - rank(role(b.trial_id)));
+  const named = (id: string | null | undefined) => lines.find((one) => one.trial_id === id);
+  return (
+    <div>
+      <div className={css.plot}>
+        <span className={`${css.scaleY} ${words.num} ${words.dim}`}>
+          <span>{short(most)}</span>
+          <span>{most === least ? '' : short(least)}</span>
+        </span>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={t('tune.linesLabel', { metric, n: lines.length })}
+          data-testid="tune-lines"
+        >
+          {inFront.map(({ trial_id: id, points }) => {
+            // A single result is a short stroke.
+            const drawn =
+              points.length === 1 && points[0] !== undefined
+                ? [`${x(points[0][0])},${y(points[0][1])}`, `${x(points[0][0]) + 6},${y(points[0][1])}`]
+                : points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
+            return (
+              // biome-ignore lint/a11y/noStaticElementInteractions: the table below does the same by keyboard.
+              <g
+                key={id}
+                className={css.line}
+                data-role={role(id)}
+                data-testid="tune-line"
+                onPointerEnter={() => pointing.onHover(id)}
+                onPointerLeave={() => pointing.onHover(undefined)}
+                onClick={() => pointing.onChoose(id)}
+              >
+                <title>{`${id}: ${metric} ${short(points.at(-1)?.[1] ?? 0)}`}</title>
+                <polyline points={drawn.join(' ')} />
+                <polyline className={css.target} points={drawn.join(' ')} />
+              </g>
+            );
+          })}
+        </svg>
+        <span className={`${css.scaleX} ${words.num} ${words.dim}`}>
+          <span>1</span>
+          <span>{t('tune.iteration')}</span>
+          <span>{count(experiment.iterations)}</span>
+        </span>
+      </div>
+      <p className={css.legend}>
+        {(
+          [
+            ['best', best],
+            ['chosen', pointing.chosen],
+            ['hovered', pointing.hovered],
+          ] as const
+        ).map(([kind, id]) => {
+          const value = named(id)?.points.at(-1)?.[1];
+          return (
+            id &&
+            value !== undefined && (
+              <span key={kind}>
+                <i data-role={kind} aria-hidden /> {t(`tune.legend.${kind}`, { id, value: short(value) })}
+              </span>
+            )
+          );
+        })}
+        {experiment.lines_left_out > 0 && (
+          <span className={words.dim}>
+            {t(experiment.shown_mode === null ? 'tune.linesLeftOut' : 'tune.worseLeftOut', {
+              n: experiment.lines_left_out,
+              count: count(experiment.lines_left_out),
+            })}
+          </span>
+        )}
+        {experiment.bucket > 1 && (
+          <span className={words.dim}>{t('tune.bucket', { n: experiment.bucket })}</span>
+        )}
+        {experiment.results_left_out > 0 && (
+          <span className={words.dim}>
+            {t('tune.resultsLeftOut', {
+              n: experiment.results_left_out,
+              count: count(experiment.results_left_out),
+            })}
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+export type Role = 'best' | 'chosen' | 'hovered' | undefined;
+
+/** How a trial stands out in the pictures. */
+export function roleOf(id: string, best: string | null, { hovered, chosen }: Pointing): Role {
+  if (id === hovered) return 'hovered';
+  if (id === chosen) return 'chosen';
+  return id === best ? 'best' : undefined;
+}
+
+/** What is drawn later is in front. */
+export function rank(role: Role): number {
+  return role === undefined ? 0 : ['best', 'chosen', 'hovered'].indexOf(role) + 1;
+}

@@ -1,0 +1,8 @@
+/** The answers of /api/tune (docs/reference/libraries.md). */
+export type {
+  TuneExperimentAnswer as Experiment,
+  TuneExperimentItem as ExperimentItem,
+  TuneExperimentPage,
+  TuneParameter,
+  TuneTrial as Trial,
+} from '../../api/schema';
