@@ -117,7 +117,7 @@ function Summary({ experiment, onChoose }: { experiment: Experiment; onChoose: (
     if (number === 0) return [];
     const said = t(`tune.states.${state}`, { count: count(number) });
     const isEarly = state === 'TERMINATED' && experiment.stopped_early > 0;
-    return [isEarly ? `${said} ${t('tune.early', { count: count(experiment.stopped_early) })}` : said];
+    return [isEarly ? `${said}${t('tune.early', { count: count(experiment.stopped_early) })}` : said];
   });
   const best = experiment.trials.find((one) => one.trial_id === experiment.shown_best_trial_id);
   const facts = [

@@ -10,6 +10,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { TrialBar } from './TrialBar';
 import { lasted, short } from './trials';
+import css from './tune.module.css';
 import type { ExperimentItem } from './types';
 
 /** All experiments, newest first; the chosen one is shown below. */
@@ -18,7 +19,7 @@ export function ExperimentTable({ experiments, chosen }: { experiments: Experime
   const { t } = useTranslation();
   return (
     <div className={library.list}>
-      <table className={library.table} data-testid="tune-experiments">
+      <table className={`${library.table} ${css.experiments}`} data-testid="tune-experiments">
         <thead>
           <tr>
             <th>{t('tune.experiment')}</th>
