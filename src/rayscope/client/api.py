@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rayscope.client import filters as f
 from rayscope.client.api_logs import LogsApi
@@ -249,6 +249,26 @@ class Api(LogsApi):
     ) -> Call[t.TrainRunAnswer]:
         """A run of Ray Train with what the workers of an attempt (of the last, unless told) reported."""
         return Call("GET", f"/api/train/{part(run_id)}", params(session=self._of(session), attempt=attempt))
+
+    @asked
+    def tune_experiments(
+        self, *, session: str | None = None, limit: int | None = None
+    ) -> Call[t.TuneExperimentPage]:
+        """The experiments of Ray Tune, newest first, with their trials by state, and the best so far."""
+        return Call("GET", "/api/tune", params(session=self._of(session), limit=limit))
+
+    @asked
+    def tune_experiment(
+        self,
+        experiment_id: str,
+        *,
+        metric: str | None = None,
+        mode: Literal["min", "max"] | None = None,
+        session: str | None = None,
+    ) -> Call[t.TuneExperimentAnswer]:
+        """An experiment of Ray Tune with its trials, compared by a metric (its own, unless told)."""
+        asked_for = params(session=self._of(session), metric=metric, mode=mode)
+        return Call("GET", f"/api/tune/{part(experiment_id)}", asked_for)
 
     @asked
     def alerts(self, session: str | None = None) -> Call[t.AlertsAnswer]:

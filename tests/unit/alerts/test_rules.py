@@ -27,6 +27,8 @@ def test_what_ships() -> None:
         "NodeDead": ("critical", 10, "==", 0),
         "TaskFailureRateHigh": ("warning", 300, ">", 10),
         "TrainingRunFailed": ("critical", 0, ">", 0),
+        "TuneExperimentFailed": ("critical", 0, ">", 0),
+        "TuneTrialsFailed": ("warning", 0, ">", 0),
     }
     for name, (severity, wait_s, op, threshold) in wanted.items():
         rule = shipped[name]

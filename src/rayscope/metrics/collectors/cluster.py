@@ -44,7 +44,9 @@ class Tasks:
 
 
 class Actors:
-    """Actors, jobs, workers and placement groups by state; how often actors were restarted; datasets."""
+    """Actors, jobs, workers and placement groups by state; how often actors were restarted; what Ray's
+    libraries do.
+    """
 
     interval_s = 0.0
     timeout_s = 30.0
@@ -61,6 +63,11 @@ class Actors:
         # Told before any failed: the first one is an increase, too.
         for state, count in ({"ERRORED": 0} | counts.get("train_runs", {})).items():
             yield sample("rayscope_train_runs", count, state=state)
+        for what, failed in (("experiments", "ERRORED"), ("trials", "ERROR")):
+            name, view = f"rayscope_tune_{what}", f"tune_{what}"
+            yield Family(name, "gauge", f"{what.capitalize()} of Ray Tune on record by state.", "count")
+            for state, count in ({failed: 0} | counts.get(view, {})).items():
+                yield sample(name, count, state=state)
         name = "rayscope_dataset_running"
         yield Family(name, "gauge", "1 for each dataset of Ray Data that is being executed.")
         datasets, others = cluster.record(lambda file: data_sql.running_ids(file, _DATASETS))

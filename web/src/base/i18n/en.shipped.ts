@@ -61,6 +61,14 @@ export const enShipped = {
       summary: 'Training runs failed in 5 minutes: {{value}}',
       description: 'The Train page shows the error of each attempt, and the logs of its workers.',
     },
+    TuneExperimentFailed: {
+      summary: 'Tuning experiments failed in 5 minutes: {{value}}',
+      description: 'None of their trials succeeded. The Tune page shows the error and the log of each.',
+    },
+    TuneTrialsFailed: {
+      summary: 'Trials failed in 5 minutes: {{value}}',
+      description: 'The Tune page shows the error and the log of each. Other trials may go on.',
+    },
     DatasetStalled: {
       summary:
         'Operator {{operator}} of dataset {{dataset}} is stalled, with blocks waiting for it: {{value}}',

@@ -56,6 +56,8 @@ export const enSql = {
       train_runs: 'Runs of Ray Train',
       train_attempts: 'Attempts of training runs',
       train_workers: 'Workers of training runs',
+      tune_experiments: 'Experiments of Ray Tune',
+      tune_trials: 'Trials of experiments',
     },
     questionsOf: {
       whichFunctionsTookTheTime: 'Which functions took the time?',

@@ -58,6 +58,14 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
       summary: '5 分钟内失败的训练：{{value}} 个',
       description: 'Train 页面显示了每次尝试的错误以及各 Worker 的日志。',
     },
+    TuneExperimentFailed: {
+      summary: '5 分钟内失败的调参实验：{{value}} 个',
+      description: '这些实验没有一个 Trial 成功。Tune 页面显示了每个 Trial 的错误和日志。',
+    },
+    TuneTrialsFailed: {
+      summary: '5 分钟内失败的 Trial：{{value}} 个',
+      description: 'Tune 页面显示了每个 Trial 的错误和日志。其他 Trial 可能仍在继续。',
+    },
     DatasetStalled: {
       summary: '数据集 {{dataset}} 的算子 {{operator}} 停滞，有 {{value}} 个块在等待它',
       description:

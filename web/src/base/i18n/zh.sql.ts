@@ -56,6 +56,8 @@ export const zhSql = {
       train_runs: 'Ray Train 的训练',
       train_attempts: '训练的各次尝试',
       train_workers: '训练的 Worker',
+      tune_experiments: 'Ray Tune 的实验',
+      tune_trials: '实验的各个 Trial',
     },
     questionsOf: {
       whichFunctionsTookTheTime: '哪些函数最耗时？',
