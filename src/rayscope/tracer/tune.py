@@ -12,6 +12,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,6 +25,7 @@ from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 _MAX_METRICS, _MAX_PARAMETERS, _MAX_ACTORS, _MAX_TRIALS = 32, 64, 20, 10
 _MAX_NAME, _MAX_TEXT, _MAX_PATH, _MAX_ERROR, _MAX_LETTERS = 100, 200, 1_000, 4_000, 4_000
 _MAX_ITEMS = 16  # of a list among the parameters
+_MAX_VALUES = 2_000  # that are looked at
 _TERMINATED, _ERROR = "TERMINATED", "ERROR"
 _DUPLICATE, _ANONYMOUS = "__duplicate__", "_metric"
 #: What Ray Tune adds to each result by itself.
@@ -279,7 +281,7 @@ def _snapshot(experiment: _Experiment, trial: Any, metric: str) -> dict[str, Any
         "trial": trial.trial_id[:_MAX_NAME],
         "name": str(trial.custom_trial_name or f"{trial.trainable_name}_{trial.trial_id}")[:_MAX_TEXT],
         "state": trial.status,
-        "parameters": _parameters(trial.config),
+        "parameters": _parameters(trial.config, trial.evaluated_params),
         "path": str(trial.storage.trial_fs_path)[:_MAX_PATH] if has_path else "",
         "n": _whole(last.get("training_iteration")) or 0,
         "seconds": _number(last.get("time_total_s")) or 0.0,
@@ -326,10 +328,15 @@ def _metrics(result: Any, first: str) -> dict[str, float | str]:
     JSON does not have. What is nested has names joined with "/", as in Ray Tune.
     """
     found: dict[str, float | str] = {}
-    own: dict[str, Any] = {}
-    for name, value in _flat(result):
-        if name.partition("/")[0] in _TUNES_OWN and name != first:
-            continue
+    own: dict[str, float | str] = {}
+    if not isinstance(result, dict):
+        return found
+    users = {
+        name: value
+        for name, value in dict.items(result)
+        if isinstance(name, str) and (name not in _TUNES_OWN or name == first)
+    }
+    for name, value in islice(_flat(users), _MAX_VALUES):
         number = _number(value)
         if number is not None:
             own[name[:_MAX_NAME]] = number if math.isfinite(number) else str(number)
@@ -340,12 +347,19 @@ def _metrics(result: Any, first: str) -> dict[str, float | str]:
     return found
 
 
-def _parameters(config: Any) -> dict[str, float | int | bool | str]:
-    """A trial's configuration: plain values, and of all others only their types."""
+def _parameters(config: Any, sampled: Any = ()) -> dict[str, float | int | bool | str]:
+    """A trial's configuration, what was sampled first: plain values, and of all others only their types.
+
+    ``sampled``: names as Ray Tune has them, ``optimizer/lr``, and ``layers/0`` of a list.
+    """
     found: dict[str, float | int | bool | str] = {}
     letters = 0
-    for name, value in _flat(config):
-        if value is None or len(found) == _MAX_PARAMETERS:
+    first = {name.rsplit("/", up)[0] for name in sampled if isinstance(name, str) for up in (0, 1)}
+    values = list(islice(_flat(config), _MAX_VALUES))
+    for name, value in sorted(values, key=lambda one: one[0] not in first):
+        if len(found) == _MAX_PARAMETERS:
+            break
+        if value is None:
             continue
         told = _plain(value)
         letters += len(name) + (len(told) if isinstance(told, str) else 0)

@@ -26,6 +26,7 @@ NOT_HERE = {
     "/api/data/{dataset_id}",
     "/api/serve/{application}",
     "/api/train/{run_id}",
+    "/api/tune/{experiment_id}",
 }
 
 

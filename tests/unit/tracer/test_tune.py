@@ -48,6 +48,8 @@ def test_parameters_are_plain_values_and_of_all_others_their_types() -> None:
         sum(len(str(one)) for one in tune._parameters({f"p{at}": "x" * 999 for at in range(60)}).values())
         <= 4_000
     )
+    many = {f"p{at}": at for at in range(99)} | {"opt": {"lr": 0.5}, "layers": [1, 2]}
+    assert list(tune._parameters(many, {"opt/lr": 0.5, "layers/0": 1}))[:3] == ["opt/lr", "layers", "p0"]
     deep: Any = {}
     for _ in range(5_000):
         deep = {"in": deep}
