@@ -39,7 +39,7 @@ def server(fresh: Any) -> Any:
         Entity("tune_experiment", "e1", fields, {}, ORIGIN_NS, observed),
         trial(0, "RUNNING", start_ns=ORIGIN_NS),
         trial(1, "TERMINATED", start_ns=ORIGIN_NS, end_ns=ORIGIN_NS + S, end_reason="early"),
-        trial(2, "PENDING"),
+        trial(2, "PENDING", name="asha_t2"),
         # As it was restored: its last result came before there was a record.
         trial(3, "TERMINATED", metrics='{"loss":0.25}', iterations=9),
     ]
@@ -84,6 +84,14 @@ def test_any_metric_can_be_chosen_and_whether_less_of_it_is_better(server: Any) 
     assert most["shown_best_trial_id"] == "t1"
     assert server.get("/api/tune/e1", metric="no such")["lines"] == []
     server.error(server.client.get("/api/tune/none"), 404)
+
+
+def test_a_search_finds_experiments_and_trials(server: Any) -> None:
+    found = {group["kind"]: group["items"] for group in server.get("/api/find", q="asha")["groups"]}
+    assert [(one["id"], one["name"], one["state"]) for one in found["tune_experiment"]] == [
+        ("e1", "asha", "RUNNING")
+    ]
+    assert [one["id"] for one in found["tune_trial"]] == ["e1/t2"]
 
 
 def test_what_runs_is_cut_off_with_its_job(server: Any) -> None:

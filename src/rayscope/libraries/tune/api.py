@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from rayscope.libraries.tune import schemas, sql
-from rayscope.libraries.tune.compute import best, lines, parameters, trial
+from rayscope.libraries.tune.compute import best, lines, metric_names, parameters, trial
 from rayscope.libraries.used import problem
 from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
 from rayscope.storage.errors import NotFound
@@ -56,44 +56,37 @@ def tune_experiment(
 def _experiment(
     file: SessionFile, session: str, experiment_id: str, metric: str | None, mode: Mode | None
 ) -> dict[str, Any]:
-    found, _ = sql.experiments(file, 1, experiment_id)
-    if not found:
+    objective = sql.objective(file, experiment_id)
+    if objective is None:
         raise NotFound(
             f"Experiment {experiment_id[:80]!r} not found in this session.",
             what="experiment",
             id=experiment_id[:80],
         )
-    (item,) = found
-    shown_metric = metric or item["metric"]
+    own_metric, own_mode = objective
+    shown_metric = metric or own_metric
     # Another metric may be better the other way round.
-    shown_mode = mode or (item["mode"] if shown_metric == item["metric"] else None)
-    told = sql.trials(
-        file,
-        experiment_id,
-        shown_metric,
-        shown_mode,
-        limit=_MAX_TRIALS,
-        lines=_LINES,
-        columns=_COLUMNS,
-        names=_METRICS,
+    shown_mode = mode or (own_mode if shown_metric == own_metric else None)
+    found = sql.experiment(
+        file, experiment_id, shown_metric, shown_mode, limit=_MAX_TRIALS, lines=_LINES, columns=_COLUMNS
     )
-    trials = [trial(row) for row in told.items]
-    drawn = lines(told.points)
+    trials = [trial(row) for row in found.trials]
+    drawn = lines(found.points)
     with_value = sum(one["value"] is not None and one["results"] > 0 for one in trials)
     return {
         "session": session,
-        **item,
-        "restored_from": sql.restored_from(file, experiment_id),
+        **found.item,
+        "restored_from": found.restored_from,
         "trials": trials,
-        "trials_left_out": told.total - len(trials),
+        "trials_left_out": found.item["trial_count"] - len(trials),
         "parameters": parameters(trials),
-        "metrics": told.metrics,
+        "metrics": metric_names(trials, _METRICS),
         "shown_metric": shown_metric,
         "shown_mode": shown_mode,
         "shown_best_trial_id": best(trials, shown_mode),
-        "iterations": told.iterations,
-        "bucket": told.bucket,
+        "iterations": found.iterations,
+        "bucket": found.bucket,
         "lines": drawn,
         "lines_left_out": max(0, with_value - len(drawn)),
-        "results_left_out": told.results_left_out,
+        "results_left_out": found.results_left_out,
     }

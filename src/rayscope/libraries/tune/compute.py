@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,12 @@ def parameters(trials: Sequence[Row]) -> list[Row]:
         for name, values in seen.items()
     ]
     return sorted(found, key=lambda one: not one["varies"])
+
+
+def metric_names(trials: Sequence[Row], most: int) -> list[str]:
+    """The names of so many metrics in the last results of some trials, the most frequent first."""
+    counts = Counter(name for one in trials for name in one["metrics"])
+    return sorted(counts, key=lambda name: (-counts[name], name))[:most]
 
 
 def lines(points: Sequence[Row]) -> list[Row]:

@@ -29,15 +29,14 @@ JOIN ({_EXPERIMENTS}) e USING (experiment_id)
 #: All results as the tracer told them (:mod:`rayscope.tracer.tune`). A trial that was run again from a
 #: checkpoint repeats iterations: the last one holds.
 _RESULTS = f"""
-SELECT experiment_id, trial_id, iteration, max(time_ns) AS time_ns, arg_max(seconds, time_ns) AS seconds,
-    arg_max(metrics, time_ns) AS metrics, bool_or(has_checkpoint) AS has_checkpoint
-FROM (SELECT extra ->> '$.experiment' AS experiment_id, extra ->> '$.trial' AS trial_id,
-        TRY_CAST(extra ->> '$.iteration' AS BIGINT) AS iteration,
-        TRY_CAST(extra ->> '$.seconds' AS DOUBLE) AS seconds, begin_ns AS time_ns,
-        extra -> '$.metrics' AS metrics, (extra ->> '$.checkpoint') IS NOT NULL AS has_checkpoint
-    FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
-        WHERE name = 'tune.result' AND NOT {IS_USERS_SPAN}))
-WHERE iteration IS NOT NULL GROUP BY experiment_id, trial_id, iteration
+SELECT told[1] AS experiment_id, told[2] AS trial_id, TRY_CAST(told[3] AS BIGINT) AS iteration,
+    max(time_ns) AS time_ns, arg_max(TRY_CAST(told[4] AS DOUBLE), time_ns) AS seconds,
+    arg_max(told[5], time_ns) AS metrics, bool_or(told[6] IS NOT NULL) AS has_checkpoint
+FROM (SELECT begin_ns AS time_ns, json_extract_string(CASE WHEN json_valid(extra) THEN extra END,
+        ['$.experiment', '$.trial', '$.iteration', '$.seconds', '$.metrics', '$.checkpoint']) AS told
+    FROM span_rows WHERE name = 'tune.result' AND NOT {IS_USERS_SPAN})
+WHERE TRY_CAST(told[3] AS BIGINT) IS NOT NULL
+GROUP BY told[1], told[2], TRY_CAST(told[3] AS BIGINT)
 """
 
 
@@ -52,7 +51,7 @@ def _last(results: str) -> str:
 SELECT t.* REPLACE (
         CASE WHEN r.iteration >= t.iterations THEN r.iteration ELSE t.iterations END AS iterations,
         CASE WHEN r.iteration >= t.iterations THEN r.seconds ELSE t.time_total_s END AS time_total_s,
-        CASE WHEN r.iteration >= t.iterations THEN r.metrics::VARCHAR ELSE t.metrics END AS metrics),
+        CASE WHEN r.iteration >= t.iterations THEN r.metrics ELSE t.metrics END AS metrics),
     coalesce(r.results, 0) AS results, coalesce(r.checkpoints, 0) AS checkpoints
 FROM ({_TRIALS}) t LEFT JOIN (
     SELECT experiment_id, trial_id, arg_max(iteration, time_ns) AS iteration,
@@ -62,16 +61,19 @@ FROM ({_TRIALS}) t LEFT JOIN (
 """
 
 
-#: Of each experiment its trials by state and why they are over, and the best of them by its own metric.
-_SUMS = f"""
+def _sums(results: str) -> str:
+    """SQL of each experiment's trials by state, and the best of them by its own metric."""
+    return f"""
 SELECT experiment_id, count(*) AS trial_count, histogram(coalesce(state, 'UNKNOWN')) AS states,
     count(*) FILTER (end_reason = 'early') AS stopped_early, sum(results)::BIGINT AS results,
     arg_min(trial_id, value) FILTER (isfinite(value)) AS least_trial,
-    min(value) FILTER (isfinite(value)) AS least, arg_max(trial_id, value) FILTER (isfinite(value)) AS
-    most_trial, max(value) FILTER (isfinite(value)) AS most
-FROM (SELECT *, {_value("experiment_metric")} AS value FROM ({_last(_RESULTS)}))
-GROUP BY experiment_id
+    min(value) FILTER (isfinite(value)) AS least,
+    arg_max(trial_id, value) FILTER (isfinite(value)) AS most_trial,
+    max(value) FILTER (isfinite(value)) AS most
+FROM (SELECT *, {_value("experiment_metric")} AS value FROM ({_last(results)})) GROUP BY experiment_id
 """
+
+
 _ITEM = """
 e.experiment_id, e.name, e.state, e.path, e.job_id, e.entrypoint, e.metric, e.mode, e.scheduler,
 e.search_algorithm, e.num_samples, coalesce(e.is_restored, FALSE) AS is_restored, e.start_ns, e.end_ns,
@@ -82,48 +84,49 @@ CASE e.mode WHEN 'min' THEN s.least WHEN 'max' THEN s.most END AS best_value
 """
 
 
-def experiments(file: SessionFile, limit: int, experiment_id: str | None = None) -> tuple[list[Row], int]:
-    """Experiments, newest first, or one, with their trials counted by state, and the best by their own
-    metric and mode; and how many there are.
+def _items(results: str) -> str:
+    """SQL of experiments with what their trials add up to."""
+    return f"SELECT {_ITEM} FROM ({_EXPERIMENTS}) e LEFT JOIN ({_sums(results)}) s USING (experiment_id)"
+
+
+def experiments(file: SessionFile, limit: int) -> tuple[list[Row], int]:
+    """Experiments, newest first, with their trials counted by state, and the best by their own metric and
+    mode; and how many there are.
     """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM tune_experiments").fetchone()
         found = rows_of(
             reader.execute(
-                f"SELECT {_ITEM} FROM ({_EXPERIMENTS}) e LEFT JOIN ({_SUMS}) s USING (experiment_id) "
-                "WHERE $id IS NULL OR experiment_id = $id "
-                "ORDER BY start_ns DESC NULLS LAST, experiment_id LIMIT $limit",
-                {"id": experiment_id, "limit": limit},
+                f"{_items(_RESULTS)} ORDER BY start_ns DESC NULLS LAST, experiment_id LIMIT ?",
+                [limit],
             )
         )
     return found, int(total[0]) if total else 0
 
 
-def restored_from(file: SessionFile, experiment_id: str) -> str | None:
-    """The experiment that a restored one goes on with, if it is in this session."""
+def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, str | None] | None:
+    """The metric and the mode of an experiment; None of one that is not on record."""
     with file.reader() as reader:
-        found = reader.execute(
-            "SELECT arg_max(o.experiment_id, o.start_ns) FROM tune_experiments e JOIN tune_experiments o "
-            "ON o.path = e.path AND o.start_ns < e.start_ns WHERE e.experiment_id = ? AND e.is_restored",
-            [experiment_id],
+        found: tuple[str | None, str | None] | None = reader.execute(
+            "SELECT metric, mode FROM tune_experiments WHERE experiment_id = ?", [experiment_id]
         ).fetchone()
-    return found[0] if found else None
+    return found
 
 
 @dataclass(frozen=True)
-class Trials:
-    """The trials of an experiment, and what they reported. See :func:`trials`."""
+class Experiment:
+    """An experiment, its trials, and what they reported. See :func:`experiment`."""
 
-    items: list[Row]
-    total: int
-    metrics: list[str]
+    item: Row
+    restored_from: str | None
+    trials: list[Row]
     points: list[Row]
     bucket: int
     iterations: int
     results_left_out: int
 
 
-def trials(
+def experiment(
     file: SessionFile,
     experiment_id: str,
     metric: str | None,
@@ -132,30 +135,29 @@ def trials(
     limit: int,
     lines: int,
     columns: int,
-    names: int,
-) -> Trials:
-    """The ``limit`` best trials of an experiment (the first without ``mode``) in the order of their ids, and
-    their results for a picture of one metric.
+) -> Experiment:
+    """An experiment that is on record, its ``limit`` best trials (the first without ``mode``) in the order of
+    their ids, and their results for a picture of one metric.
 
-    ``items`` with ``parameters`` and ``metrics`` as JSON, the last ``value`` of ``metric``, and the
-    ``best_value`` of all (with ``mode``) and its ``best_iteration``. ``metrics``: so many names of metrics,
-    the most frequent first. ``points``: of a metric the mean ``value`` by ``trial_id`` and ``iteration``,
+    ``restored_from``: the experiment that it goes on with, if that is in this session. ``trials`` with
+    ``parameters`` and ``metrics`` as JSON, the last ``value`` of ``metric``, and the ``best_value`` of all
+    (with ``mode``) and its ``best_iteration``. ``points``: the ``value`` by ``trial_id`` and ``iteration``,
     the last of each ``bucket``, of the ``lines`` best trials, or the first ones without ``mode``.
     ``results_left_out``: results that came so fast that they were only counted, of the whole job meanwhile.
     """
     with file.reader() as reader:
         reader.execute(
-            f"CREATE OR REPLACE TEMP TABLE tune_results AS SELECT * FROM ({_RESULTS}) "
-            "WHERE experiment_id = $id",
-            {"id": experiment_id},
+            f"CREATE OR REPLACE TEMP TABLE tune_results AS SELECT *, {_value('$metric')} AS value "
+            f"FROM ({_RESULTS}) WHERE experiment_id = $id",
+            {"id": experiment_id, "metric": metric},
         )
         try:
-            return _trials(reader, experiment_id, metric, mode, limit, lines, columns, names)
+            return _experiment(reader, experiment_id, metric, mode, limit, lines, columns)
         finally:
             reader.execute("DROP TABLE tune_results")
 
 
-def _trials(
+def _experiment(
     reader: duckdb.DuckDBPyConnection,
     experiment_id: str,
     metric: str | None,
@@ -163,52 +165,47 @@ def _trials(
     limit: int,
     lines: int,
     columns: int,
-    names: int,
-) -> Trials:
-    of = {"id": experiment_id, "metric": metric}
+) -> Experiment:
+    (item,) = rows_of(
+        reader.execute(f"{_items('FROM tune_results')} WHERE experiment_id = ?", [experiment_id])
+    )
+    restored_from = reader.execute(
+        "SELECT arg_max(o.experiment_id, o.start_ns) FROM tune_experiments e JOIN tune_experiments o "
+        "ON o.path = e.path AND o.start_ns < e.start_ns WHERE e.experiment_id = ? AND e.is_restored",
+        [experiment_id],
+    ).fetchone()
     best = {"min": "arg_min", "max": "arg_max"}.get(mode or "")
-    values = f"SELECT trial_id, iteration, {_value('$metric')} AS value FROM tune_results"
     bests = (
         f"{best}(value, value) FILTER (isfinite(value))" if best else "NULL::DOUBLE",
         f"{best}(iteration, value) FILTER (isfinite(value))" if best else "NULL::BIGINT",
     )
     order = {"min": "value ASC NULLS LAST,", "max": "value DESC NULLS LAST,"}.get(mode or "", "")
-    items = rows_of(
+    trials = rows_of(
         reader.execute(
             f"""
             SELECT t.trial_id, t.name, t.state, t.end_reason, t.parameters, t.metrics, t.iterations,
                 t.time_total_s, CASE WHEN isfinite(t.value) THEN t.value END AS value, b.best_value,
                 b.best_iteration, t.results, t.checkpoints, coalesce(t.failures, 0) AS failures, t.error,
-                t.path, t.actor_id, t.actor_ids, a.node_id, t.start_ns, t.end_ns,
-                count(*) OVER () AS total
+                t.path, t.actor_id, t.actor_ids, a.node_id, t.start_ns, t.end_ns
             FROM (SELECT *, {_value("$metric")} AS value FROM ({_last("FROM tune_results")})
                 WHERE experiment_id = $id) t
             LEFT JOIN (SELECT trial_id, {bests[0]} AS best_value, {bests[1]} AS best_iteration
-                FROM ({values}) GROUP BY trial_id) b USING (trial_id)
+                FROM tune_results GROUP BY trial_id) b USING (trial_id)
             LEFT JOIN (SELECT actor_id, any_value(node_id) AS node_id FROM actors GROUP BY actor_id) a
                 USING (actor_id)
             ORDER BY {order} t.trial_id LIMIT $limit
             """,
-            of | {"limit": limit},
+            {"id": experiment_id, "metric": metric, "limit": limit},
         )
     )
-    total = items[0]["total"] if items else 0
-    for item in items:
-        del item["total"]
-    items.sort(key=lambda item: item["trial_id"])
-    found = reader.execute(
-        f"SELECT name FROM (SELECT unnest(map_keys({_METRICS})) AS name FROM "
-        "(SELECT metrics FROM tune_results UNION ALL SELECT metrics FROM tune_trials "
-        "WHERE experiment_id = $id)) GROUP BY name ORDER BY count(*) DESC, name LIMIT $names",
-        {"id": experiment_id, "names": names},
-    ).fetchall()
+    trials.sort(key=lambda trial: trial["trial_id"])
     most = reader.execute("SELECT coalesce(max(iteration), 0) FROM tune_results").fetchone()
     iterations = int(most[0]) if most else 0
     bucket = max(1, -(-iterations // columns))
     points = rows_of(
         reader.execute(
             f"""
-            WITH found AS (SELECT * FROM ({values}) WHERE isfinite(value)),
+            WITH found AS (SELECT trial_id, iteration, value FROM tune_results WHERE isfinite(value)),
             shown AS (SELECT trial_id FROM (
                 SELECT trial_id, arg_max(value, iteration) AS value FROM found GROUP BY trial_id)
                 ORDER BY {order} trial_id LIMIT $lines)
@@ -216,7 +213,7 @@ def _trials(
             FROM found SEMI JOIN shown USING (trial_id)
             GROUP BY trial_id, (iteration - 1) // {bucket} ORDER BY trial_id, iteration
             """,
-            {"metric": metric, "lines": lines},
+            {"lines": lines},
         )
     )
     left_out = reader.execute(
@@ -226,10 +223,10 @@ def _trials(
         "WHERE s.name = 'rayscope.tune_result' AND json_valid(extra) AND e.experiment_id = ?",
         [experiment_id],
     ).fetchone()
-    return Trials(
-        items,
-        total,
-        [name for (name,) in found],
+    return Experiment(
+        item,
+        restored_from[0] if restored_from else None,
+        trials,
         points,
         bucket,
         iterations,

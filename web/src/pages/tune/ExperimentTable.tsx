@@ -42,10 +42,12 @@ export function ExperimentTable({ experiments, chosen }: { experiments: Experime
                 <Link to={{ ...url, item: one.experiment_id }} className={words.link}>
                   {one.name ?? one.experiment_id}
                 </Link>
-                {one.is_restored && <span className={words.dim}> {t('tune.restored')}</span>}
               </td>
               <td>
-                <ItemState state={one.state} />
+                <span className={words.state}>
+                  <ItemState state={one.state} />
+                  {one.is_restored && <span className={words.dim}>{t('tune.restored')}</span>}
+                </span>
               </td>
               <td>
                 <TrialBar of={one} />

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { count, duration } from '../../base/format';
+import { count, duration, headline } from '../../base/format';
 import { toFlow, toItem, toView, withFilter } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
@@ -45,7 +45,13 @@ export function TrialDrawer(props: { experiment: Experiment; trial: Trial; onClo
       )}
       {trial.error !== null && (
         <Section title={t(trial.state === 'ERROR' ? 'tune.error' : 'tune.lastError')}>
-          <pre className={`${words.pre} ${css.error}`} data-testid="tune-error">
+          <p className={css.bad}>{headline(trial.error.trim().split('\n').at(-1) ?? '')}</p>
+          <pre
+            className={`${words.pre} ${css.error}`}
+            data-testid="tune-error"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keys.
+            tabIndex={0}
+          >
             {trial.error}
           </pre>
         </Section>
