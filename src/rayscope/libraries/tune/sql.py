@@ -14,7 +14,7 @@ from rayscope.storage.sql.pages import Row, rows_of
 #: The class of the actor that runs a function as a trial.
 TRIAL_ACTOR = "ImplicitFunc"
 #: The tracer tells of an experiment within so long, ns; by then one that is not on record is not traced.
-_TOLD_NS = 45 * 10**9
+_TOLD_NS = 15 * 10**9
 _METRICS = "json_transform(metrics, '\"MAP(VARCHAR, VARCHAR)\"')"
 _EXPERIMENTS = with_job("tune_experiment")
 #: What was not over when its experiment ended is cut off with it.
