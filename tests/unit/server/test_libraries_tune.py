@@ -114,7 +114,7 @@ def test_trials_without_the_tracer_are_a_problem(fresh: Any) -> None:
     fresh.record(story)
     page = fresh.get("/api/tune")
     assert page["items"] == []
-    assert "1 actor runs a trial" in page["problem"]["message"]
+    assert "1 actor ran a trial" in page["problem"]["message"]
     assert "rayscope run" in page["problem"]["remedy"]
     assert "tune" in fresh.get("/api/cluster")["libraries"]
 

@@ -73,9 +73,13 @@ def problem(untraced_trials: int) -> dict[str, str] | None:
     """What to say of actors that run trials of which nothing is told; None where there are none."""
     if not untraced_trials:
         return None
-    actors = "actor runs a trial" if untraced_trials == 1 else "actors run trials"
+    what = (
+        "1 actor ran a trial of Ray Tune whose experiment is"
+        if untraced_trials == 1
+        else f"{untraced_trials} actors ran trials of Ray Tune whose experiments are"
+    )
     return {
-        "message": f"{untraced_trials} {actors} of Ray Tune whose experiment is not on record.",
+        "message": f"{what} not on record.",
         "remedy": "Only the tracer in the driver tells of experiments: start the program with "
         "`rayscope run`, or in the environment of `rayscope env`, without --no-trace.",
     }

@@ -1,3 +1,4 @@
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
@@ -12,17 +13,37 @@ const HEIGHT = 220;
 /** A metric over the iterations: a line for each trial, the best one and the one that is pointed at in front. */
 export function MetricLines({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
   const { t } = useTranslation();
-  const { lines, shown_metric: metric, shown_best_trial_id: best } = experiment;
+  const { lines, shown_metric: metric } = experiment;
   if (experiment.metrics.length === 0) return <p className={words.dim}>{t('tune.noResults')}</p>;
   if (metric === null) return <p className={words.dim}>{t('tune.noMetric')}</p>;
   if (lines.length === 0) return <p className={words.dim}>{t('tune.noLines', { metric })}</p>;
+  return <Lines experiment={experiment} metric={metric} {...pointing} />;
+}
+
+/** What is drawn of an experiment: the range of its values, and by trial the points of its line. */
+function drawing({ lines, iterations }: Experiment) {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
   const least = Math.min(...values);
   const most = Math.max(...values);
-  const last = Math.max(experiment.iterations, 2);
-  const x = (iteration: number) => ((iteration - 1) * WIDTH) / (last - 1);
+  const x = (iteration: number) => ((iteration - 1) * WIDTH) / (Math.max(iterations, 2) - 1);
   const y = (value: number) =>
     most === least ? HEIGHT / 2 : 4 + ((most - value) * (HEIGHT - 8)) / (most - least);
+  const paths = new Map<string, string>();
+  for (const { trial_id, points } of lines) {
+    const drawn = points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
+    const [only] = points;
+    // A single result is a short stroke.
+    if (points.length === 1 && only !== undefined)
+      drawn.push(`${(x(only[0]) + 6).toFixed(1)},${y(only[1]).toFixed(1)}`);
+    paths.set(trial_id, drawn.join(' '));
+  }
+  return { least, most, paths };
+}
+
+function Lines({ experiment, metric, ...pointing }: { experiment: Experiment; metric: string } & Pointing) {
+  const { t } = useTranslation();
+  const { lines, shown_best_trial_id: best } = experiment;
+  const { least, most, paths } = useMemo(() => drawing(experiment), [experiment]);
   const role = (id: string) => roleOf(id, best, pointing);
   const inFront = [...lines].sort((a, b) => rank(role(a.trial_id)) - rank(role(b.trial_id)));
   const named = (id: string | null | undefined) => lines.find((one) => one.trial_id === id);
@@ -41,11 +62,7 @@ export function MetricLines({ experiment, ...pointing }: { experiment: Experimen
           data-testid="tune-lines"
         >
           {inFront.map(({ trial_id: id, points }) => {
-            // A single result is a short stroke.
-            const drawn =
-              points.length === 1 && points[0] !== undefined
-                ? [`${x(points[0][0])},${y(points[0][1])}`, `${x(points[0][0]) + 6},${y(points[0][1])}`]
-                : points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
+            const path = paths.get(id);
             return (
               // biome-ignore lint/a11y/noStaticElementInteractions: the table below does the same by keyboard.
               <g
@@ -58,8 +75,8 @@ export function MetricLines({ experiment, ...pointing }: { experiment: Experimen
                 onClick={() => pointing.onChoose(id)}
               >
                 <title>{`${id}: ${metric} ${short(points.at(-1)?.[1] ?? 0)}`}</title>
-                <polyline points={drawn.join(' ')} />
-                <polyline className={css.target} points={drawn.join(' ')} />
+                <polyline points={path} />
+                <polyline className={css.target} points={path} />
               </g>
             );
           })}
