@@ -17,8 +17,9 @@ from tests.cluster import free_port, wait_until
 from tests.recorded import Recorded
 
 REQUESTS = 2000
-#: Every so many requests to ``Model`` fails.
+#: Every so many requests to ``Model`` fails; and every so many takes it so long, s.
 FAILS = 10
+SLOW, SLOW_S = 400, 1.0
 #: Requests to the application ``library``, in turn for so many models.
 ASKED, MODELS = 60, 3
 PROGRAM = """
@@ -33,10 +34,11 @@ from ray import serve
 )
 class Model:
     def __call__(self, number):
-        time.sleep(0.05)
+        began = time.time_ns()
+        time.sleep(SLOW_S if number % SLOW == 1 else 0.05)
         if number % FAILS == 0:
             raise ValueError("bad weights")
-        return number
+        return {"number": number, "model": [began, time.time_ns()]}
 
     def die(self):
         os._exit(1)
@@ -47,7 +49,9 @@ class Front:
         self.model, self.numbers = model, itertools.count()
 
     async def __call__(self, request):
-        return await self.model.remote(next(self.numbers))
+        began = time.time_ns()
+        told = await self.model.remote(next(self.numbers))
+        return {**told, "front": [began, time.time_ns()]}
 
 @serve.deployment(ray_actor_options={"num_cpus": 0.1})
 class Broken:
@@ -82,9 +86,16 @@ try:
 except RuntimeError:
     pass
 
+slow = []
+
 def ask(_):
+    began = time.time_ns()
     try:
-        return urllib.request.urlopen("http://127.0.0.1:PORT/shop", timeout=30).status
+        with urllib.request.urlopen("http://127.0.0.1:PORT/shop", timeout=30) as answer:
+            told = json.load(answer) | {"request_id": answer.headers["X-Request-ID"]}
+            if told["number"] % SLOW == 1:
+                slow.append(told | {"client": [began, time.time_ns()]})
+            return answer.status
     except urllib.error.HTTPError as error:
         return error.code
 
@@ -101,7 +112,8 @@ try:
 except Exception:
     pass
 counts = {str(code): codes.count(code) for code in set(codes)}
-print(json.dumps({"codes": counts, "batches": library.count.remote().result()}), flush=True)
+batches = library.count.remote().result()
+print(json.dumps({"codes": counts, "batches": batches, "slow": slow}), flush=True)
 for line in sys.stdin:
     if line == "status\\n":
         told = {name: {"status": app.status, "deployments": {
@@ -118,12 +130,15 @@ for line in sys.stdin:
 class Serving(Recorded):
     """The applications ``shop``, ``library`` and ``broken``.
 
-    ``codes``: what HTTP answered how often. ``batches``: how many ``library`` made of its requests. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told
-    the same, and ``shop``: what was told of that application then.
+    ``codes``: what HTTP answered how often. ``batches``: how many ``library`` made of its requests. ``slow``: of
+    the requests that took ``Model`` long, begin and end by the clocks of ``client``, ``front`` and ``model``, ns,
+    and the ``request_id``. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told the same, and
+    ``shop``: what was told of that application then.
     """
 
     codes: dict[str, int] = field(default_factory=dict)
     batches: int = 0
+    slow: list[dict[str, Any]] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
     all: dict[str, Any] = field(default_factory=dict)
     shop: dict[str, Any] = field(default_factory=dict)
@@ -132,11 +147,11 @@ class Serving(Recorded):
     def launch(self) -> None:
         """Start the program, and wait until it has had its requests and told its state."""
         program = PROGRAM.replace("PORT", str(free_port()))
-        for name, number in (("REQUESTS", REQUESTS), ("FAILS", FAILS), ("ASKED", ASKED), ("MODELS", MODELS)):
-            program = program.replace(name, str(number))
+        for name in ("REQUESTS", "FAILS", "SLOW_S", "SLOW", "ASKED", "MODELS"):
+            program = program.replace(name, str(globals()[name]))
         self.driver = self.start_driver(program)
         told = self._line()
-        self.codes, self.batches = told["codes"], told["batches"]
+        self.codes, self.batches, self.slow = told["codes"], told["batches"], told["slow"]
         wait_until(self._agrees, "the state that Serve tells")
         self.shop = self.get("/api/serve/shop")
 

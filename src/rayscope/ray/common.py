@@ -46,6 +46,7 @@ TRACED = frozenset(
         "rayscope.fetched",
         "rayscope.plan",
         "rayscope.risk",
+        "rayscope.serve",
         "rayscope.span",
         "rayscope.sum",
         "rayscope.tracer",

@@ -19,7 +19,7 @@ import os
 import threading
 import time
 from binascii import b2a_base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rayscope.tracer.settings import MAX_SPANS
@@ -172,6 +172,7 @@ class _State:
         self.watching: threading.Thread | None = None
         self.stop = threading.Event()  # tells the watcher to end
         self.missing: tuple[str, ...] = ()
+        self.every_second: list[Callable[[], None]] = []  # what the watcher calls
 
     @property
     def connected(self) -> bool:
@@ -358,7 +359,7 @@ def called(caller: bytes, callee: bytes) -> None:
     if len(state.calls) >= MAX_CALLS or 2 * state.used < state.budget:
         tell_calls()
     elif not state.watching:
-        _watch()
+        watch()
 
 
 def tell_calls() -> None:
@@ -376,7 +377,7 @@ def received(task: Task, ids: bytes, sizes: list[int]) -> None:
     if len(sizes) < _OBJECTS_AN_EVENT:
         task.fetched = Fetched(ids, sizes)
         if not state.watching:
-            _watch()
+            watch()
     else:
         tell("rayscope.fetched", objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
 
@@ -445,6 +446,12 @@ def tell(name: str, told: dict[str, Any], count: int = 0, size: int = 0) -> None
         _add_up(task, name, count, size, now, now)
 
 
+def tell_of(task: Task, name: str, told: dict[str, Any]) -> None:
+    """Something about a task that Ray does not know to run here; it is told in any case."""
+    spend()
+    _send(name.encode(), told, task)
+
+
 def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, end_ns: int) -> None:
     with state.lock:
         key = (task, name)
@@ -457,7 +464,7 @@ def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, 
         known[3] += end_ns - begin_ns
         known[4], known[5] = min(known[4], begin_ns), max(known[5], end_ns)
     if not state.watching:
-        _watch()
+        watch()
 
 
 def flush(of: Task | None = None) -> None:
@@ -478,7 +485,7 @@ def started(call: Call) -> None:
     """Let the watcher know of a call that may block."""
     state.open[id(call)] = call
     if not state.watching:
-        _watch()
+        watch()
 
 
 def ended(call: Call) -> None:
@@ -486,7 +493,8 @@ def ended(call: Call) -> None:
     state.open.pop(id(call), None)
 
 
-def _watch() -> None:
+def watch() -> None:
+    """Start the thread that looks every second."""
     state.stop = stop = threading.Event()
     state.watching = watcher = threading.Thread(
         target=_run, args=(stop,), name="rayscope-tracer", daemon=True
@@ -530,3 +538,5 @@ def _look() -> None:
         tell_calls()
     if state.sums and int(time.monotonic()) != state.second:
         flush()
+    for tell_more in state.every_second:
+        tell_more()

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rayscope.tracer import data, emit, risks, train, tune
+from rayscope.tracer import data, emit, risks, serve, train, tune
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 
@@ -113,6 +113,7 @@ def install() -> None:
     data.install(_safe)
     train.install(_safe)
     tune.install(_safe)
+    serve.install(_safe)
     state.missing = tuple(missing)
     state.on = True
 

@@ -143,6 +143,59 @@ def test_trials_of_ray_tune_and_their_results() -> None:
         assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.tune_trials"])
 
 
+def test_parts_of_requests_of_ray_serve_and_calls_of_deployments() -> None:
+    ms = 10**6
+    hop = {"k": 60 * ms, "e": 90 * ms, "id": "i", "q": "mine", "app": "shop", "dep": "Front", "r": "/shop"}
+    hop |= {"m": "GET", "s": "500", "f": 1, "err": "ValueError", "n": 2, "d": 20 * ms}
+    hop["c"] = [["shop#Model", 65 * ms, 85 * ms, ms, 1]]
+    edge = {"from": "shop#Front", "to": "shop#Model", "n": 9, "x": 1, "l": [168, 8, 170, 1]}
+    good = {"t": OTHER, "k": 50 * ms, "e": 100 * ms, "hops": [hop], "edges": [edge], "n": 3}
+    first, calls, left_out = records(told("rayscope.serve", 99 * ms, 100 * ms, **good)).spans
+    assert first[:5] == (OTHER, 0, "serve.hop", 60 * ms, 90 * ms)
+    assert json.loads(first.extra) == {
+        "request": "i",
+        "application": "shop",
+        "deployment": "Front",
+        "request_id": "mine",
+        "route": "/shop",
+        "method": "GET",
+        "status": "500",
+        "failed": True,
+        "error": "ValueError",
+        "call_count": 2,
+        "downstream_ns": 20 * ms,
+        "calls": [
+            {
+                "callee": "shop#Model",
+                "begin_ns": 65 * ms,
+                "end_ns": 85 * ms,
+                "queue_ns": ms,
+                "failed": True,
+            }
+        ],
+    }
+    assert calls[:5] == (OTHER, 0, "serve.calls", 50 * ms, 100 * ms)
+    assert json.loads(calls.extra) == {
+        "caller": "shop#Front",
+        "callee": "shop#Model",
+        "calls": 9,
+        "errors": 1,
+        "latency": {"168": 8, "170": 1},
+    }
+    assert (left_out.name, left_out.extra) == ("serve.left_out", '{"hops":3}')
+    for wrong in (
+        {"e": 40 * ms},
+        {"e": 10**12},
+        {"hops": [{**hop, "k": 91 * ms}]},
+        {"hops": [{**hop, "c": [["x", 0, 10**12, 0, 0]]}]},
+        {"hops": [{**hop, "app": None}]},
+        {"edges": [{**edge, "l": [1]}]},
+        {"edges": [{**edge, "n": -1}]},
+    ):
+        (kept,) = records(told("rayscope.serve", 99 * ms, 100 * ms, **{**good, **wrong})).spans
+        assert kept.name == "rayscope.serve"
+
+
 def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
     """What one profile tells, in either format; its attempts merged."""
     profile = {
@@ -321,10 +374,29 @@ keys = st.sampled_from(
         "state",
         "start",
         "actors",
+        "hops",
+        "edges",
     ]
+)
+times = st.integers(-1, 2**63)
+hops = st.fixed_dictionaries(
+    {"k": times, "e": times, "id": st.text(max_size=3), "app": st.text(max_size=3)},
+    optional={
+        "n": times,
+        "d": times,
+        "c": st.lists(st.tuples(st.text(max_size=3), *[times] * 4), max_size=2),
+    },
+)
+edges = st.fixed_dictionaries(
+    {"from": st.text(max_size=3), "to": st.text(max_size=3), "n": times},
+    optional={"x": times, "l": st.lists(times, max_size=5)},
+)
+served = st.fixed_dictionaries(
+    {}, optional={"k": times, "e": times, "hops": st.lists(hops), "edges": st.lists(edges)}
 )
 texts = (
     st.dictionaries(keys, values).map(json.dumps)
+    | served.map(json.dumps)
     | st.text()
     | st.sampled_from(['{"o":"AAAA"}', '{"calls":', '{"calls":1e400}', '{"k":1,"e":2}', '{"plain":1}'])
 )
