@@ -38,7 +38,7 @@ class Model:
         time.sleep(SLOW_S if number % SLOW == 1 else 0.05)
         if number % FAILS == 0:
             raise ValueError("bad weights")
-        return {"number": number, "model": [began, time.time_ns()]}
+        return {"number": number, "pid": os.getpid(), "model": [began, time.time_ns()]}
 
     def die(self):
         os._exit(1)
@@ -132,8 +132,8 @@ class Serving(Recorded):
 
     ``codes``: what HTTP answered how often. ``batches``: how many ``library`` made of its requests. ``slow``: of
     the requests that took ``Model`` long, begin and end by the clocks of ``client``, ``front`` and ``model``, ns,
-    and the ``request_id``. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told the same, and
-    ``shop``: what was told of that application then.
+    the ``request_id``, and the ``pid`` of the replica of ``Model``. ``status``: ``serve.status()``, once
+    ``/api/serve`` (``all``) told the same, and ``shop``: what was told of that application then.
     """
 
     codes: dict[str, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cluster import wait_until
-from tests.serving import ASKED, FAILS, MODELS, REQUESTS, Serving, states_of
+from tests.serving import ASKED, FAILS, MODELS, REQUESTS, SLOW, SLOW_S, Serving, states_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
@@ -35,8 +35,13 @@ def test_an_application_leads_to_its_replicas_and_their_logs(serving: Serving) -
     assert [one["state"] for one in front["history"]][-1] == "HEALTHY"
     assert serving.shop["route_prefix"] == "/shop"
     actors = {one["actor_id"]: one for one in serving.get("/api/actors", limit=1000)["items"]}
-    files = serving.get("/api/logs", limit=2000)
-    names = {(file["node_id"], file["name"]) for file in files["files"]}
+    logs = {(one["node_id"], one["log_file"]) for one in serving.shop["replicas"]}
+
+    def logs_are_listed() -> bool:
+        files = serving.get("/api/logs", limit=2000)["files"]
+        return logs <= {(file["node_id"], file["name"]) for file in files}
+
+    wait_until(logs_are_listed, "the logs, of which one has just begun")
     dead = [one for one in serving.shop["replicas"] if one["state"] == "STOPPED"]
     assert {one["deployment"] for one in dead} == {"Model"}
     assert any("worker process has died" in one["death_reason"] for one in dead)
@@ -44,7 +49,6 @@ def test_an_application_leads_to_its_replicas_and_their_logs(serving: Serving) -
         actor = actors[replica["actor_id"]]
         assert actor["class_name"] == f"ServeReplica:shop:{replica['deployment']}"
         assert actor["node_id"] == replica["node_id"]
-        assert (replica["node_id"], replica["log_file"]) in names
 
 
 def test_requests_and_errors_are_counted(serving: Serving) -> None:
@@ -70,6 +74,58 @@ def test_batches_and_multiplexed_models_are_measured(serving: Serving) -> None:
     assert serving.values(loaded) == {"Library": 2}
     models = f"sum by (model_id) ({most.format('registered_multiplexed_model_id')})"
     assert set(serving.values(models)) <= {f"m{each}" for each in range(MODELS)}
+
+
+def test_slow_requests_are_as_the_program_measured_them(serving: Serving) -> None:
+    expected = {one["request_id"]: one for one in serving.slow}
+    assert len(expected) == -(-REQUESTS // SLOW)
+
+    def find() -> dict[str, Any]:
+        items = serving.get("/api/serve/shop/requests", limit=200)["items"]
+        found = {one["request_id"]: one for one in items if one["request_id"] in expected}
+        # (A proxy and a replica tell of the same request up to five seconds apart.)
+        whole = all(one["proxy_ns"] is not None and len(one["steps"]) == 3 for one in found.values())
+        return found if found.keys() == expected.keys() and whole else {}
+
+    # What a replica noted in its last seconds died with it.
+    lost = {one["pid"] for one in serving.shop["replicas"] if one["state"] == "STOPPED"}
+    for request_id, request in wait_until(find, "the slow requests").items():
+        measured = {name: end - begin for name, (begin, end) in _spans(expected[request_id]).items()}
+        assert request["status"] == "200"
+        assert (request["route"], request["method"], request["failed"]) == ("/shop", "GET", False)
+        assert request["deployments"] == ["Front", "Model"]
+        parts = [request[f"{name}_ns"] for name in ("proxy", "queue", "replica", "downstream")]
+        assert sum(parts) == request["total_ns"]
+        proxy, front, model = request["steps"]
+        # A replica's time has that of its code in it, and little else. The client's has the proxy's, but that
+        # may note its end a moment after the answer has gone.
+        assert front["replica_ns"] >= measured["front"] >= measured["model"] >= SLOW_S * 1e9
+        assert front["replica_ns"] - measured["front"] < SLOW_S * 1e9 / 2
+        assert measured["front"] <= request["total_ns"] < measured["client"] + SLOW_S * 1e9 / 2
+        assert front["downstream_ns"] == request["downstream_ns"] >= measured["model"]
+        begun = [one["begin_ns"] for one in (proxy, front, model)]
+        assert begun == sorted(begun)
+        assert "proxy" in proxy["log_file"]
+        if model["replica_ns"] is not None or expected[request_id]["pid"] not in lost:
+            assert model["replica_ns"] >= measured["model"]
+            logs = {one["log_file"] for one in serving.shop["replicas"]}
+            assert {front["log_file"], model["log_file"]} <= logs
+
+
+def _spans(told: dict[str, Any]) -> dict[str, list[int]]:
+    return {name: told[name] for name in ("client", "front", "model")}
+
+
+def test_errors_are_counted_by_caller(serving: Serving) -> None:
+    def find() -> Any:
+        edges = serving.get("/api/serve/shop")["edges"]
+        return edges if sum(one["calls"] for one in edges) >= REQUESTS else None
+
+    (edge,) = wait_until(find, "the calls")
+    assert (edge["caller"], edge["callee"]) == ("shop#Front", "shop#Model")
+    assert (edge["calls"], edge["errors"]) == (REQUESTS, REQUESTS // FAILS)
+    assert 45e6 <= edge["p50_ns"] <= edge["p95_ns"] <= edge["p99_ns"]
+    assert edge["p99_ns"] >= SLOW_S * 0.9e9
 
 
 def test_an_unhealthy_deployment_fires(serving: Serving) -> None:

@@ -1875,6 +1875,21 @@ class SeenWorker(TypedDict):
     title: str
 
 
+class ServeCalls(TypedDict):
+    """
+    Calls of one deployment (its id) by another, as the tracer counted them. ``errors``: those whose caller
+    got an error. Quantiles: from the call to its end, within 6 %.
+    """
+
+    caller: str
+    callee: str
+    calls: int
+    errors: int
+    p50_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+
+
 class ServeChange(TypedDict):
     """A change of state, when it was seen, and why in Serve's words."""
 
@@ -1996,6 +2011,34 @@ class ServeReplica(TypedDict):
     end_known_by: Literal["session"] | None
     death_reason: str | None
     death_cause: str | None
+
+
+class ServeRequestStep(TypedDict):
+    """
+    A part of a request: in the proxy (``deployment`` is None), or a call of a deployment.
+
+    ``depth``: how many callers it has. ``begin_ns`` and ``end_ns``: of the call, or of the replica's part
+    where nobody told of the call. ``queue_ns``: until a replica took it. ``replica_ns``: how long the replica
+    had it, None where it did not tell; for ``downstream_ns`` of that a call of its own was under way, of
+    ``call_count``. ``error``: the class of the exception. ``log_file`` as in ServeReplica.
+    """
+
+    application: str
+    deployment: str | None
+    depth: int
+    begin_ns: int
+    end_ns: int
+    queue_ns: int | None
+    replica_ns: int | None
+    downstream_ns: int | None
+    call_count: int
+    method: str | None
+    status: str | None
+    failed: bool
+    error: str | None
+    actor_id: str | None
+    node_id: str | None
+    log_file: str | None
 
 
 class SessionDeleted(TypedDict):
@@ -3473,7 +3516,10 @@ class RangeAnswer(TypedDict):
 
 
 class ServeApplicationAnswer(TypedDict):
-    """One application. ``replicas``: those that live first, then the newest, of ``replicas_total``."""
+    """
+    One application. ``replicas``: those that live first, then the newest, of ``replicas_total``.
+    ``edges``: the calls of its deployments that the tracer counted.
+    """
 
     name: str
     state: str | None
@@ -3491,6 +3537,7 @@ class ServeApplicationAnswer(TypedDict):
     history: list[ServeChange]
     replicas: list[ServeReplica]
     replicas_total: int
+    edges: list[ServeCalls]
     session: str
 
 
@@ -3520,6 +3567,42 @@ class ServePage(TypedDict):
     proxies: list[ServeProxy]
     controllers: list[ServeController]
     problem: LibraryProblem | None
+
+
+class ServeRequest(TypedDict):
+    """
+    A request. ``request_id``: as its client sees it. ``total_ns`` is the sum of ``proxy_ns``,
+    ``queue_ns``, ``replica_ns`` and ``downstream_ns``. What is not known of these is None: the first two
+    where the request came through no proxy, all but ``queue_ns`` where the replica did not tell of it.
+    """
+
+    request: str
+    request_id: str
+    time_ns: int
+    total_ns: int
+    proxy_ns: int | None
+    queue_ns: int | None
+    replica_ns: int | None
+    downstream_ns: int | None
+    route: str
+    method: str
+    status: str
+    failed: bool
+    error: str | None
+    deployments: list[str]
+    steps: list[ServeRequestStep]
+
+
+class ServeRequestPage(TypedDict):
+    """
+    Slow requests of an application, of ``total`` on record. ``left_out``: at least so many slow ones were
+    only counted.
+    """
+
+    session: str
+    items: list[ServeRequest]
+    total: int
+    left_out: int
 
 
 class SessionPage(TypedDict):

@@ -82,10 +82,10 @@ class _Edge:
 
 
 class _Process:
-    """What this process has noted since it told last. ``deployment``: that of the replica which it is."""
+    """What this process has noted since it told last. ``deployment``: of the replica that it is."""
 
     def __init__(self) -> None:
-        self.deployment = ""
+        self.deployment = self.application = self.name = ""
         self.began_ns, self.told_s = time.time_ns(), time.monotonic()
         self.slowest: list[tuple[int, int, _Hop]] = []
         self.slow = 0
@@ -146,7 +146,9 @@ def _begin_with(guard: Guard) -> Hook:
 
 def _begin_replica(replica: Any) -> None:
     if not _process.deployment:
-        _process.deployment = _name(replica._deployment_id)
+        deployment = replica._deployment_id
+        _process.application, _process.name = deployment.app_name, deployment.name
+        _process.deployment = _name(deployment)
     _watch()
     _hop.set(_Hop(_process.deployment))
 
@@ -445,7 +447,7 @@ def _hop_told(hop: _Hop) -> dict[str, Any]:
     longest = sorted(calls, key=lambda one: one[0].begin_ns - one[1])[:_MAX_TOLD]
     told = {**hop.told, "k": hop.begin_ns, "e": hop.end_ns}
     if hop.deployment:
-        told["app"], _, told["dep"] = hop.deployment.partition("#")
+        told |= {"app": _process.application, "dep": _process.name}
         told["d"] = _union_ns((call.begin_ns, end_ns) for call, end_ns in calls)
     if calls:
         told["n"] = hop.count

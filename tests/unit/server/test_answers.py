@@ -25,6 +25,7 @@ NOT_HERE = {
     "/api/dashboards/{name}",
     "/api/data/{dataset_id}",
     "/api/serve/{application}",
+    "/api/serve/{application}/requests",
     "/api/train/{run_id}",
     "/api/tune/{experiment_id}",
 }

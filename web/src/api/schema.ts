@@ -3078,6 +3078,7 @@ export interface SchedulingItem {
 }
 /**
  * One application. ``replicas``: those that live first, then the newest, of ``replicas_total``.
+ * ``edges``: the calls of its deployments that the tracer counted.
  */
 export interface ServeApplicationAnswer {
   name: string;
@@ -3098,6 +3099,7 @@ export interface ServeApplicationAnswer {
   history: ServeChange[];
   replicas: ServeReplica[];
   replicas_total: number;
+  edges: ServeCalls[];
   session: string;
 }
 /**
@@ -3164,6 +3166,19 @@ export interface ServeReplica {
   end_known_by: 'session' | null;
   death_reason: string | null;
   death_cause: string | null;
+}
+/**
+ * Calls of one deployment (its id) by another, as the tracer counted them. ``errors``: those whose caller
+ * got an error. Quantiles: from the call to its end, within 6 %.
+ */
+export interface ServeCalls {
+  caller: string;
+  callee: string;
+  calls: number;
+  errors: number;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  p99_ns: number | null;
 }
 /**
  * An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem.
@@ -3260,6 +3275,64 @@ export interface ServeProxy {
   worker_id: string | null;
   log_file: string | null;
   history: ServeChange[];
+}
+/**
+ * A request. ``request_id``: as its client sees it. ``total_ns`` is the sum of ``proxy_ns``,
+ * ``queue_ns``, ``replica_ns`` and ``downstream_ns``. What is not known of these is None: the first two
+ * where the request came through no proxy, all but ``queue_ns`` where the replica did not tell of it.
+ */
+export interface ServeRequest {
+  request: string;
+  request_id: string;
+  time_ns: number;
+  total_ns: number;
+  proxy_ns: number | null;
+  queue_ns: number | null;
+  replica_ns: number | null;
+  downstream_ns: number | null;
+  route: string;
+  method: string;
+  status: string;
+  failed: boolean;
+  error: string | null;
+  deployments: string[];
+  steps: ServeRequestStep[];
+}
+/**
+ * A part of a request: in the proxy (``deployment`` is None), or a call of a deployment.
+ *
+ * ``depth``: how many callers it has. ``begin_ns`` and ``end_ns``: of the call, or of the replica's part
+ * where nobody told of the call. ``queue_ns``: until a replica took it. ``replica_ns``: how long the replica
+ * had it, None where it did not tell; for ``downstream_ns`` of that a call of its own was under way, of
+ * ``call_count``. ``error``: the class of the exception. ``log_file`` as in ServeReplica.
+ */
+export interface ServeRequestStep {
+  application: string;
+  deployment: string | null;
+  depth: number;
+  begin_ns: number;
+  end_ns: number;
+  queue_ns: number | null;
+  replica_ns: number | null;
+  downstream_ns: number | null;
+  call_count: number;
+  method: string | null;
+  status: string | null;
+  failed: boolean;
+  error: string | null;
+  actor_id: string | null;
+  node_id: string | null;
+  log_file: string | null;
+}
+/**
+ * Slow requests of an application, of ``total`` on record. ``left_out``: at least so many slow ones were
+ * only counted.
+ */
+export interface ServeRequestPage {
+  session: string;
+  items: ServeRequest[];
+  total: number;
+  left_out: number;
 }
 /**
  * The session whose record is gone.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from rayscope.libraries.serve import schemas, sql
+from rayscope.libraries.serve.compute import edge, requests
 from rayscope.libraries.used import problem
 from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
 from rayscope.storage.errors import NotFound
@@ -23,6 +24,30 @@ def serve(services: CurrentServices, session: Session = None, limit: Limit = 100
     name = services.records.resolve(session)
     found = services.records.read_cached(name, lambda file: _all(file, limit), str(limit))
     return answer({"session": name, **found, "problem": problem(services, name, "serve")})
+
+
+@router.get(
+    "/api/serve/{application:path}/requests", responses={**ERRORS, 200: {"model": schemas.ServeRequestPage}}
+)
+def serve_requests(
+    services: CurrentServices,
+    application: str,
+    session: Session = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    order: Annotated[
+        Literal["slowest", "newest"], Query(description="Which requests: the slowest or the newest.")
+    ] = "slowest",
+) -> Response:
+    """Slow requests of an application, and where each spent its time, as the tracer noted it."""
+    name = services.records.resolve(session)
+
+    def read(file: SessionFile) -> dict[str, Any]:
+        _one(file, application)
+        hops, total = sql.requests(file, application, limit, newest=order == "newest")
+        left_out = sql.left_out(file, application)
+        return {"session": name, "items": requests(hops), "total": total, "left_out": left_out}
+
+    return answer(services.records.read_cached(name, read, f"{application} {limit} {order}"))
 
 
 @router.get(
@@ -53,6 +78,15 @@ def _all(file: SessionFile, limit: int) -> dict[str, Any]:
 
 
 def _application(file: SessionFile, session: str, application: str) -> dict[str, Any]:
+    found = _one(file, application)
+    for deployment in found["deployments"]:
+        _count(deployment)
+    replicas, total = sql.replicas(file, application, _MAX_REPLICAS)
+    edges = [edge(row) for row in sql.calls(file, application)]
+    return {"session": session, **found, "replicas": replicas, "replicas_total": total, "edges": edges}
+
+
+def _one(file: SessionFile, application: str) -> dict[str, Any]:
     items, _ = sql.applications(file, 1, application)
     if not items:
         raise NotFound(
@@ -60,11 +94,7 @@ def _application(file: SessionFile, session: str, application: str) -> dict[str,
             what="application",
             id=application[:80],
         )
-    (found,) = items
-    for deployment in found["deployments"]:
-        _count(deployment)
-    replicas, total = sql.replicas(file, application, _MAX_REPLICAS)
-    return {"session": session, **found, "replicas": replicas, "replicas_total": total}
+    return items[0]
 
 
 def _count(deployment: dict[str, Any]) -> None:

@@ -7,12 +7,15 @@ import msgspec
 from rayscope.model import Kind
 from rayscope.storage.rows import decode_entity
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import IS_USERS_SPAN
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Changes of state that are told of one thing, the newest.
 _HISTORY = 50
 _MAX_DEPLOYMENTS = 5_000
 _MAX_PROXIES, _MAX_CONTROLLERS = 2_000, 20
+#: Parts of requests of one answer, and pairs of deployments.
+_MAX_HOPS, _MAX_EDGES = 10_000, 1_000
 _DOCUMENTS = (
     "calls",
     "required_resources",
@@ -30,6 +33,21 @@ SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPE
     CASE WHEN a.state = 'DEAD' THEN a.death_reason END AS death_reason,
     CASE WHEN a.state = 'DEAD' THEN a.death_cause END AS death_cause
 FROM serve_replica_rows r LEFT JOIN actor_rows a ON a.id = r.actor_id
+"""
+
+#: What the tracer tells of Serve, of the creation of the actor that noted it (:mod:`rayscope.tracer.serve`).
+_TOLD = f"""
+SELECT task_lo AS actor_id, name, begin_ns, end_ns, CASE WHEN json_valid(extra) THEN extra END AS extra
+FROM span_rows WHERE name IN ('serve.hop', 'serve.calls', 'serve.left_out') AND NOT {IS_USERS_SPAN}
+"""
+#: A request took as long as its proxy says, or the longest of its hops; and belongs where that does.
+_REQUESTS = f"""
+SELECT request, arg_max(application, rank) AS application, arg_max(begin_ns, rank) AS begin_ns,
+    arg_max(end_ns, rank) - arg_max(begin_ns, rank) AS total_ns
+FROM (SELECT begin_ns, end_ns, extra ->> '$.request' AS request, extra ->> '$.application' AS application,
+        [((extra ->> '$.deployment') = '')::BIGINT, end_ns - begin_ns] AS rank
+    FROM ({_TOLD}) WHERE name = 'serve.hop')
+WHERE request IS NOT NULL AND application IS NOT NULL AND rank[1] IS NOT NULL GROUP BY request
 """
 
 
@@ -92,6 +110,83 @@ def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row]
     for row in found:
         del row["total"]
     return found, total
+
+
+def requests(file: SessionFile, application: str, limit: int, *, newest: bool) -> tuple[list[Row], int]:
+    """The hops of the slowest requests of an application, or of the ``newest``, in the order of the requests.
+
+    Each with its ``request``, what the tracer told (``extra``), and the log of its actor. And how many
+    requests are on record.
+    """
+    order = "begin_ns" if newest else "total_ns"
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"""
+                WITH chosen AS (
+                    SELECT request, count(*) OVER () AS total,
+                        row_number() OVER (ORDER BY {order} DESC, request) AS place
+                    FROM ({_REQUESTS}) WHERE application = $application
+                    ORDER BY place LIMIT {int(limit)})
+                SELECT c.request, c.total, h.actor_id, h.begin_ns, h.end_ns, h.extra,
+                    coalesce(r.node_id, p.id) AS node_id, coalesce(r.log_file, p.log_file) AS log_file
+                FROM ({_TOLD}) h JOIN chosen c ON (h.extra ->> '$.request') = c.request
+                LEFT JOIN serve_replica_rows r ON r.actor_id = h.actor_id
+                LEFT JOIN serve_proxy_rows p ON p.actor_id = h.actor_id
+                WHERE h.name = 'serve.hop' ORDER BY c.place, h.begin_ns, h.end_ns DESC, h.actor_id
+                LIMIT {_MAX_HOPS}
+                """,
+                {"application": application},
+            )
+        )
+    total = int(found[0]["total"]) if found else 0
+    return found, total
+
+
+def left_out(file: SessionFile, application: str) -> int:
+    """How many slow parts of requests were only counted, in the deployment with most of them."""
+    with file.reader() as reader:
+        row = reader.execute(
+            f"""
+            SELECT max(hops) FROM (
+                SELECT sum(TRY_CAST(t.extra ->> '$.hops' AS BIGINT)) AS hops
+                FROM ({_TOLD}) t JOIN serve_replica_rows r USING (actor_id)
+                WHERE t.name = 'serve.left_out' AND r.application = ? GROUP BY r.deployment)
+            """,
+            [application],
+        ).fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def calls(file: SessionFile, application: str) -> list[Row]:
+    """What deployments of an application called: ``caller``, ``callee``, how many ``calls``, and ``errors``.
+
+    ``latency``: how many calls by the number of their bucket (:func:`rayscope.tracer.serve.latency_bucket`).
+    """
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"""
+                WITH told AS (
+                    SELECT extra ->> '$.caller' AS caller, extra ->> '$.callee' AS callee, extra
+                    FROM ({_TOLD}) WHERE name = 'serve.calls' AND starts_with(caller, ?)),
+                sums AS (
+                    SELECT caller, callee, sum(TRY_CAST(extra ->> '$.calls' AS BIGINT))::BIGINT AS calls,
+                        sum(TRY_CAST(extra ->> '$.errors' AS BIGINT))::BIGINT AS errors
+                    FROM told GROUP BY ALL),
+                buckets AS (
+                    SELECT caller, callee, TRY_CAST(entry.key AS BIGINT) AS bucket,
+                        sum(entry.value)::BIGINT AS calls
+                    FROM (SELECT caller, callee, unnest(map_entries(
+                        json_transform(extra -> '$.latency', '"MAP(VARCHAR, BIGINT)"'))) AS entry FROM told)
+                    GROUP BY ALL)
+                SELECT s.*, (SELECT list([b.bucket, b.calls] ORDER BY b.bucket) FROM buckets b
+                    WHERE b.caller = s.caller AND b.callee = s.callee) AS latency
+                FROM sums s WHERE s.callee <> '' ORDER BY s.caller, s.callee LIMIT {_MAX_EDGES}
+                """,
+                [f"{application}#"],
+            )
+        )
 
 
 def proxies(file: SessionFile) -> list[Row]:
