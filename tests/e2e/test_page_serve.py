@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.conftest import sql_rows
-from tests.serving import Serving
+from tests.serving import FAILS, Serving
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -28,6 +28,8 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(cards).to_have_count(2)
     expect(cards.filter(has_text="Front")).to_contain_text("Running replicas: 1 of 1")
     expect(page.get_by_test_id("card-link")).to_have_count(1)
+    expect(page.get_by_test_id("call-errors")).to_have_text(f"{100 // FAILS}% failed")
+    _slow_request(page, serving)
     latency = page.locator("[data-title='Latency, p95']")
     expect(latency).to_contain_text("Model")
     page.get_by_test_id("autoscaler").scroll_into_view_if_needed()
@@ -45,6 +47,8 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     page.goto(f"{serving.url}/s/{serving.session}/serve?item=shop&lang=en")
     expect(page.get_by_test_id("application").filter(has_text="shop")).to_contain_text("Deleted")
     expect(page.get_by_test_id("card-link")).to_have_count(1)
+    expect(page.get_by_test_id("call-errors")).to_have_text(f"{100 // FAILS}% failed")
+    _slow_request(page, serving)
     expect(latency).to_contain_text("Model")
 
     page.get_by_test_id("applications").get_by_text("library", exact=True).click()
@@ -60,3 +64,22 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(page.get_by_test_id("proxy")).to_contain_text("Stopped")
     rows = sql_rows(serving.url, "SELECT DISTINCT state FROM serve_replicas", serving.session)
     assert rows == [{"state": "STOPPED"}]
+
+
+def _slow_request(page: Page, serving: Serving) -> None:
+    """One of those that took Model a second: its parts in the row, and its steps below it once it is opened."""
+    request = page.get_by_test_id("slow-request").filter(has_text=serving.slow[0]["request_id"][:8])
+    expect(request).to_contain_text("GET /shop")
+    expect(request).to_contain_text("Front, Model")
+    expect(request.get_by_test_id("request-parts")).to_have_attribute(
+        "aria-label", re.compile(r"Queue: .*\nReplica: .*\nDownstream: 1\.\d+ s", re.S)
+    )
+    request.get_by_role("button").first.click()
+    steps = page.get_by_test_id("request-step")
+    expect(steps).to_have_count(3)
+    expect(steps.first).to_contain_text("Proxy")
+    expect(steps.nth(1)).to_contain_text("Front")
+    expect(steps.last).to_contain_text("Model")
+    expect(steps.nth(1).get_by_text("Log", exact=True)).to_have_attribute(
+        "href", re.compile("file=serve%2Freplica_shop_Front")
+    )

@@ -2,14 +2,24 @@ import { type ReactNode, useId } from 'react';
 import css from './CardGraph.module.css';
 import { type CardLink, columnsOf } from './cardColumns';
 
-/** Between cards, CSS pixels. */
+/** Between cards, CSS pixels; at the side more where something is said of the arrows. */
 const GAP_X = 64;
+const GAP_X_NOTES = 128;
 const GAP_Y = 16;
+
+/** What is said of an arrow: on it, and on hover. */
+export interface LinkNote {
+  from: string;
+  to: string;
+  note: ReactNode;
+  title: string;
+}
 
 interface Props {
   /** The cards by their ids. */
   cards: ReadonlyMap<string, ReactNode>;
   links: readonly CardLink[];
+  notes?: readonly LinkNote[];
   /** Of each card, CSS pixels. */
   width: number;
   height: number;
@@ -19,19 +29,26 @@ interface Props {
 }
 
 /** Cards in columns, and arrows between them from left to right. */
-export function CardGraph({ cards, links, width, height, label, testId }: Props) {
+export function CardGraph({ cards, links, notes = [], width, height, label, testId }: Props) {
   const tip = useId();
+  const gap = notes.length > 0 ? GAP_X_NOTES : GAP_X;
   const columns = columnsOf([...cards.keys()], links);
   const rows = Math.max(...columns.map((column) => column.length));
   const places = new Map<string, { x: number; y: number }>();
   for (const [at, column] of columns.entries()) {
     const top = ((rows - column.length) * (height + GAP_Y)) / 2;
     for (const [row, id] of column.entries())
-      places.set(id, { x: at * (width + GAP_X), y: top + row * (height + GAP_Y) });
+      places.set(id, { x: at * (width + gap), y: top + row * (height + GAP_Y) });
   }
   const size = {
-    width: columns.length * (width + GAP_X) - GAP_X,
+    width: columns.length * (width + gap) - gap,
     height: rows * (height + GAP_Y) - GAP_Y,
+  };
+  const endsOf = (from: string, to: string) => {
+    const start = places.get(from);
+    const end = places.get(to);
+    if (start === undefined || end === undefined) return null;
+    return { x: start.x + width, y: start.y + height / 2, toX: end.x, toY: end.y + height / 2 };
   };
   return (
     <div className={css.scroll}>
@@ -51,12 +68,10 @@ export function CardGraph({ cards, links, width, height, label, testId }: Props)
             </marker>
           </defs>
           {links.map(([from, to]) => {
-            const start = places.get(from);
-            const end = places.get(to);
-            if (start === undefined || end === undefined) return null;
-            const [x, y] = [start.x + width, start.y + height / 2];
-            const [toX, toY] = [end.x, end.y + height / 2];
-            const bend = Math.max(GAP_X / 2, Math.abs(toX - x) / 2);
+            const ends = endsOf(from, to);
+            if (ends === null) return null;
+            const { x, y, toX, toY } = ends;
+            const bend = Math.max(gap / 2, Math.abs(toX - x) / 2);
             return (
               <path
                 key={`${from}>${to}`}
@@ -70,6 +85,27 @@ export function CardGraph({ cards, links, width, height, label, testId }: Props)
             );
           })}
         </svg>
+        {notes.map(({ from, to, note, title }) => {
+          const ends = endsOf(from, to);
+          if (ends === null) return null;
+          const { x, y, toX, toY } = ends;
+          // In the middle of an arrow, or where a longer one comes out behind the cards before its end.
+          const far = toX - x;
+          const at = far > 0 && far <= gap ? 0.5 : 1 - gap / 3 / Math.abs(far);
+          const left = far > 0 && far <= gap ? (x + toX) / 2 : toX - gap / 2;
+          const top = y + (toY - y) * (3 * (1 - at) * at ** 2 + at ** 3);
+          return (
+            <span
+              key={`${from}>${to}`}
+              className={css.note}
+              style={{ left, top }}
+              title={title}
+              data-testid="card-note"
+            >
+              {note}
+            </span>
+          );
+        })}
         {[...cards].map(([id, card]) => (
           <div
             key={id}

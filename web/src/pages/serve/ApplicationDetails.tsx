@@ -19,6 +19,7 @@ import { ChangeTable } from './ChangeTable';
 import { DeploymentGraph } from './DeploymentGraph';
 import { ReplicaTable } from './ReplicaTable';
 import { RequestCharts } from './RequestCharts';
+import { SlowRequests } from './SlowRequests';
 import css from './serve.module.css';
 import type { Application } from './types';
 
@@ -40,6 +41,7 @@ export function ApplicationDetails({ name }: { name: string }) {
       <Section title={t('serve.deployments')} right={<Topology application={data} />}>
         <DeploymentGraph application={data} />
       </Section>
+      <SlowRequests application={name} />
       <ChartGroup>
         <RequestCharts application={name} />
         <Autoscaler application={data} />

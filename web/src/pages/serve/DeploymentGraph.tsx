@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { count } from '../../base/format';
+import { count, duration, percent } from '../../base/format';
 import { toView } from '../../base/url';
 import { Badge } from '../../ui/Badge';
 import { CardGraph } from '../../ui/CardGraph';
@@ -9,7 +9,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { callsOutside, callsWithin, lastLine, reasonOf, stateOf } from './serve';
 import css from './serve.module.css';
-import type { Application, Deployment } from './types';
+import type { Application, Calls, Deployment } from './types';
 
 /** Of a card, CSS pixels, as serve.module.css has them. */
 const WIDTH = 232;
@@ -18,8 +18,8 @@ const HEIGHT = 124;
 /** The deployments as cards, from the ingress to the right, and arrows for the calls between them. */
 export function DeploymentGraph({ application }: { application: Application }) {
   const { t } = useTranslation();
-  const { deployments } = application;
-  const calls = callsWithin(deployments);
+  const { deployments, edges } = application;
+  const calls = callsWithin(deployments, edges);
   if (calls.length === 0)
     return (
       <div className={css.cards} data-testid="deployment-graph">
@@ -40,11 +40,37 @@ export function DeploymentGraph({ application }: { application: Application }) {
         )
       }
       links={calls}
+      notes={edges.map((one) => ({
+        from: one.caller,
+        to: one.callee,
+        note: <CallNote calls={one} />,
+        title: [
+          `${one.caller.replace('#', ' / ')} → ${one.callee.replace('#', ' / ')}`,
+          t('serve.callCount', { n: one.calls }),
+          t('serve.callErrors', { n: one.errors, share: percent(one.errors / one.calls) }),
+          `p50 ${duration(one.p50_ns)}, p95 ${duration(one.p95_ns)}, p99 ${duration(one.p99_ns)}`,
+        ].join('\n'),
+      }))}
       width={WIDTH}
       height={HEIGHT}
       label={t('serve.calls')}
       testId="deployment-graph"
     />
+  );
+}
+
+/** How long the calls take, and how many failed. */
+function CallNote({ calls }: { calls: Calls }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <span className={words.dim}>p95 {duration(calls.p95_ns)}</span>
+      {calls.errors > 0 && (
+        <span className={css.errors} data-testid="call-errors">
+          {t('serve.errorShare', { share: percent(calls.errors / calls.calls) })}
+        </span>
+      )}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { callsOutside, callsWithin, labels, rateOf, stateOf } from './serve';
+import { callsOutside, callsWithin, labels, partsOf, rateOf, stateOf, stepParts } from './serve';
 
 const one = (name: string, calls: string[] | null, is_ingress = false) => ({
   deployment_id: `a#${name}`,
@@ -9,9 +9,14 @@ const one = (name: string, calls: string[] | null, is_ingress = false) => ({
 
 it('tells calls within an application from those of others', () => {
   const circle = [one('A', ['B', 'x#Y'], true), one('B', ['A', 'B']), one('C', null)];
-  expect(callsWithin(circle)).toEqual([
+  const edges = [
+    { caller: 'a#A', callee: 'a#B' },
+    { caller: 'a#C', callee: 'a#A' },
+  ];
+  expect(callsWithin(circle, edges)).toEqual([
     ['a#A', 'a#B'],
     ['a#B', 'a#A'],
+    ['a#C', 'a#A'],
   ]);
   expect(circle[0] && callsOutside(circle[0], circle)).toEqual(['x#Y']);
 });
@@ -25,4 +30,41 @@ it('quotes what users chose', () => {
   const of = labels({ application: 'a"} or vector(1) #\\', deployment: 'b\nc' });
   expect(of).toBe('{application="a\\"} or vector(1) #\\\\",deployment="b\\nc"}');
   expect(rateOf('x', '{}', 'y')).toBe('sum by (y) (rate(x_total{}[1m])) or sum by (y) (rate(x{}[1m]))');
+});
+
+it('says where the time of a request went, and what nobody knows', () => {
+  const whole = { total_ns: 100, proxy_ns: 5, queue_ns: 25, replica_ns: 0, downstream_ns: 70 };
+  const found = partsOf(whole as Parameters<typeof partsOf>[0]);
+  expect(found).toEqual([
+    ['proxy', 5],
+    ['queue', 25],
+    ['downstream', 70],
+  ]);
+  const lost = { ...whole, proxy_ns: null, replica_ns: null, downstream_ns: null };
+  expect(partsOf(lost as Parameters<typeof partsOf>[0])).toEqual([
+    ['queue', 25],
+    ['unknown', 75],
+  ]);
+});
+
+it('says so of a step', () => {
+  const step = {
+    deployment: 'Model',
+    begin_ns: 10,
+    end_ns: 110,
+    queue_ns: 30,
+    replica_ns: 60,
+    downstream_ns: 20,
+  };
+  const of = (more: object) => stepParts({ ...step, ...more } as Parameters<typeof stepParts>[0]);
+  expect(of({})).toEqual([
+    ['queue', 30],
+    ['replica', 50],
+    ['downstream', 20],
+  ]);
+  expect(of({ replica_ns: null, downstream_ns: null })).toEqual([
+    ['queue', 30],
+    ['unknown', 70],
+  ]);
+  expect(of({ deployment: null })).toEqual([['proxy', 100]]);
 });

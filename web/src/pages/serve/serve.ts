@@ -1,14 +1,20 @@
-import type { Change, Deployment } from './types';
+import type { Calls, Change, Deployment, Request, RequestStep } from './types';
 
 /** What a graph of deployments needs of each. */
 export type Called = Pick<Deployment, 'deployment_id' | 'is_ingress' | 'calls'>;
 
-/** The calls between the deployments of one application, as pairs of ids. */
-export function callsWithin(deployments: readonly Called[]): [from: string, to: string][] {
+/** The calls between the deployments of one application, as pairs of ids: those that Ray knows, and `edges`. */
+export function callsWithin(
+  deployments: readonly Called[],
+  edges: readonly Pick<Calls, 'caller' | 'callee'>[],
+): [from: string, to: string][] {
   const known = new Set(deployments.map((one) => one.deployment_id));
-  return deployments.flatMap(({ deployment_id: from, calls }) =>
-    (calls ?? []).filter((to) => known.has(to) && to !== from).map((to): [string, string] => [from, to]),
-  );
+  return deployments.flatMap(({ deployment_id: from, calls }) => {
+    const counted = edges.filter((one) => one.caller === from).map((one) => one.callee);
+    return [...new Set([...(calls ?? []), ...counted])]
+      .filter((to) => known.has(to) && to !== from)
+      .map((to): [string, string] => [from, to]);
+  });
 }
 
 /** What a deployment calls in other applications. */
@@ -48,6 +54,32 @@ export function changesOf(application: {
       history.map((change) => ({ ...change, deployment: name })),
     ),
   ].sort((a, b) => b.time_ns - a.time_ns);
+}
+
+/** The parts of a request's time, in the order in which it first spends some in them. */
+export const PARTS = ['proxy', 'queue', 'replica', 'downstream'] as const;
+export type Part = (typeof PARTS)[number] | 'unknown';
+
+/** How long a request was in each part, those that it was in; what is not known is one more. */
+export function partsOf(request: Omit<Request, 'steps'>): [part: Part, ns: number][] {
+  const known = PARTS.map((part): [Part, number] => [part, request[`${part}_ns`] ?? 0]);
+  const rest = request.total_ns - known.reduce((sum, [, ns]) => sum + ns, 0);
+  return [...known, ['unknown', rest] as [Part, number]].filter(([, ns]) => ns > 0);
+}
+
+/** The same of one step; what a proxy spends in other parts is that of the steps below it. */
+export function stepParts(step: RequestStep): [part: Part, ns: number][] {
+  const whole = step.end_ns - step.begin_ns;
+  if (step.deployment === null) return [['proxy', whole]];
+  const queue = Math.min(step.queue_ns ?? 0, whole);
+  const downstream = Math.min(step.downstream_ns ?? 0, whole - queue);
+  const rest = whole - queue - downstream;
+  const parts: [Part, number][] = [
+    ['queue', queue],
+    [step.replica_ns === null ? 'unknown' : 'replica', rest],
+    ['downstream', downstream],
+  ];
+  return parts.filter(([, ns]) => ns > 0);
 }
 
 /** Whether the autoscaler chooses how many replicas a deployment has. */

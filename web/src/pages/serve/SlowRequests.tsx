@@ -1,0 +1,166 @@
+import { SegmentedControl } from '@mantine/core';
+import { IconChevronRight } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Fragment, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { get } from '../../api/client';
+import { useSessionInterval } from '../../api/queries';
+import { count, duration } from '../../base/format';
+import { CopyId } from '../../ui/CopyId';
+import { Section } from '../../ui/Drawer';
+import { Duration } from '../../ui/Duration';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { Time } from '../../ui/Time';
+import library from '../../ui/theme/library.module.css';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { RequestSteps } from './RequestSteps';
+import { PARTS, partsOf } from './serve';
+import css from './serve.module.css';
+import type { Request, RequestPage } from './types';
+
+const ORDERS = ['slowest', 'newest'] as const;
+const MOST = 50;
+
+/** The slowest requests of an application or the newest of the slow ones, and where each spent its time. */
+export function SlowRequests({ application }: { application: string }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const [order, setOrder] = useState<(typeof ORDERS)[number]>('slowest');
+  const interval = useSessionInterval(url.session);
+  const { data, error } = useQuery({
+    queryKey: ['serve-requests', url.session, application, order],
+    queryFn: ({ signal }) =>
+      get<RequestPage>(
+        `/serve/${encodeURIComponent(application)}/requests`,
+        { session: url.session, order, limit: MOST },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: interval,
+  });
+  if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
+  const { items, total, left_out: leftOut } = data;
+  return (
+    <Section
+      title={t('serve.requests.title')}
+      testId="slow-requests"
+      right={
+        items.length > 0 && (
+          <div className={css.order}>
+            {total > items.length && t('serve.requests.some', { n: count(items.length), all: count(total) })}
+            <SegmentedControl
+              size="xs"
+              aria-label={t('serve.requests.order')}
+              data={ORDERS.map((value) => ({ value, label: t(`serve.requests.${value}`) }))}
+              value={order}
+              onChange={setOrder}
+            />
+          </div>
+        )
+      }
+    >
+      {items.length === 0 ? (
+        <p className={words.dim}>{t('serve.requests.none')}</p>
+      ) : (
+        <>
+          <RequestTable requests={items} />
+          <p className={css.legend}>
+            {[...PARTS, 'unknown' as const].map((part) => (
+              <span key={part} title={t(`serve.requests.hint.${part}`)}>
+                <i className={css.part} data-part={part} aria-hidden />
+                {t(`serve.requests.part.${part}`)}
+              </span>
+            ))}
+          </p>
+          <p className={css.kept}>
+            {t('serve.requests.kept')} {leftOut > 0 && t('serve.requests.leftOut', { n: leftOut })}
+          </p>
+        </>
+      )}
+    </Section>
+  );
+}
+
+function RequestTable({ requests }: { requests: Request[] }) {
+  const { t } = useTranslation();
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (id: string) =>
+    setOpened((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
+  return (
+    <div className={css.tall}>
+      <table className={library.table}>
+        <thead>
+          <tr>
+            <th>{t('serve.time')}</th>
+            <th>{t('serve.requests.request')}</th>
+            <th>{t('serve.requests.status')}</th>
+            <th>{t('serve.deployments')}</th>
+            <th data-number>{t('serve.requests.total')}</th>
+            <th>{t('serve.requests.spent')}</th>
+            <th>{t('serve.requests.id')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {requests.map((one) => (
+            <Fragment key={one.request}>
+              <tr data-testid="slow-request">
+                <td className={css.oneLine}>
+                  <button
+                    type="button"
+                    className={css.unfold}
+                    aria-expanded={opened.has(one.request)}
+                    onClick={() => toggle(one.request)}
+                  >
+                    <IconChevronRight size={14} className={css.chevron} aria-hidden />
+                    <Time ns={one.time_ns} />
+                  </button>
+                </td>
+                <td className={`${words.mono} ${css.oneLine}`} title={`${one.method} ${one.route}`}>
+                  {one.method} {one.route}
+                </td>
+                <td className={css.oneLine} data-bad={one.failed || undefined} title={one.error ?? undefined}>
+                  {one.status}
+                </td>
+                <td className={css.oneLine}>{one.deployments.join(', ')}</td>
+                <td data-number>
+                  <Duration ns={one.total_ns} />
+                </td>
+                <td className={css.spent}>
+                  <Parts request={one} />
+                </td>
+                <td>
+                  <CopyId id={one.request_id} />
+                </td>
+              </tr>
+              {opened.has(one.request) && (
+                <tr>
+                  <td colSpan={7}>
+                    <RequestSteps request={one} />
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Parts({ request }: { request: Request }) {
+  const { t } = useTranslation();
+  const parts = partsOf(request);
+  const title = parts.map(([part, ns]) => `${t(`serve.requests.part.${part}`)}: ${duration(ns)}`).join('\n');
+  return (
+    <div className={css.parts} role="img" aria-label={title} title={title} data-testid="request-parts">
+      {parts.map(([part, ns]) => (
+        <span key={part} className={css.part} data-part={part} style={{ flexGrow: ns / request.total_ns }} />
+      ))}
+    </div>
+  );
+}
