@@ -184,7 +184,9 @@ def _end_replica(error: BaseException | None, status: str | None, latency_ms: fl
             "s": (status or said)[:_MAX_WORD],
         }
         if error is not None and not cancelled:
-            hop.told |= {"f": 1, "err": type(error).__name__[:_MAX_WORD]}
+            # Ray names an error of a call that it raises here after the callee's.
+            name = type(error).__name__.removeprefix("RayTaskError(").removesuffix(")")
+            hop.told |= {"f": 1, "err": name[:_MAX_WORD]}
 
 
 def _proxy_request(guard: Guard) -> Hook:
