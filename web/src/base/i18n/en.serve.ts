@@ -34,8 +34,6 @@ export const enServe = {
       id: 'Request ID',
       kept: 'Every 5 s, the tracer records up to 20 requests of at least 100 ms in each replica and proxy, and always the 3 slowest.',
       leftOut: 'At least {{n}} more slow request{{n, s}} were only counted.',
-      step: '{{name}}: {{total}}',
-      took: 'Time in the replica: {{time}}',
       noReplica: 'Not recorded by the replica',
       part: {
         proxy: 'Proxy',

@@ -34,8 +34,6 @@ export const zhServe = {
       id: '请求 ID',
       kept: '追踪器每 5 秒在每个副本和代理中最多记录 20 个不少于 100 毫秒的请求，并始终记录最慢的 3 个。',
       leftOut: '至少还有 {{n}} 个慢请求只计了数。',
-      step: '{{name}}：{{total}}',
-      took: '在副本中的时间：{{time}}',
       noReplica: '副本未记录',
       part: {
         proxy: '代理',
