@@ -31,6 +31,7 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(page.get_by_test_id("call-errors")).to_have_text(f"{100 // FAILS}% failed")
     _slow_request(page, serving)
     latency = page.locator("[data-title='Latency, p95']")
+    latency.scroll_into_view_if_needed()
     expect(latency).to_contain_text("Model")
     page.get_by_test_id("autoscaler").scroll_into_view_if_needed()
     expect(page.get_by_test_id("autoscaler")).to_contain_text("Desired")
@@ -49,6 +50,7 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(page.get_by_test_id("card-link")).to_have_count(1)
     expect(page.get_by_test_id("call-errors")).to_have_text(f"{100 // FAILS}% failed")
     _slow_request(page, serving)
+    latency.scroll_into_view_if_needed()
     expect(latency).to_contain_text("Model")
 
     page.get_by_test_id("applications").get_by_text("library", exact=True).click()

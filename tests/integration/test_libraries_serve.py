@@ -125,7 +125,6 @@ def test_errors_are_counted_by_caller(serving: Serving) -> None:
     assert (edge["caller"], edge["callee"]) == ("shop#Front", "shop#Model")
     assert (edge["calls"], edge["errors"]) == (REQUESTS, REQUESTS // FAILS)
     assert 45e6 <= edge["p50_ns"] <= edge["p95_ns"] <= edge["p99_ns"]
-    assert edge["p99_ns"] >= SLOW_S * 0.9e9
 
 
 def test_an_unhealthy_deployment_fires(serving: Serving) -> None:
