@@ -409,9 +409,12 @@ def plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]
     _send(b"rayscope.plan", {"name": dataset, "operators": operators, "inputs": inputs})
 
 
-def tell_always(name: str, told: dict[str, Any]) -> None:
-    """Something rare that nothing else tells: it comes even if the budget is spent."""
-    task, known = _owner()
+def tell_always(name: str, told: dict[str, Any], of: Task | None = None) -> None:
+    """Something rare that nothing else tells: it comes even if the budget is spent.
+
+    ``of``: the task that it is about, where that is not the one that runs here.
+    """
+    task, known = (of, False) if of is not None else _owner()
     spend()
     _send(name.encode(), told, None if known else task)
 
@@ -444,12 +447,6 @@ def tell(name: str, told: dict[str, Any], count: int = 0, size: int = 0) -> None
     else:
         now = time.time_ns()
         _add_up(task, name, count, size, now, now)
-
-
-def tell_of(task: Task, name: str, told: dict[str, Any]) -> None:
-    """Something about a task that Ray does not know to run here; it is told in any case."""
-    spend()
-    _send(name.encode(), told, task)
 
 
 def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, end_ns: int) -> None:

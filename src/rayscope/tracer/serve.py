@@ -414,7 +414,8 @@ def _tell() -> None:
     told = _told(slowest, slow, edges)
     if told:
         actor = state.core.get_actor_id().binary()
-        emit.tell_of(Task(_CREATION + actor, 0, 0), "rayscope.serve", {"k": began_ns, "e": now_ns, **told})
+        told |= {"k": began_ns, "e": now_ns}
+        emit.tell_always("rayscope.serve", told, Task(_CREATION + actor, 0, 0))
 
 
 def _told(

@@ -10,7 +10,8 @@ more, and what a counter says that is no number. ``code`` is Ray's hash of a fun
 are check sums of arguments. Of a report of Ray Train ``n`` is its number, ``e`` when the one before ended,
 ``wait`` the time (ns) that it waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
 Of a dataset of Ray Data that is executed, ``operators`` are their ids, and ``inputs`` of each the numbers of
-those that give it blocks. What is told of Ray Tune is in :mod:`rayscope.ray.events.tune`.
+those that give it blocks. What is told of Ray Tune and of Ray Serve is in
+:mod:`rayscope.ray.events.tune` and :mod:`rayscope.ray.events.serve`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import msgspec
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.common import RETURNED, ProfileEntry
-from rayscope.ray.events import tune
+from rayscope.ray.events import serve, tune
 from rayscope.ray.events.reported import metrics
 
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
@@ -37,8 +38,6 @@ _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
 #: The span of a report of Ray Train.
 TRAIN_REPORT = "train.report"
-#: The spans of a part of a request of Ray Serve, of a deployment's calls, and of parts that are only counted.
-SERVE_HOP, SERVE_CALLS, SERVE_LEFT_OUT = "serve.hop", "serve.calls", "serve.left_out"
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
 
@@ -47,44 +46,6 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _Attempt = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Sizes = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**48)]], msgspec.Meta(max_length=10_000)]
-_Name = Annotated[str, msgspec.Meta(max_length=2_000)]
-
-
-class _Hop(msgspec.Struct, gc=False):
-    """A part of a request of Ray Serve: in a proxy, or in a replica of the deployment ``dep``.
-
-    ``id`` is Serve's, ``q`` the one that its user sees; ``r`` the route, ``m`` the method, ``s`` the status,
-    ``f`` whether it failed, with an error of the class ``err``. ``n`` calls of deployments, in ``d`` ns;
-    ``c`` those that took longest: the deployment, begin, end, time in the queue, whether it failed.
-    """
-
-    k: _Time
-    e: _Time
-    id: _Name
-    app: _Name
-    q: _Name = ""
-    r: _Name = ""
-    m: _Name = ""
-    s: _Name = ""
-    err: _Name = ""
-    dep: _Name = ""
-    f: int = 0
-    n: _Number = 0
-    d: _Number | None = None
-    c: Annotated[list[tuple[_Name, _Time, _Time, _Number, int]], msgspec.Meta(max_length=100)] = []
-
-
-class _CallSum(msgspec.Struct, rename={"caller": "from", "callee": "to"}, gc=False):
-    """Calls of one deployment by another: ``n`` of them, and ``x`` whose caller got an error.
-
-    ``l``: numbers of buckets of how long they took, each with how many did.
-    """
-
-    caller: _Name
-    callee: _Name
-    n: _Number
-    x: _Number = 0
-    l: _Sizes = []  # noqa: E741
 
 
 class _Told(msgspec.Struct, gc=False):
@@ -120,8 +81,6 @@ class _Told(msgspec.Struct, gc=False):
     missing: list[str] = []
     operators: Annotated[list[str], msgspec.Meta(max_length=1_000)] = []
     inputs: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
-    hops: Annotated[list[_Hop], msgspec.Meta(max_length=1_000)] = []
-    edges: Annotated[list[_CallSum], msgspec.Meta(max_length=1_000)] = []
 
 
 class _Returned(msgspec.Struct, gc=False):
@@ -169,6 +128,8 @@ def add(
                     batch.attempts.append(theirs)
             elif entry.event_name.startswith("rayscope.tune_"):
                 tune.add(entry, task_id, attempt, batch)
+            elif entry.event_name == "rayscope.serve":
+                batch.spans += serve.spans(entry, task_id, attempt)
             else:
                 _add(entry, _decode(entry.extra_data), task_id, attempt, worker_id, batch)
         except _ERRORS:
@@ -272,8 +233,6 @@ def _add(
         batch.spans.append(Span(task_id, attempt, told.name[:_MAX_TEXT], begin, end, text))
     elif name == "rayscope.train_report":
         batch.spans.append(Span(task_id, attempt, TRAIN_REPORT, begin, end, _text(_report(told, begin))))
-    elif name == "rayscope.serve":
-        batch.spans += _serve(told, begin, end, task_id, attempt)
     elif name == "rayscope.annotation":
         for key, value in _plain(told.values).items():
             number = float(value) if isinstance(value, (int, float)) else None
@@ -319,48 +278,6 @@ def _report(told: _Told, begin_ns: int) -> dict[str, Any]:
     if told.x:
         extra["checkpoint"] = told.text[:_MAX_TEXT]
     return extra
-
-
-def _serve(told: _Told, begin_ns: int, end_ns: int, task_id: str, attempt: int) -> list[Span]:
-    """What a proxy or a replica of Ray Serve noted. Raises ValueError for what cannot be."""
-    times = [(one.k, one.e) for one in told.hops] + [(one[1], one[2]) for hop in told.hops for one in hop.c]
-    if not begin_ns <= told.e <= end_ns + _SKEW_NS or any(
-        not end_ns - _LONGEST_NS <= since <= until <= end_ns + _SKEW_NS for since, until in times
-    ):
-        raise ValueError("times that have nothing to do with each other")
-    found = [Span(task_id, attempt, SERVE_HOP, hop.k, hop.e, _encode(_hop(hop))) for hop in told.hops]
-    for edge in told.edges:
-        extra = {
-            "caller": edge.caller,
-            "callee": edge.callee,
-            "calls": edge.n,
-            "errors": edge.x,
-            "latency": {str(at): count for at, count in zip(edge.l[::2], edge.l[1::2], strict=True)},
-        }
-        found.append(Span(task_id, attempt, SERVE_CALLS, begin_ns, told.e, _encode(extra)))
-    if told.n:
-        found.append(Span(task_id, attempt, SERVE_LEFT_OUT, begin_ns, told.e, _encode({"hops": told.n})))
-    return found
-
-
-def _hop(hop: _Hop) -> dict[str, Any]:
-    return {
-        "request": hop.id,
-        "application": hop.app,
-        "deployment": hop.dep,
-        "request_id": hop.q,
-        "route": hop.r,
-        "method": hop.m,
-        "status": hop.s,
-        "failed": bool(hop.f),
-        "error": hop.err,
-        "call_count": hop.n,
-        "downstream_ns": hop.d,
-        "calls": [
-            {"callee": callee, "begin_ns": since, "end_ns": until, "queue_ns": queue, "failed": bool(failed)}
-            for callee, since, until, queue, failed in hop.c
-        ],
-    }
 
 
 def _plain(values: Mapping[str, str | int | float | bool | None]) -> dict[str, str | float]:
