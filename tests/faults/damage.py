@@ -12,10 +12,10 @@ from typing import Any
 
 from harness import Load, Server, wait_for
 
+from rayscope.storage.spool import Spool
+
 #: What a start makes anew whatever it contains.
 _UNIMPORTANT = {"lock", "server.json", "sql"}
-#: A batch that an earlier server left in the spool.
-_SPOOLED = "spool/00000000000000000001.json"
 
 Damage = Callable[[Path, random.Random], object]
 
@@ -69,7 +69,7 @@ def damaged_files(rounds: int) -> list[str]:
         finally:
             load.abandon()
             server.stop()  # by a kill, so that the logs of databases are there too
-        (template / _SPOOLED).write_bytes(load.sample)
+        Spool(template / "spool").put(load.sample)  # as one that an earlier server left there
         for seed in range(rounds):
             for way in WAYS:
                 shutil.copytree(template, folder)

@@ -107,6 +107,7 @@ class Decoder:
         body = b""
         try:
             body = self._spool.get(name)
+            self._spool.verify(name, body)
             return events_batch.check(body, form)
         except FileNotFoundError as error:
             log.warning("spooled batch %s is gone: %s", name, error)

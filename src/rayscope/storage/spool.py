@@ -1,7 +1,8 @@
 """Where an event batch is kept from the moment it is acknowledged until its records are in DuckDB.
 
 One file a batch, written under a temporary name and renamed: a batch is there whole or not at all, and
-survives a kill -9 of ours (and, with ``fsync``, of the machine). Replaying one is harmless, since
+survives a kill -9 of ours (and, with ``fsync``, of the machine). Its name ends in a checksum, by which what
+the disk damaged is known. Replaying one is harmless, since
 merging is idempotent. A full disk refuses the batch, and Ray sends it again.
 """
 
@@ -15,6 +16,7 @@ import re
 import shutil
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from rayscope.files import replace_file
 from rayscope.ray.events.batch import Format
 from rayscope.storage.errors import SpoolFull
 
-_BATCH = re.compile(rf"[0-9]{{20}}\.(?:{'|'.join(form.value for form in Format)})")
+_BATCH = re.compile(rf"[0-9]{{20}}(?:-[0-9a-f]{{8}})?\.(?:{'|'.join(form.value for form in Format)})")
 _FREE_CHECK_S = 1.0
 
 
@@ -60,7 +62,7 @@ class Spool:
                 leftover.unlink()
         waiting = self.waiting()
         self._sizes = {name: (self.folder / name).lstat().st_size for name in waiting}
-        last = int(waiting[-1].partition(".")[0]) if waiting else 0
+        last = int(waiting[-1][:20]) if waiting else 0
         self._numbers = itertools.count(max(last + 1, time.time_ns()))
 
     @property
@@ -97,7 +99,7 @@ class Spool:
     def _write(self, body: bytes, form: Format) -> str:
         self._check_room(len(body))
         with self._lock:
-            name = f"{next(self._numbers):020d}.{form.value}"
+            name = f"{next(self._numbers):020d}-{zlib.crc32(body):08x}.{form.value}"
         path = self.folder / name
         try:
             replace_file(path, body, sync=self._fsync)
@@ -125,6 +127,13 @@ class Spool:
     def get(self, name: str) -> bytes:
         """A waiting batch's body."""
         return (self.folder / name).read_bytes()
+
+    @staticmethod
+    def verify(name: str, body: bytes) -> None:
+        """Raises ValueError if a batch's body is not what was written under this name."""
+        checksum = name.partition(".")[0][21:]
+        if checksum and int(checksum, 16) != zlib.crc32(body):
+            raise ValueError("it was damaged on the disk: its checksum differs")
 
     def remove(self, name: str) -> None:
         """The batch's records are in the store."""

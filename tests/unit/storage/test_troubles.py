@@ -272,6 +272,26 @@ def test_a_batch_that_cannot_be_read_again_keeps_its_place(
     assert dump(only_record(folder)) == expected
 
 
+def test_a_batch_that_the_disk_changed_is_set_aside(
+    bodies: list[bytes], record: Any, dump: Dump, tmp_path: Path, wait_for: Any
+) -> None:
+    """A letter of a name that became another one is still JSON, and would be recorded as it is."""
+    expected = dump(record(bodies[1:]))
+    folder = tmp_path / "spooled"
+    catalog, spool = Catalog(folder), Spool(folder / "spool")
+    for body in bodies:
+        spool.put(body)
+    changed = folder / "spool" / spool.waiting()[0]
+    changed.write_bytes(bodies[0].replace(b"e", b"E", 1))
+    made = Writer(catalog, spool, Retention())
+    made.start()
+    wait_for(lambda: not made.spool.waiting(), "the others to be merged")
+    made.stop()
+    assert dump(only_record(folder)) == expected
+    (reason,) = spool.rejected.glob("*.reason")
+    assert "checksum" in reason.read_text()
+
+
 def test_reading_a_record_does_not_change_it(bodies: list[bytes], record: Any) -> None:
     path = record(bodies)
     before = path.read_bytes()
