@@ -10,6 +10,7 @@ import re
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from pathlib import Path
@@ -329,3 +330,9 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
             return server
 
         yield start
+
+
+def aside(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it in a thread of its own: a browser of other tests may run a loop in this one."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(function, *arguments).result()

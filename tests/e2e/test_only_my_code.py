@@ -114,7 +114,7 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
     expect(page).not_to_have_url(re.compile("frame="))
     expect(page.get_by_test_id("flame-below").get_by_text("PoolActor.run_batch")).to_be_visible()
 
-    page.goto(f"{url}/logical?job_id={job}&minor=1")
+    page.goto(f"{url}/logical?job_id={job}&only=mine&minor=1")
     expect(libraries).to_contain_text(told)
     page.get_by_test_id("logical-node-l:ray.util").wait_for()
     page.get_by_test_id("logical-library-ray.util").click()

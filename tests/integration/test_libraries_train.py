@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import EVEN_WORKERS, run_in_turn
+from tests.cluster import EVEN_WORKERS, run_in_turn, wait_until
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
@@ -89,8 +89,9 @@ def _compare(url: str, printed: dict[str, Any]) -> None:
         return answer.json()
 
     (theirs,) = printed["runs"]
+    # (Until the server knows that the cluster has ended, it misses the dashboard.)
+    wait_until(lambda: get("/train")["problem"] is None, "the end of the cluster")
     page = get("/train")
-    assert page["problem"] is None
     (ours,) = page["items"]
     assert (ours["run_id"], ours["name"], ours["job_id"]) == (theirs["id"], "digits", theirs["job_id"])
     assert (ours["state"], theirs["status"]) == ("FINISHED", "FINISHED")

@@ -8,8 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, get_type_hints
 
 import pyarrow as pa
 import pytest
+from tests.conftest import aside
 from tests.story import Story
 from tests.unit.server.conftest import Running
 
@@ -120,12 +120,6 @@ def test_pages_make_up_the_whole(
 def _which(row: Any) -> tuple[str, int]:
     """An attempt; how long one lasts that runs still changes between two answers."""
     return row["task_id"], row["attempt"]
-
-
-def aside(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call it in a thread of its own: a browser of other tests may run a loop in this one."""
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(function, *arguments).result()
 
 
 def test_the_async_client_answers_the_same(client: rayscope.Client, running: Running, tmp_path: Path) -> None:

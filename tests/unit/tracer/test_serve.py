@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.conftest import aside
 
 from rayscope.tracer import serve
 from rayscope.tracer.emit import state
@@ -143,7 +144,7 @@ def test_a_replica_tells_of_a_request_and_of_the_calls_that_it_made(process: ser
         # Whatever the request has left behind is not part of it any more, but it is a call.
         await take(await asyncio.create_task(model.assign_request("it")))
 
-    asyncio.run(answer())
+    aside(asyncio.run, answer())
     found = told(process)
     (hop,) = found["hops"]
     whole = hop["e"] - hop["k"]
@@ -199,13 +200,13 @@ def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
         await answer.aclose()
         return found
 
-    asyncio.run(ask(leaves=True))
+    aside(asyncio.run, ask(leaves=True))
     assert closed == [True]
     (first,) = told(process)["hops"]
     assert (first["s"], "f" in first) == ("", False)
     process.slowest.clear()
     context["now"] = None
-    assert asyncio.run(ask(leaves=False))[0] == "a"
+    assert aside(asyncio.run, ask(leaves=False))[0] == "a"
     found = told(process)
     (hop,) = found["hops"]
     assert "edges" not in found
@@ -224,7 +225,7 @@ def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
     # A health check leaves the context as it was.
     process.slowest.clear()
     asked.routed = False
-    assert len(asyncio.run(ask(leaves=False))) == 2
+    assert len(aside(asyncio.run, ask(leaves=False))) == 2
     assert told(process) == {}
 
 
@@ -255,7 +256,7 @@ def test_nothing_is_noted_where_the_tracer_is_off(process: serve._Process) -> No
         assert result.done == []
         front._record_errors_and_metrics(None, None, 1.0, request("i"))
 
-    asyncio.run(answer())
+    aside(asyncio.run, answer())
     assert told(process) == {}
 
 
