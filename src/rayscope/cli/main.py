@@ -53,6 +53,7 @@ COMMANDS = {
         "export:export",
         "Write a session as a file for Perfetto or speedscope, or as Parquet tables.",
     ),
+    "archive": ("archive:app", "List, push, pull, verify, and prune archived sessions."),
     "alerts": ("alerts:app", "Alerts, rules, and notification channels."),
     "token": (
         "operator:operator",

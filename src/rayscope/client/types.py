@@ -2048,7 +2048,11 @@ class SessionDeleted(TypedDict):
 
 
 class SessionItem(TypedDict):
-    """A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more."""
+    """
+    A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
+
+    ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
+    """
 
     session: str
     name: str | None
@@ -2069,6 +2073,7 @@ class SessionItem(TypedDict):
     nodes: int
     jobs: int
     disk_bytes: int
+    location: Literal["local", "both", "archive"]
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
@@ -2808,6 +2813,13 @@ class WorkerDetail(TypedDict):
     is_internal: bool
 
 
+class Archive(TypedDict):
+    """The archive for ended sessions, and why it cannot be used now."""
+
+    url: str
+    error: IngestError | None
+
+
 class AttemptDetail(TypedDict):
     """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
 
@@ -3060,6 +3072,7 @@ class HealthAnswer(TypedDict):
     stalled_bodies: int
     rejected_batches: int
     damaged: list[str]
+    archive: Archive | None
     error: IngestError | None
 
 

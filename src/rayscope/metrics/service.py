@@ -17,7 +17,7 @@ from rayscope.metrics.collector import Cluster, Collector, load
 from rayscope.metrics.pool import CollectorPool
 from rayscope.metrics.ray_text import RayText, Texts
 from rayscope.metrics.runner import Runner
-from rayscope.metrics.tsdb.file import looks_damaged
+from rayscope.metrics.tsdb.file import FILE_NAME, looks_damaged
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample
 from rayscope.periodic import PeriodicTask
@@ -42,8 +42,6 @@ _OPEN_READERS = 4
 _STOP_S = 3.0
 
 Made = tuple[str, str, Callable[[], Collector]]
-
-_FILE = "metrics.duckdb"
 
 
 class _Live:
@@ -263,8 +261,8 @@ class Metrics:
             return f"The metrics were damaged and are kept as {aside[-1]}; a new file continues from there."
         if (problem := self.problem(session)) is not None:
             return f"{problem['message']} {problem['remedy']}"
-        if session not in self.live() and looks_damaged(self._catalog.path(session).with_name(_FILE)):
-            return f"{_FILE} is damaged, so the metrics of this session cannot be read."
+        if session not in self.live() and looks_damaged(self._catalog.path(session).with_name(FILE_NAME)):
+            return f"{FILE_NAME} is damaged, so the metrics of this session cannot be read."
         return None
 
     def live(self) -> dict[str, SeriesStore]:
@@ -299,7 +297,7 @@ class Metrics:
     def _open_store(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
         return SeriesStore(
-            self._catalog.path(session).with_name(_FILE),
+            self._catalog.local_file(session, FILE_NAME),
             step_s=settings.metrics_interval_s,
             full_s=settings.metrics_full_h * 3600,
             keep_days=settings.metrics_keep_days,

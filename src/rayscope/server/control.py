@@ -11,6 +11,7 @@ from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer, err
 from rayscope.server.schemas import Body
 from rayscope.server.security import COOKIE, cookie_value, matches
 from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.storage.catalog import RECORD
 from rayscope.user_sql import run as user_sql_run
 
 
@@ -67,6 +68,6 @@ def run_sql(services: CurrentServices, question: SqlQuestion) -> Response:
     chosen = services.records.resolve(question.session)
     version = services.records.read(chosen, lambda file: file.written)
     body = services.sql.query(
-        services.catalog.path(chosen), question.sql, version=version, limit=question.limit
+        services.catalog.local_file(chosen, RECORD), question.sql, version=version, limit=question.limit
     )
     return Response(body, media_type="application/json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
@@ -36,6 +37,9 @@ from rayscope.user_sql.run import SqlRunner
 from rayscope.views.export.export import MAX_EXPORTS
 from rayscope.views.stack.sampling import Dumps
 
+if TYPE_CHECKING:
+    from rayscope.archive.service import ArchiveService
+
 log = logging.getLogger("rayscope.server")
 
 #: How often we look for clusters, s, and at every which look also for those of quiet sessions.
@@ -58,6 +62,7 @@ def create_services(settings: Settings) -> Services:
     writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
     records = Records(catalog, writer, lambda session: clusters.is_live(session))
     clusters = Clusters(catalog, writer, records)
+    archive = catalog.archive = _create_archive(settings, catalog, clusters) if settings.archive else None
     logs = Logs(settings, catalog, records, clusters)
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
@@ -105,11 +110,27 @@ def create_services(settings: Settings) -> Services:
         long_answers=LongAnswers(),
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
+        archive=archive,
         export_slots=threading.BoundedSemaphore(MAX_EXPORTS),
         url=settings.external_url.rstrip("/"),
     )
     provide_topics(services)
     return services
+
+
+def _create_archive(settings: Settings, catalog: Catalog, clusters: Clusters) -> ArchiveService:
+    # Only now: the libraries of three clouds take a while to load.
+    from rayscope.archive.location import Location
+    from rayscope.archive.service import ArchiveService
+
+    return ArchiveService(
+        Location(settings.archive or ""),
+        catalog,
+        clusters.is_live,
+        settings.folder / "archive",
+        after_s=settings.archive_after_min * 60,
+        max_age_days=settings.archive_max_age_days,
+    )
 
 
 class Lifecycle:
@@ -131,11 +152,15 @@ class Lifecycle:
         services.findings.start()
         services.alerts.start()
         services.rollups.start()
+        if services.archive is not None:
+            services.archive.start()
 
     def stop(self) -> None:
         """Stop polling, flush and close."""
         services = self._services
         services.sql.close()
+        if services.archive is not None:
+            services.archive.stop()
         services.rollups.stop()
         services.alerts.stop()
         services.findings.stop()

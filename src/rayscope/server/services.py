@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
@@ -28,6 +29,9 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.stack.sampling import Dumps
+
+if TYPE_CHECKING:
+    from rayscope.archive.service import ArchiveService
 
 
 @dataclass
@@ -64,6 +68,8 @@ class Services:
     long_answers: LongAnswers
     searches: Searches
     dashboards: Dashboards
+    #: None without one.
+    archive: ArchiveService | None
     export_slots: threading.BoundedSemaphore
     #: Where this server is reached, once it is known.
     url: str

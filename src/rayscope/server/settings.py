@@ -34,6 +34,15 @@ class Settings(BaseSettings):
         20 << 30, gt=0, description="Max disk space for all sessions; the oldest are deleted first."
     )
     max_sessions: int = Field(200, gt=0, description="Max number of sessions; the oldest are deleted first.")
+    archive: str | None = Field(
+        None, description="URL of an archive for ended sessions: s3://, gs://, abfss:// or file:///."
+    )
+    archive_after_min: float = Field(
+        5, ge=0, description="Minutes after its end at which a session is archived."
+    )
+    archive_max_age_days: float | None = Field(
+        None, gt=0, description="Archived sessions older than this are deleted; without it, none are."
+    )
     max_batch_bytes: int = Field(
         64 << 20, gt=0, description="Larger event batches are rejected with status 413."
     )

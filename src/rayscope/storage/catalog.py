@@ -19,6 +19,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import duckdb
 import msgspec
@@ -43,6 +44,21 @@ _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
 #: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
 _MAX_NEW, _NEW_S = 30, 60.0
+
+
+RECORD = "record.duckdb"
+#: What an archive has of a session; the rest of its folder stays.
+_LARGE_FILES = (RECORD, "metrics.duckdb", "logs.sqlite")
+
+
+class Archive(Protocol):
+    """Where ended sessions are kept besides, see :mod:`rayscope.archive`."""
+
+    def bring(self, session: str, file: str) -> None:
+        """Make a file of a session if it is only there. Raises StoreError."""
+
+    def is_sealed(self, session: str) -> bool:
+        """Whether all of a session is there."""
 
 
 class Retention(msgspec.Struct):
@@ -73,6 +89,10 @@ class Catalog:
         self._saving = threading.Lock()
         #: Sessions whose counts are not those of their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
+        #: Where sessions are besides, None if only here.
+        self.archive: Archive | None = None
+        #: When sessions were read last (ns).
+        self._used_ns: dict[str, int] = {}
         self._load()
 
     def _load(self) -> None:
@@ -80,15 +100,21 @@ class Catalog:
             return
         for entry in os.scandir(self.folder):
             if _NAME.fullmatch(entry.name) and entry.is_dir():
-                about = self._load_about(Path(entry.path))
-                with contextlib.suppress(*_FILE_ERRORS):
-                    about.agents = _AGENTS.decode((Path(entry.path) / "agents.json").read_bytes())
-                about.label = self._load_label(Path(entry.path) / "label.json")
-                # Never what the file says: folders are written and removed by this name.
-                about.session = entry.name
-                self._about[entry.name] = about
-                if about.jobs and about.script is None:  # recorded before sessions had names
-                    self.uncounted.add(entry.name)
+                self.load(entry.name)
+
+    def load(self, session: str) -> None:
+        """Read again what a session's folder says of it without its record."""
+        folder = self.folder / session
+        about = self._load_about(folder)
+        with contextlib.suppress(*_FILE_ERRORS):
+            about.agents = _AGENTS.decode((folder / "agents.json").read_bytes())
+        about.label = self._load_label(folder / "label.json")
+        # Never what the file says: folders are written and removed by this name.
+        about.session = session
+        with self._lock:
+            self._about[session] = about
+        if about.jobs and about.script is None:  # recorded before sessions had names
+            self.uncounted.add(session)
 
     def _load_label(self, path: Path) -> Label:
         try:
@@ -196,12 +222,27 @@ class Catalog:
     def path(self, session: str) -> Path:
         """The record's file. Raises NotFound for an unknown session, so no path is built from a request."""
         self.about(session)
-        return self.folder / session / "record.duckdb"
+        return self.path_of(session)
+
+    def path_of(self, session: str) -> Path:
+        """Where the record of a session is, or would be, whose name is known to be one."""
+        return self.folder / session / RECORD
+
+    def local_file(self, session: str, name: str) -> Path:
+        """One of a session's files, brought from the archive if it is only there.
+
+        Raises NotFound for an unknown session, and StoreError while the archive cannot be read.
+        """
+        path = self.path(session).with_name(name)
+        if self.archive is not None and not path.exists():
+            self.archive.bring(session, name)
+        return path
 
     def open_for_writing(self, session: str) -> SessionFile:
         """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
         with contextlib.suppress(OSError):  # DuckDB says it better
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
+        self.local_file(session, RECORD)
         try:
             with self._lock:
                 file = self._open_file(session)
@@ -241,6 +282,8 @@ class Catalog:
     @contextlib.contextmanager
     def reading(self, session: str) -> Iterator[SessionFile]:
         """The session's file for one query. Raises NotFound or StoreError."""
+        self.local_file(session, RECORD)
+        self._used_ns[session] = time.time_ns()
         with self._lock:
             file = self._open_file(session)
             self._users[session] = self._users.get(session, 0) + 1
@@ -316,25 +359,51 @@ class Catalog:
         """Drop the oldest ended sessions beyond the limits (whole files: nothing shrinks a DuckDB file).
 
         ``keep`` are sessions whose clusters are known to live, quiet or not. Returns the names of what was
-        dropped.
+        dropped. With an archive nothing is dropped before it is there, and then it stays in the list; what
+        was read lately counts as new.
         """
         dropped = []
         kept_bytes = 0
         kept = 0
-        for name in self.names():
-            about = self.about(name)
+        used_ns = {name: max(self._used_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
+        for name in sorted(used_ns, key=lambda name: -used_ns[name]):
+            if self.archive is not None and not self.path_of(name).exists():
+                continue  # dropped before
             size = self.disk_bytes(name)
-            live = name in keep or now_ns - about.last_ns < LIVE_NS
-            too_old = now_ns - about.last_ns > retention.max_age_s * 1e9
+            live = name in keep or now_ns - self.about(name).last_ns < LIVE_NS
+            too_old = now_ns - used_ns[name] > retention.max_age_s * 1e9
             if live or not (
                 too_old or kept_bytes + size > retention.max_bytes or kept + 1 > retention.max_sessions
             ):
                 kept_bytes += size
                 kept += 1
-                continue
-            if self.remove(name):
+            elif self.archive is None:
+                if self.remove(name):
+                    dropped.append(name)
+            elif self.archive.is_sealed(name) and self._drop_large_files(name):
                 dropped.append(name)
         return dropped
+
+    def _close_unused(self, session: str, *, pinned_too: bool = False) -> bool:
+        """Close a session's file, unless somebody uses it. The lock is held."""
+        if (session in self._pinned and not pinned_too) or self._users.get(session):
+            return False
+        self._pinned.discard(session)
+        file = self._open.pop(session, None)
+        if file is not None:
+            file.close()
+        return True
+
+    def _drop_large_files(self, session: str) -> bool:
+        """Drop what the archive can bring again, unless it is in use. Returns whether that was done."""
+        with self._lock:
+            if not self._close_unused(session):
+                return False
+            for name in _LARGE_FILES:
+                for suffix in ("", *_SUFFIXES):
+                    with contextlib.suppress(OSError):
+                        (self.folder / session / f"{name}{suffix}").unlink()
+        return True
 
     def remove(self, session: str, *, pinned_too: bool = False) -> bool:
         """Drop a session's record unless it is in use. Returns whether it is gone.
@@ -342,12 +411,8 @@ class Catalog:
         ``pinned_too``: the caller is who writes it.
         """
         with self._lock:
-            if (session in self._pinned and not pinned_too) or self._users.get(session):
+            if not self._close_unused(session, pinned_too=pinned_too):
                 return False
-            self._pinned.discard(session)
-            file = self._open.pop(session, None)
-            if file is not None:
-                file.close()
             self.about(session)
             del self._about[session]
             self.uncounted.discard(session)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -230,6 +231,53 @@ class LogStore:
             time_ns,
         )
         return int(rows[0][0]) if rows else None
+
+    # The whole store, for an archive.
+
+    def rows(self) -> list[tuple[str, str, bool, int, int, int]]:
+        """(node, name, is_user, seen, first_ns, last_ns) of every file, as :meth:`fill_files` takes them."""
+        found = self._all(
+            "SELECT node_id, name, is_user, seen, first_ns, last_ns FROM files ORDER BY node_id, name"
+        )
+        return [(node, name, bool(is_user), *rest) for node, name, is_user, *rest in found]
+
+    def stretches(self) -> Iterator[tuple[str, str, int, int, int, bytes]]:
+        """(node, name, begin, end, time_ns, bytes) of all that is kept, as :meth:`fill` takes them."""
+        for file, node_id, name in self._all("SELECT id, node_id, name FROM files ORDER BY node_id, name"):
+            begins = self._all("SELECT begin FROM frames WHERE file = ? ORDER BY begin", file)
+            for (begin,) in begins:
+                found = self._all(
+                    'SELECT "end", time_ns, data FROM frames WHERE file = ? AND begin = ?', file, begin
+                )
+                for end, time_ns, packed in found:
+                    yield node_id, name, begin, end, time_ns, self._unpack(packed, end - begin)
+
+    def fill_files(self, files: Iterable[tuple[str, str, bool, int, int, int]]) -> None:
+        """Add files to a new store."""
+        with self._lock, self._db:
+            self._db.execute("BEGIN")
+            self._db.executemany(
+                "INSERT INTO files (node_id, name, is_user, seen, first_ns, last_ns) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                files,
+            )
+
+    def fill(self, stretches: Iterable[tuple[str, str, int, int, int, bytes]]) -> None:
+        """Add what is kept of the files of a new store."""
+        with self._lock, self._db:
+            self._db.execute("BEGIN")
+            for node_id, name, begin, end, time_ns, data in stretches:
+                packed = self._codec.compress(data, asbytes=True)
+                self._db.execute(
+                    'INSERT INTO frames (file, begin, "end", time_ns, data) '
+                    "SELECT id, ?, ?, ?, ? FROM files WHERE node_id = ? AND name = ?",
+                    (begin, end, time_ns, packed, node_id, name),
+                )
+                self._db.execute(
+                    "UPDATE files SET bytes = bytes + ? WHERE node_id = ? AND name = ?",
+                    (len(packed), node_id, name),
+                )
+                self._bytes += len(packed)
 
     def _unpack(self, packed: bytes, size: int) -> bytes:
         try:

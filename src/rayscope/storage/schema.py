@@ -444,6 +444,10 @@ TABLES: tuple[str, ...] = (
     "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
 )
 
+TABLE_NAMES = tuple(
+    statement.split("(")[0].split()[-1] for statement in TABLES if statement.startswith("CREATE TABLE")
+)
+
 _STATE_ROWS = ", ".join(
     f"{{'state': '{state}', 'time_ns': {column}}}"
     for state, column in zip(STATES, STATE_COLUMNS, strict=True)

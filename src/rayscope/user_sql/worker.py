@@ -21,7 +21,6 @@ import os
 import re
 import resource
 import select
-import shutil
 import sys
 import threading
 import time
@@ -32,6 +31,8 @@ from typing import Any
 import duckdb
 import msgspec
 
+from rayscope.storage.copying import copy_record
+
 #: A larger answer is refused. The server takes no larger frame.
 MAX_ANSWER_BYTES = 64 << 20
 #: Without a query for this long the process ends, to give back its memory and its copy of the record.
@@ -39,10 +40,7 @@ IDLE_S = 60.0
 #: Address space beyond what the process begins with: so much, and multiples of DuckDB's own limit.
 _HEADROOM_BYTES = 256 << 20
 _HEADROOM = 2
-_COPY_TRIES = 5
 _THREADS = 2
-#: DuckDB's header: it changes when, and only when, a checkpoint has been written.
-_HEADER_BYTES = 3 * 4096
 _CHUNK_ROWS = 100
 _MAX_MESSAGE_CHARS = 1000
 _ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
@@ -121,44 +119,6 @@ def write_frame(descriptor: int, content: bytes) -> None:
         view = memoryview(part)
         while view:
             view = view[os.write(descriptor, view) :]
-
-
-def copy_record(source: Path, target: Path) -> None:
-    """Copy a record and its log while its owner may write to it. Raises OSError, or TimeoutError.
-
-    Between two checkpoints DuckDB overwrites nothing that the file's header leads to, and only appends to
-    the log, of whose end it ignores what is incomplete. So a copy is whole if no checkpoint ended meanwhile.
-    Where the file system can, the copy shares its blocks with the record.
-    """
-    log = source.with_name(source.name + ".wal")
-    for _ in range(_COPY_TRIES):
-        before = _header(source)
-        _copy_file(source, target)
-        target_log = target.with_name(target.name + ".wal")
-        target_log.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            _copy_file(log, target_log)
-        if _header(source) == before:
-            return
-    raise TimeoutError
-
-
-def _header(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEADER_BYTES)
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    if not hasattr(os, "copy_file_range"):  # not Linux
-        shutil.copyfile(source, target)
-        return
-    with source.open("rb") as read, target.open("wb") as written:
-        left = os.fstat(read.fileno()).st_size
-        while left > 0:
-            count = os.copy_file_range(read.fileno(), written.fileno(), left)
-            if not count:  # cut meanwhile
-                return
-            left -= count
 
 
 def open_record(job: Job) -> duckdb.DuckDBPyConnection:

@@ -239,6 +239,20 @@ export interface AnnotationItem {
   time_ns: number;
 }
 /**
+ * The archive for ended sessions, and why it cannot be used now.
+ */
+export interface Archive {
+  url: string;
+  error: IngestError | null;
+}
+/**
+ * Why the store cannot be written.
+ */
+export interface IngestError {
+  message: string;
+  remedy: string;
+}
+/**
  * The session of the cluster that was attached to.
  */
 export interface Attached {
@@ -1481,14 +1495,8 @@ export interface HealthAnswer {
   stalled_bodies: number;
   rejected_batches: number;
   damaged: string[];
+  archive: Archive | null;
   error: IngestError | null;
-}
-/**
- * Why the store cannot be written.
- */
-export interface IngestError {
-  message: string;
-  remedy: string;
 }
 /**
  * One of the largest objects.
@@ -3342,6 +3350,8 @@ export interface SessionDeleted {
 }
 /**
  * A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
+ *
+ * ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
  */
 export interface SessionItem {
   session: string;
@@ -3365,6 +3375,7 @@ export interface SessionItem {
   nodes: number;
   jobs: number;
   disk_bytes: number;
+  location: 'local' | 'both' | 'archive';
   ray_version: string | null;
   gcs_address: string | null;
   dropped_total: number;

@@ -147,7 +147,7 @@ class Logs:
 
     def store(self, session: str, *, make: bool = False) -> LogStore | None:
         """The kept logs of a session, None where there are none yet. Raises StoreError, NotFound."""
-        path = self._catalog.path(session).with_name(FILE_NAME)
+        path = self._catalog.local_file(session, FILE_NAME)
         with self._lock:
             known = self._stores.get(session)
             if known is not None and path.exists():

@@ -73,10 +73,18 @@ def _session_row(services: Services, name: str) -> dict[str, Any]:
         "nodes": about.nodes,
         "jobs": about.jobs,
         "disk_bytes": services.catalog.disk_bytes(name),
+        "location": _location(services, name),
         "ray_version": about.ray_version,
         "gcs_address": about.gcs_address,
         "dropped_total": about.dropped_total,
     }
+
+
+def _location(services: Services, name: str) -> str:
+    is_here = services.catalog.path(name).exists()
+    if services.archive is None or services.archive.manifest(name) is None:
+        return "local"
+    return "both" if is_here else "archive"
 
 
 def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
@@ -102,6 +110,7 @@ router = APIRouter()
 def health(services: CurrentServices) -> Response:
     """Whether the server is healthy, and how much is waiting to be merged."""
     problem = services.writer.problem()
+    archive = services.archive
     return answer(
         {
             "status": "ok" if problem is None else "degraded",
@@ -111,6 +120,7 @@ def health(services: CurrentServices) -> Response:
             "stalled_bodies": services.refused_bodies.stalled,
             "rejected_batches": services.writer.rejected,
             "damaged": damaged_files(services),
+            "archive": archive and {"url": archive.url, "error": _error_info(archive.problem)},
             "error": _error_info(problem),
         }
     )
@@ -179,6 +189,8 @@ def delete(
             "session_live",
             status=409,
         )
+    if services.archive is not None:
+        services.archive.remove(session)
     if not services.writer.remove_session(session):
         raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
     services.records.forget(session)

@@ -11,7 +11,10 @@ from rayscope.server.schemas import Answer, Body, HiddenLibrary
 
 
 class SessionItem(Answer):
-    """A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more."""
+    """A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
+
+    ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
+    """
 
     session: str
     name: str | None
@@ -32,6 +35,7 @@ class SessionItem(Answer):
     nodes: int
     jobs: int
     disk_bytes: int
+    location: Literal["local", "both", "archive"]
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
@@ -67,6 +71,13 @@ class IngestError(Answer):
     remedy: str
 
 
+class Archive(Answer):
+    """The archive for ended sessions, and why it cannot be used now."""
+
+    url: str
+    error: IngestError | None
+
+
 class HealthAnswer(Answer):
     """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
 
@@ -77,6 +88,7 @@ class HealthAnswer(Answer):
     stalled_bodies: int
     rejected_batches: int
     damaged: list[str]
+    archive: Archive | None
     error: IngestError | None
 
 

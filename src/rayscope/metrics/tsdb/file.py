@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from rayscope.model.metric import Family, Labels
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import explain
 
+FILE_NAME = "metrics.duckdb"
 MINUTE_NS = 60 * 10**9
 #: A minute is summed up once it is over for so long: late samples belong to it too.
 _GRACE_NS = 20 * 10**9
@@ -61,6 +62,44 @@ _ROLL = """
 """
 #: What a reader may ask the minutes for.
 TAKES = ("avg", "min", "max", "last")
+
+
+#: Tables that an archive keeps of a file -> the kind of table, or the table, that it is of.
+_SEALED = {
+    "metric_series": "series",
+    "metric_families": "families",
+    "metric_rolled": "rolled",
+    "metric_samples": "raw",
+    "metric_minutes": "minute",
+}
+
+
+def sealed_tables(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The tables that an archive keeps of an open file -> the query of their rows."""
+    names = [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
+    queries = {}
+    for sealed, kind in _SEALED.items():
+        of_kind = [name for name in names if name == kind or name.startswith(f"{kind}_")]
+        if of_kind:
+            queries[sealed] = " UNION ALL ".join(f"FROM {name}" for name in of_kind)
+    return queries
+
+
+def fill(db: duckdb.DuckDBPyConnection, queries: Mapping[str, str]) -> None:
+    """Put rows of sealed tables into the file that :class:`MetricsFile` has made."""
+    for sealed, kind in _SEALED.items():
+        query = queries.get(sealed)
+        if query is None:
+            continue
+        if kind not in _SPAN_NS:
+            db.execute(f"INSERT INTO {kind} BY NAME {query}")
+            continue
+        span_ns = _SPAN_NS[kind]
+        parts = db.execute(f"SELECT DISTINCT time_ns // {span_ns} FROM ({query})").fetchall()
+        for (part,) in parts:
+            table = f"{kind}_{int(part)}"
+            db.execute(f"CREATE TABLE {table} ({_COLUMNS[kind]})")
+            db.execute(f"INSERT INTO {table} BY NAME FROM ({query}) WHERE time_ns // {span_ns} = ?", [part])
 
 
 class Points(NamedTuple):

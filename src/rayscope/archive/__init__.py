@@ -1,0 +1,1 @@
+"""Ended sessions on object storage: sealed as Parquet files, listed, brought back."""

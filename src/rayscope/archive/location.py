@@ -1,0 +1,132 @@
+"""Where an archive is: a bucket or a folder, by its URL. What can go wrong there is a StoreError."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyarrow import fs
+
+from rayscope.storage.errors import StoreError
+
+_CHUNK = 4 << 20
+_REMEDY = "Check the URL, the credentials in the environment, and the network. See docs/how-to/archive.md."
+
+
+class Object(NamedTuple):
+    """An object of the archive: its name in its folder, bytes, and when it was written (ns)."""
+
+    name: str
+    size: int
+    changed_ns: int
+
+
+class Location:
+    """A place for objects, named by paths relative to it. Thread-safe. All methods raise StoreError.
+
+    ``url``: ``s3://bucket/prefix``, ``gs://``, ``abfss://`` or ``file:///folder``, as Arrow reads them;
+    credentials come from the environment, as each cloud's own tools take them.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._fs, self._root = fs.FileSystem.from_uri(url)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise StoreError(
+                f"{url[:200]!r} cannot be used as an archive: {_first_line(error)}",
+                "Give a URL such as s3://bucket/prefix, gs://bucket/prefix, or file:///folder.",
+                "bad_archive",
+            ) from error
+        self.url = url
+        self._is_local = isinstance(self._fs, fs.LocalFileSystem)
+
+    def _path(self, path: str) -> str:
+        return f"{self._root.rstrip('/')}/{path}"
+
+    @contextlib.contextmanager
+    def _explained(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"The archive has no {path}.", "It may just have been replaced. Try again.", "not_archived"
+            ) from error
+        except (pa.ArrowException, OSError) as error:
+            raise StoreError(
+                f"The archive {self.url} cannot be used: {_first_line(error)}", _REMEDY, "archive"
+            ) from error
+
+    def list(self, folder: str) -> list[Object]:
+        """The objects right below a folder, by name; none if there is no such folder."""
+        selector = fs.FileSelector(self._path(folder), allow_not_found=True)
+        with self._explained(folder):
+            found = self._fs.get_file_info(selector)
+        return sorted(
+            Object(info.base_name, info.size or 0, info.mtime_ns or 0)
+            for info in found
+            if info.type == fs.FileType.File
+        )
+
+    def read(self, path: str, max_bytes: int) -> bytes:
+        """The content of a small object."""
+        with self._explained(path), self._fs.open_input_stream(self._path(path)) as stream:
+            content: bytes = stream.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise StoreError(f"{path} in the archive is larger than {max_bytes} bytes.", _REMEDY, "archive")
+        return content
+
+    def write(self, path: str, content: bytes) -> None:
+        """Put a small object in place of another."""
+        with self._explained(path), self._writing(path) as stream:
+            stream.write(content)
+
+    def upload(self, local: Path, path: str) -> None:
+        """Put a file in place of an object."""
+        with self._explained(path), local.open("rb") as file, self._writing(path) as stream:
+            while chunk := file.read(_CHUNK):
+                stream.write(chunk)
+
+    @contextlib.contextmanager
+    def _writing(self, path: str) -> Iterator[pa.NativeFile]:
+        target = self._path(path)
+        if not self._is_local:  # an object appears when its stream is closed
+            with self._fs.open_output_stream(target) as stream:
+                yield stream
+            return
+        self._fs.create_dir(target.rpartition("/")[0], recursive=True)
+        with self._fs.open_output_stream(f"{target}.part") as stream:
+            yield stream
+        self._fs.move(f"{target}.part", target)
+
+    def digest(self, path: str, local: Path | None = None) -> str:
+        """The SHA-256 of an object, read as a whole, and kept as a file if ``local`` is given."""
+        digest = hashlib.sha256()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._explained(path))
+            stream = stack.enter_context(self._fs.open_input_stream(self._path(path)))
+            file = stack.enter_context(local.open("wb")) if local is not None else None
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+                if file is not None:
+                    file.write(chunk)
+        return digest.hexdigest()
+
+    def size(self, path: str) -> int | None:
+        """An object's bytes, None if it is not there."""
+        with self._explained(path):
+            info = self._fs.get_file_info(self._path(path))
+        return info.size if info.type == fs.FileType.File else None
+
+    def delete(self, path: str) -> None:
+        """Delete an object, if it is there."""
+        with contextlib.suppress(FileNotFoundError), self._explained(path):
+            if self.size(path) is not None:
+                self._fs.delete_file(self._path(path))
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0][:300] if str(error) else type(error).__name__

@@ -1,0 +1,126 @@
+"""What an archive has of a session, and where: docs/reference/archive.md describes the layout."""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+
+import msgspec
+
+from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.storage.about import About
+from rayscope.storage.errors import NotFound, StoreError
+
+#: Of the layout. A manifest of a newer one is not read.
+FORMAT = 1
+MANIFESTS = "manifests"
+#: A manifest holds no more than what the list of sessions shows, and a line for each table.
+MAX_BYTES = 4 << 20
+_NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
+_NAME = re.compile(r"[a-z0-9_]{1,64}(\.[a-z]{1,10})?")
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """One object: a table of ``part`` as Parquet, or a small file as it is (``part`` is then "files")."""
+
+    part: str
+    name: str
+    bytes: int
+    sha256: str
+    rows: int = 0
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """A sealed session. Written last, so that a session without one is not in the archive.
+
+    ``stamp``: of which state of the session, see :func:`stamp_of`. ``about.agents`` is left out.
+    """
+
+    session: str
+    cluster: str
+    day: str
+    stamp: str
+    sealed_ns: int
+    rayscope: str
+    about: About
+    objects: tuple[Sealed, ...]
+    format: int = FORMAT
+
+    @property
+    def bytes(self) -> int:
+        """What the session takes in the archive."""
+        return sum(one.bytes for one in self.objects)
+
+    def path(self, sealed: Sealed) -> str:
+        """Where an object is. Made of names that were checked, never of a path that somebody wrote."""
+        if sealed.part == "files":
+            return f"files/{self.session}/{sealed.name}"
+        partition = f"cluster={self.cluster}/day={self.day}/session={self.session}"
+        return f"{sealed.name}/{partition}/{sealed.name}.parquet"
+
+    def of_part(self, part: str) -> list[Sealed]:
+        """The objects of a part."""
+        return [one for one in self.objects if one.part == part]
+
+
+def manifest_path(session: str) -> str:
+    """Where a session's manifest is. Raises NotFound for what is no name of a session."""
+    if not _SESSION.fullmatch(session):
+        raise NotFound(f"Session {session[:80]!r} not found.", "rayscope archive list", what="session")
+    return f"{MANIFESTS}/{session}.json"
+
+
+def cluster_of(about: About) -> str:
+    """How paths name a session's cluster: by its head node's machine."""
+    return _NOT_IN_PATHS.sub("-", about.host or "")[:60].strip(".-") or "unknown"
+
+
+def day_of(about: About) -> str:
+    """The day on which a session began, in UTC."""
+    return time.strftime("%Y-%m-%d", time.gmtime(about.first_ns / 1e9))
+
+
+def stamp_of(about: About) -> str:
+    """Another text after anything came to a session or was said of it."""
+    label = zlib.crc32(msgspec.json.encode(about.label))
+    return f"{about.last_ns}-{about.ended_ns or 0}-{label:08x}"
+
+
+def encode(manifest: Manifest) -> bytes:
+    """As JSON, a field a line, for people who look into the archive."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+
+
+def decode(session: str, content: bytes) -> Manifest:
+    """Raises StoreError for what is no manifest of the session, or of a newer format."""
+    try:
+        format_ = msgspec.json.decode(content, type=_Format).format
+        if format_ > FORMAT:
+            raise StoreError(
+                f"{session} was archived by a newer Rayscope (format {format_}; this one reads {FORMAT}).",
+                "Upgrade: pip install -U rayscope",
+                "newer",
+            )
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except DECODE_ERRORS as error:
+        raise _damaged(session, str(error)) from error
+    names = [manifest.cluster, manifest.day]
+    if manifest.session != session or not all(map(_SESSION.fullmatch, [session, *names])):
+        raise _damaged(session, "it names another session, or no valid place")
+    if not all(_NAME.fullmatch(one.name) for one in manifest.objects):
+        raise _damaged(session, "it names an object that no archive has")
+    return manifest
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+def _damaged(session: str, why: str) -> StoreError:
+    return StoreError(
+        f"The archive's manifest of {session[:80]} is damaged: {why[:200]}.",
+        "Seal the session again where it is still on record: rayscope archive push.",
+        "archive",
+    )

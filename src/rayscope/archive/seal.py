@@ -1,0 +1,162 @@
+"""Sealing a session into an archive, proving that it is there, and bringing its files back."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from rayscope.archive import manifest as manifests
+from rayscope.archive.location import Location
+from rayscope.archive.manifest import Manifest, Sealed
+from rayscope.archive.tables import PARTS, SMALL_FILES
+from rayscope.files import replace_file
+from rayscope.storage.about import About, Label, seal
+from rayscope.storage.errors import StoreError
+from rayscope.version import __version__
+
+_SMALL_BYTES = 64 << 20
+_AT_ONCE = 4
+
+
+def read_manifest(location: Location, session: str) -> Manifest:
+    """Raises StoreError, with the code ``not_archived`` if the archive has no such session."""
+    content = location.read(manifests.manifest_path(session), manifests.MAX_BYTES)
+    return manifests.decode(session, content)
+
+
+def push(location: Location, folder: Path, about: About, work: Path) -> Manifest:
+    """Seal the session in ``folder`` and prove that it can be read back. Raises StoreError, OSError.
+
+    What the archive has already of the same content is not sent again, so a push that was cut off goes on.
+    ``work``: a folder for files that are on their way.
+    """
+    # The manifest is public to whoever reads the archive; how each node sends its events is not needed there.
+    shown = msgspec.structs.replace(about, agents={})
+    begun = Manifest(
+        session=about.session,
+        cluster=manifests.cluster_of(about),
+        day=manifests.day_of(about),
+        stamp=manifests.stamp_of(about),
+        sealed_ns=time.time_ns(),
+        rayscope=__version__,
+        about=shown,
+        objects=(),
+    )
+    objects = []
+    for sealed, path in _objects(folder, work):
+        _send(location, path, begun.path(sealed), sealed)
+        objects.append(sealed)
+    whole = msgspec.structs.replace(begun, objects=tuple(objects))
+    location.write(manifests.manifest_path(about.session), manifests.encode(whole))
+    return whole
+
+
+def _objects(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
+    """What a session consists of, each as a file that is there until the next one is asked for."""
+    for name in SMALL_FILES:
+        path = folder / name
+        with contextlib.suppress(FileNotFoundError):
+            content = path.read_bytes()
+            yield Sealed("files", name, len(content), hashlib.sha256(content).hexdigest()), path
+    work.mkdir(parents=True, exist_ok=True)
+    for part, how in PARTS.items():
+        if not (folder / how.file).exists():
+            continue
+        with tempfile.TemporaryDirectory(dir=work, prefix="seal-") as temp:
+            for table in how.seal(folder / how.file, Path(temp)):
+                size = table.path.stat().st_size
+                yield Sealed(part, table.name, size, _digest(table.path), table.rows), table.path
+                table.path.unlink()
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
+    """Upload unless the very same is there, then read it back."""
+    if location.size(path) == sealed.bytes and location.digest(path) == sealed.sha256:
+        return
+    location.upload(local, path)
+    if location.digest(path) != sealed.sha256:
+        raise StoreError(
+            f"The archive gave back something else than was written to {path}.",
+            "The session stays on this disk. Check the storage; Rayscope will try again.",
+            "archive",
+        )
+
+
+def check(location: Location, manifest: Manifest) -> list[str]:
+    """What is wrong with a session in the archive: nothing, if every object is there as it was written."""
+    problems = []
+    for sealed in manifest.objects:
+        path = manifest.path(sealed)
+        size = location.size(path)
+        if size is None:
+            problems.append(f"{path} is missing")
+        elif size != sealed.bytes or location.digest(path) != sealed.sha256:
+            problems.append(f"{path} has changed")
+    return problems
+
+
+def remove(location: Location, manifest: Manifest) -> None:
+    """Delete a session from the archive; the manifest first, so that nobody finds half of it."""
+    location.delete(manifests.manifest_path(manifest.session))
+    for sealed in manifest.objects:
+        location.delete(manifest.path(sealed))
+
+
+def pull_part(location: Location, manifest: Manifest, part: str, folder: Path, work: Path) -> bool:
+    """Make one of a session's files again, in ``folder``. Returns whether the archive has any of it."""
+    objects = manifest.of_part(part)
+    if not objects:
+        return False
+    work.mkdir(parents=True, exist_ok=True)
+    # Beside its place, so that it can be moved there in one step.
+    with tempfile.TemporaryDirectory(dir=work, prefix="pull-") as temp, ThreadPoolExecutor(_AT_ONCE) as pool:
+        paths = {one.name: Path(temp) / f"{one.name}.parquet" for one in objects}
+        list(pool.map(lambda one: _fetch(location, manifest, one, paths[one.name]), objects))
+        how = PARTS[part]
+        how.restore(paths, Path(temp) / how.file)
+        (Path(temp) / how.file).replace(folder / how.file)
+    return True
+
+
+def pull_small_files(location: Location, manifest: Manifest, folder: Path) -> None:
+    """Bring what a session has beside its record, its metrics and its logs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for sealed in manifest.of_part("files"):
+        if sealed.name in SMALL_FILES and not (folder / sealed.name).exists():
+            content = location.read(manifest.path(sealed), _SMALL_BYTES)
+            if hashlib.sha256(content).hexdigest() == sealed.sha256:
+                replace_file(folder / sealed.name, content, mode=0o600)
+
+
+def write_about(manifest: Manifest, folder: Path) -> None:
+    """Make the folder of a session that this disk does not have, with what the list of sessions shows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    about = msgspec.structs.replace(manifest.about, label=Label())
+    replace_file(folder / "about.json", seal(msgspec.json.encode(about)))
+    if manifest.about.label != Label():
+        replace_file(folder / "label.json", msgspec.json.encode(manifest.about.label))
+
+
+def _fetch(location: Location, manifest: Manifest, sealed: Sealed, local: Path) -> None:
+    path = manifest.path(sealed)
+    if location.digest(path, local) != sealed.sha256:
+        raise StoreError(
+            f"{path} in the archive is not what its manifest says.",
+            "It may just be being replaced: try again. If it stays so, the archive is damaged.",
+            "archive",
+        )

@@ -1,0 +1,226 @@
+"""The archive of a running server: seals what has ended, lists what others have sealed, brings it here."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rayscope.archive import manifest as manifests
+from rayscope.archive import seal
+from rayscope.archive.location import Location, Object
+from rayscope.archive.manifest import Manifest
+from rayscope.archive.tables import PARTS
+from rayscope.periodic import PeriodicTask
+from rayscope.storage.catalog import RECORD, Catalog
+from rayscope.storage.errors import NotFound, StoreError
+
+log = logging.getLogger("rayscope.server")
+
+#: How often the archive is looked at, s.
+_LOOK_S = 20.0
+_READS_AT_ONCE = 16
+_DAY_NS = 86400 * 10**9
+_PART_OF_FILE = {part.file: name for name, part in PARTS.items()}
+
+
+class ArchiveService:
+    """Keeps a data directory and an archive in step. :meth:`start` before use, :meth:`stop` at the end.
+
+    ``is_live``: whether a session's cluster lives. ``after_s``: how long after its end a session is sealed.
+    ``max_age_days``: sessions that began longer ago are deleted from the archive; None: none are.
+    """
+
+    def __init__(
+        self,
+        location: Location,
+        catalog: Catalog,
+        is_live: Callable[[str], bool],
+        work: Path,
+        *,
+        after_s: float,
+        max_age_days: float | None = None,
+    ) -> None:
+        self._location = location
+        self._catalog = catalog
+        self._is_live = is_live
+        self._work = work
+        self._after_s = after_s
+        self._max_age_days = max_age_days
+        #: Session -> what the archive has of it, and the object that said so.
+        self._known: dict[str, tuple[Object, Manifest]] = {}
+        self._lock = threading.Lock()
+        #: Held while a session's files are brought or sealed.
+        self._busy: dict[str, threading.Lock] = {}
+        self._task = PeriodicTask("rayscope-archive", _LOOK_S, self._turn, at_once=True)
+        #: Why the archive cannot be used now, None if it can.
+        self.problem: StoreError | None = None
+        shutil.rmtree(work, ignore_errors=True)  # of a server that was killed
+
+    @property
+    def url(self) -> str:
+        """Where the archive is."""
+        return self._location.url
+
+    def start(self) -> None:
+        """Begin."""
+        self._task.start()
+
+    def stop(self) -> None:
+        """End. What is being sealed is sealed again after the next start."""
+        self._task.stop(timeout_s=2.0)
+
+    def manifest(self, session: str) -> Manifest | None:
+        """What the archive has of a session, as far as is known."""
+        with self._lock:
+            known = self._known.get(session)
+        return known[1] if known is not None else None
+
+    def is_sealed(self, session: str) -> bool:
+        """Whether the archive has all of a session that this disk has."""
+        manifest = self.manifest(session)
+        return manifest is not None and manifest.stamp == manifests.stamp_of(self._catalog.about(session))
+
+    def bring(self, session: str, file: str) -> None:
+        """Make one of a session's files, if only the archive has it. Raises StoreError."""
+        manifest, folder = self.manifest(session), self._catalog.folder / session
+        if manifest is None or (folder / file).exists():
+            return
+        with self._busy_with(session):
+            if (folder / file).exists():
+                return
+            began = time.monotonic()
+            try:
+                seal.pull_small_files(self._location, manifest, folder)
+                found = seal.pull_part(self._location, manifest, _PART_OF_FILE[file], folder, self._work)
+            except OSError as error:
+                raise StoreError(
+                    f"{session} cannot be brought from the archive: {error.strerror or error}.",
+                    "Free some space on the server's disk, and try again.",
+                    "full",
+                ) from error
+            if found:
+                log.info("brought %s of %s in %.1f s", file, session, time.monotonic() - began)
+
+    def remove(self, session: str) -> None:
+        """Delete a session from the archive. Raises StoreError."""
+        manifest = self.manifest(session)
+        if manifest is None:
+            return
+        with self._busy_with(session):
+            seal.remove(self._location, manifest)
+            with self._lock:
+                self._known.pop(session, None)
+
+    def _busy_with(self, session: str) -> threading.Lock:
+        with self._lock:
+            return self._busy.setdefault(session, threading.Lock())
+
+    def _turn(self) -> None:
+        try:
+            self._list()
+            self._seal_some()
+            self._prune()
+            self.problem = None
+        except StoreError as error:
+            if self.problem is None or self.problem.message != error.message:
+                log.warning("%s %s", error.message, error.remedy)
+            self.problem = error
+
+    def _list(self) -> None:
+        """Learn which sessions the archive has, and list those that this disk does not have."""
+        listed = {
+            found.name.removesuffix(".json"): found
+            for found in self._location.list(manifests.MANIFESTS)
+            if found.name.endswith(".json")
+        }
+        with self._lock:
+            gone = [session for session in self._known if session not in listed]
+            fresh = [name for name, found in listed.items() if self._known.get(name, (None,))[0] != found]
+        with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
+            for session, manifest in zip(fresh, pool.map(self._read, fresh), strict=True):
+                if manifest is not None:
+                    with self._lock:
+                        self._known[session] = (listed[session], manifest)
+                    self._adopt(manifest)
+        for session in gone:  # another server has deleted it
+            with self._lock:
+                self._known.pop(session, None)
+            self._forget(session)
+
+    def _read(self, session: str) -> Manifest | None:
+        try:
+            return seal.read_manifest(self._location, session)
+        except StoreError as error:
+            if error.code == "archive":
+                log.warning("%s", error)
+            return None
+
+    def _adopt(self, manifest: Manifest) -> None:
+        """List a session that this disk does not have, or that another server has sealed anew."""
+        session = manifest.session
+        is_here = self._catalog.path_of(session).exists()
+        if is_here or (session in self._catalog.names() and self.is_sealed(session)):
+            return
+        try:
+            seal.write_about(manifest, self._catalog.folder / session)
+            self._catalog.load(session)
+        except OSError as error:
+            log.warning("the archived session %s cannot be listed: %s", session, error)
+
+    def _forget(self, session: str) -> None:
+        if not self._catalog.path_of(session).exists():
+            try:
+                self._catalog.remove(session)
+            except NotFound:
+                return
+
+    def _seal_some(self) -> None:
+        """Seal what has ended and is not in the archive as it is here, the oldest first."""
+        for session in reversed(self._catalog.names()):
+            if self._task.is_stopping:
+                return
+            about = self._catalog.about(session)
+            quiet_ns = time.time_ns() - max(about.last_ns, about.ended_ns or 0)
+            if quiet_ns < self._after_s * 1e9 or self._is_live(session) or self.is_sealed(session):
+                continue
+            if not self._catalog.path_of(session).exists() and self.manifest(session) is None:
+                continue  # nothing came of it
+            try:
+                self._seal(session)
+            except (StoreError, OSError) as error:
+                # The others may do: only a session of its own kind of trouble is left for the next time.
+                if isinstance(error, StoreError) and error.code == "archive":
+                    raise
+                log.warning("session %s could not be archived: %s", session, error)
+
+    def _seal(self, session: str) -> None:
+        self._catalog.local_file(session, RECORD)
+        began = time.monotonic()
+        with self._busy_with(session):
+            about = self._catalog.about(session)
+            manifest = seal.push(self._location, self._catalog.folder / session, about, self._work)
+            found = [one for one in self._location.list(manifests.MANIFESTS) if one.name == f"{session}.json"]
+            with self._lock:
+                self._known[session] = (found[0] if found else Object("", 0, 0), manifest)
+        log.info(
+            "archived session %s: %.1f MiB in %.1f s",
+            session,
+            manifest.bytes / 2**20,
+            time.monotonic() - began,
+        )
+
+    def _prune(self) -> None:
+        if self._max_age_days is None:
+            return
+        oldest_ns = time.time_ns() - self._max_age_days * _DAY_NS
+        with self._lock:
+            old = [name for name, (_, one) in self._known.items() if one.about.last_ns < oldest_ns]
+        for session in old:
+            log.info("deleting session %s from the archive (retention)", session)
+            self.remove(session)
+            self._forget(session)

@@ -1,0 +1,232 @@
+"""The files of a session as Parquet tables, and made again from them.
+
+A file's tables are sealed as they are, so that a restored file gives the same answers; what readers of the
+archive may want to know of them is in docs/reference/archive.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rayscope.metrics.tsdb import file as metrics_file
+from rayscope.storage.catalog import RECORD
+from rayscope.storage.copying import copy_record
+from rayscope.storage.errors import StoreError
+from rayscope.storage.log_archive import FILE_NAME as LOGS
+from rayscope.storage.log_archive import LogStore
+from rayscope.storage.schema import TABLE_NAMES
+from rayscope.storage.session_file import SessionFile, explain
+
+#: Rows of a row group: what a reader of a part of a table has to read.
+_ROW_GROUP = 100_000
+_MEMORY = "1GB"
+#: How rows are ordered, so that readers need few row groups, and the same rows give the same file.
+_ORDER = {
+    "attempts": "created_at_ns, task_hi, task_lo, attempt",
+    "span_rows": "begin_ns, task_hi, task_lo, attempt, name, end_ns",
+    "edge_rows": "begin_ns, task_hi, task_lo, attempt, kind, object_hi, object_index",
+    "annotation_rows": "time_ns, task_hi, task_lo, attempt, kind, name",
+}
+#: Bytes of log that are held at once.
+_LOG_BATCH = 16 << 20
+_LOG_FILES = pa.schema(
+    [
+        ("node_id", pa.string()),
+        ("name", pa.string()),
+        ("is_user", pa.bool_()),
+        ("seen", pa.int64()),
+        ("first_ns", pa.int64()),
+        ("last_ns", pa.int64()),
+    ]
+)
+_LOG_STRETCHES = pa.schema(
+    [
+        ("node_id", pa.string()),
+        ("name", pa.string()),
+        ("begin_byte", pa.int64()),
+        ("end_byte", pa.int64()),
+        ("time_ns", pa.int64()),
+        ("data", pa.binary()),
+    ]
+)
+
+
+class Table(NamedTuple):
+    """A table as a Parquet file on this disk."""
+
+    name: str
+    rows: int
+    path: Path
+
+
+Tables = Mapping[str, Path]
+
+
+class Part(NamedTuple):
+    """One of a session's files: how it becomes tables, and how it is made of them.
+
+    ``seal(file, folder)`` gives the tables that have rows, each as a file in ``folder`` that may be deleted
+    before the next one. ``restore(tables, file)`` makes the file; tables that are missing have no rows.
+    """
+
+    file: str
+    seal: Callable[[Path, Path], Iterator[Table]]
+    restore: Callable[[Tables, Path], None]
+
+
+def _text(path: Path) -> str:
+    """A path as a literal in SQL."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+@contextlib.contextmanager
+def _copied(source: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A copy of a DuckDB file that may be open, and written to, elsewhere."""
+    copy = folder / source.name
+    try:
+        copy_record(source, copy)
+    except OSError as error:  # TimeoutError is one
+        raise StoreError(f"Could not copy {source}: {error}", "Try again.", "archive") from error
+    try:
+        with duckdb.connect(
+            str(copy), config={"memory_limit": _MEMORY, "threads": 2, "temp_directory": str(folder / "spill")}
+        ) as db:
+            yield db
+    except duckdb.Error as error:
+        raise explain(source, error) from error
+    finally:
+        for name in (copy.name, f"{copy.name}.wal"):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _write(db: duckdb.DuckDBPyConnection, name: str, query: str, folder: Path) -> Table | None:
+    path = folder / f"{name}.parquet"
+    order = f" ORDER BY {_ORDER.get(name, 'ALL')}"
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
+    counted = db.execute(f"COPY ({query}{order}) TO {_text(path)} ({options})").fetchone()
+    rows = int(counted[0]) if counted else 0
+    return Table(name, rows, path) if rows else None
+
+
+def _seal_record(file: Path, folder: Path) -> Iterator[Table]:
+    with _copied(file, folder) as db:
+        for name in TABLE_NAMES:
+            if table := _write(db, name, f"FROM {name}", folder):
+                yield table
+
+
+def _restore_record(tables: Tables, file: Path) -> None:
+    SessionFile(file).close()  # with the tables and views of this version
+    with _filling(file) as db:
+        for name in TABLE_NAMES:
+            if name in tables:
+                db.execute(f"TRUNCATE {name}")
+                db.execute(f"INSERT INTO {name} BY NAME {_rows_of(tables[name])}")
+
+
+def _seal_metrics(file: Path, folder: Path) -> Iterator[Table]:
+    with _copied(file, folder) as db:
+        for name, query in metrics_file.sealed_tables(db).items():
+            if table := _write(db, name, query, folder):
+                yield table
+
+
+def _restore_metrics(tables: Tables, file: Path) -> None:
+    metrics_file.MetricsFile(file).close()
+    with _filling(file) as db:
+        metrics_file.fill(db, {name: _rows_of(path) for name, path in tables.items()})
+
+
+@contextlib.contextmanager
+def _filling(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A new DuckDB file, to write whole tables into: all of it, or nothing."""
+    try:
+        with duckdb.connect(
+            str(file),
+            config={"memory_limit": _MEMORY, "threads": 2, "preserve_insertion_order": "false"},
+        ) as db:
+            db.execute("SET checkpoint_threshold = '1TB'")
+            db.execute("BEGIN")
+            yield db
+            db.execute("COMMIT")
+            db.execute("CHECKPOINT")
+    except duckdb.Error as error:
+        raise explain(file, error) from error
+
+
+def _rows_of(path: Path) -> str:
+    return f"FROM read_parquet({_text(path)}, hive_partitioning = false)"
+
+
+def _seal_logs(file: Path, folder: Path) -> Iterator[Table]:
+    store = LogStore(file)
+    try:
+        files = store.rows()
+        if not files:
+            return
+        path = folder / "log_files.parquet"
+        columns = [list(column) for column in zip(*files, strict=True)]
+        pq.write_table(pa.table(columns, schema=_LOG_FILES), path, compression="zstd")
+        yield Table("log_files", len(files), path)
+        path = folder / "log_stretches.parquet"
+        rows = 0
+        with pq.ParquetWriter(path, _LOG_STRETCHES, compression="zstd", use_dictionary=False) as writer:
+            for batch in _batches(store):
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        if rows:
+            yield Table("log_stretches", rows, path)
+    finally:
+        store.close()
+
+
+def _batches(store: LogStore) -> Iterator[pa.RecordBatch]:
+    held: list[tuple[str, str, int, int, int, bytes]] = []
+    size = 0
+    for stretch in store.stretches():
+        held.append(stretch)
+        size += len(stretch[-1])
+        if size >= _LOG_BATCH:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def _batch(rows: list[tuple[str, str, int, int, int, bytes]]) -> pa.RecordBatch:
+    return pa.record_batch([list(column) for column in zip(*rows, strict=True)], schema=_LOG_STRETCHES)
+
+
+def _restore_logs(tables: Tables, file: Path) -> None:
+    store = LogStore(file)
+    try:
+        if "log_files" in tables:
+            files = pq.read_table(tables["log_files"], schema=_LOG_FILES)
+            store.fill_files(zip(*(column.to_pylist() for column in files.columns), strict=True))
+        if "log_stretches" in tables:
+            with pq.ParquetFile(tables["log_stretches"]) as stretches:
+                for batch in stretches.iter_batches(batch_size=256, columns=_LOG_STRETCHES.names):
+                    store.fill(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    except (pa.ArrowException, sqlite3.Error) as error:
+        raise StoreError(
+            f"The archived logs cannot be read: {str(error)[:200]}", "Check them: rayscope archive verify."
+        ) from error
+    finally:
+        store.close()
+
+
+PARTS = {
+    "record": Part(RECORD, _seal_record, _restore_record),
+    "metrics": Part(metrics_file.FILE_NAME, _seal_metrics, _restore_metrics),
+    "logs": Part(LOGS, _seal_logs, _restore_logs),
+}
+#: The small files of a session, which are sealed as they are. About.json is in the manifest.
+SMALL_FILES = ("agents.json", "objects.msgpack", "alerts.json")

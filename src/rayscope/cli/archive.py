@@ -1,0 +1,252 @@
+"""``rayscope archive``: ended sessions on object storage, without a server."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rayscope.cli.console import fail, say, shown, warn
+from rayscope.cli.lists import Form, Wide, took
+from rayscope.cli.options import DataDir, settings_from
+from rayscope.cli.printing import Column, Format, print_rows, text, when
+from rayscope.errors import RayscopeError
+from rayscope.units import size
+
+if TYPE_CHECKING:
+    from rayscope.archive.location import Location
+    from rayscope.archive.manifest import Manifest
+    from rayscope.storage.about import About
+    from rayscope.storage.catalog import Catalog
+
+app = typer.Typer(help="List, push, pull, verify, and prune archived sessions.", no_args_is_help=True)
+
+#: Exit status if something could not be archived, brought back or verified.
+_ERROR = 1
+ArchiveUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--archive",
+        metavar="URL",
+        help="Archive (RAYSCOPE_ARCHIVE): s3://bucket/prefix, gs://, abfss://, or file:///folder.",
+        show_default=False,
+    ),
+]
+Chosen = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SESSION]...", help="Ray's names of sessions (default: all).", show_default=False
+    ),
+]
+_COLUMNS = (
+    Column("name", lambda row: shown(row["name"] or "-"), long=True),
+    text("session"),
+    text("cluster"),
+    text("day"),
+    took("first_ns", "last_ns"),
+    Column("tasks", lambda row: f"{row['tasks']:,}", right=True),
+    Column("failed", lambda row: f"{row['failed']:,}", right=True),
+    Column("size", lambda row: size(row["bytes"]), right=True),
+    when("sealed_ns", "sealed"),
+)
+
+
+@app.command("list")
+def list_(archive: ArchiveUrl = None, form: Form = Format.table, wide: Wide = False) -> None:
+    """List the sessions of an archive, the newest first."""
+    with _open(archive) as location:
+        rows = [_row(one) for one in _manifests(location, None)]
+    print_rows(form, sorted(rows, key=lambda row: -row["first_ns"]), _COLUMNS, wide)
+
+
+@app.command("push")
+def push(
+    sessions: Chosen = None,
+    archive: ArchiveUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Seal ended sessions of the data directory into the archive, and read them back.
+
+    A session that is in the archive as it is here is left alone. Nothing is deleted from this disk.
+    """
+    from rayscope.archive import manifest as manifests
+    from rayscope.archive import seal
+    from rayscope.storage.errors import StoreError
+
+    with _open(archive) as location:
+        catalog = _catalog(data_dir)
+        failed = 0
+        for name in sessions or reversed(catalog.names()):
+            about = catalog.about(name)
+            title = shown(about.name or name)
+            if problem := _not_sealable(catalog, about):
+                if sessions:
+                    warn(f"{title}: {problem}")
+                    failed += 1
+                continue
+            with contextlib.suppress(StoreError):
+                if seal.read_manifest(location, name).stamp == manifests.stamp_of(about):
+                    say(f"{title}: already archived")
+                    continue
+            with tempfile.TemporaryDirectory(prefix="rayscope-archive-") as work:
+                made = seal.push(location, catalog.folder / name, about, Path(work))
+            say(f"{title}: archived, {size(made.bytes)}")
+        if failed:
+            raise typer.Exit(_ERROR)
+
+
+@app.command("pull")
+def pull(
+    sessions: Annotated[
+        list[str], typer.Argument(metavar="SESSION...", help="Ray's names of sessions.", show_default=False)
+    ],
+    archive: ArchiveUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Copy sessions from the archive into the data directory.
+
+    A server that runs there lists them after its next start. With RAYSCOPE_ARCHIVE set it needs no pull.
+    """
+    from rayscope.archive import seal
+    from rayscope.archive.tables import PARTS
+
+    with _open(archive) as location:
+        folder = settings_from(data_dir).folder / "sessions"
+        for one in _manifests(location, sessions):
+            here = folder / one.session
+            if any((here / part.file).exists() for part in PARTS.values()):
+                warn(f"{one.session} is in {folder} already")
+                continue
+            seal.write_about(one, here)
+            seal.pull_small_files(location, one, here)
+            with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as work:
+                for part in PARTS:
+                    seal.pull_part(location, one, part, here, Path(work))
+            say(f"{shown(one.about.name or one.session)}: pulled")
+
+
+@app.command("verify")
+def verify(sessions: Chosen = None, archive: ArchiveUrl = None) -> None:
+    """Read sessions of the archive as a whole, and compare them with their checksums."""
+    from rayscope.archive import seal
+
+    with _open(archive) as location:
+        damaged = 0
+        for one in _manifests(location, sessions):
+            title = shown(one.about.name or one.session)
+            problems = seal.check(location, one)
+            damaged += bool(problems)
+            for problem in problems:
+                warn(f"{title}: {problem}")
+            if not problems:
+                say(f"{title}: {len(one.objects)} objects, {size(one.bytes)}, intact")
+    if damaged:
+        fail(
+            f"{damaged} of the sessions cannot be read back as they were archived.",
+            "Where they are still on record, seal them again: rayscope archive push SESSION.",
+            _ERROR,
+        )
+
+
+@app.command("prune")
+def prune(
+    older_than: Annotated[
+        float, typer.Option("--older-than", min=0, metavar="DAYS", help="Age of the sessions to delete.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    archive: ArchiveUrl = None,
+) -> None:
+    """Delete sessions from the archive that ended more than so many days ago."""
+    from rayscope.archive import seal
+
+    with _open(archive) as location:
+        before_ns = time.time_ns() - older_than * 86400 * 10**9
+        old = [one for one in _manifests(location, None) if one.about.last_ns < before_ns]
+        if not old:
+            say("nothing to delete")
+            return
+        total = size(sum(one.bytes for one in old))
+        if not yes and not typer.confirm(
+            f"Delete {len(old)} sessions ({total}) from {location.url} for good?"
+        ):
+            raise typer.Exit(_ERROR)
+        for one in old:
+            seal.remove(location, one)
+        say(f"deleted {len(old)} sessions, {total}")
+
+
+@contextlib.contextmanager
+def _open(url: str | None) -> Iterator[Location]:
+    """The archive that is meant. Exits on what cannot be done there."""
+    from rayscope.archive.location import Location
+
+    url = url or settings_from().archive
+    if not url:
+        fail("No archive given.", "Give its URL with --archive, or set RAYSCOPE_ARCHIVE.")
+    try:
+        yield Location(url)
+    except RayscopeError as error:
+        fail(error.message, error.remedy, _ERROR)
+    except OSError as error:
+        fail(f"{error.strerror or error}.", "Free some space, or choose another folder.", _ERROR)
+
+
+def _catalog(data_dir: Path | None) -> Catalog:
+    from rayscope.storage.catalog import Catalog
+
+    folder = settings_from(data_dir).folder
+    if not folder.is_dir():
+        fail(
+            f"Data directory not found: {folder}.",
+            "Record something with rayscope run, or choose the directory with --data-dir.",
+            _ERROR,
+        )
+    return Catalog(folder, read_only=True)
+
+
+def _not_sealable(catalog: Catalog, about: About) -> str | None:
+    """Why a session is not sealed, None if it can be."""
+    from rayscope.storage.catalog import LIVE_NS
+
+    if not catalog.path(about.session).exists():
+        return "its record is not on this disk"
+    if time.time_ns() - about.last_ns < LIVE_NS:
+        return "it is still being recorded"
+    return None
+
+
+def _manifests(location: Location, sessions: list[str] | None) -> Iterator[Manifest]:
+    """The manifests of some sessions, or of all. One that is damaged is told, unless it was asked for."""
+    from rayscope.archive import manifest as manifests
+    from rayscope.archive import seal
+    from rayscope.storage.errors import StoreError
+
+    listed = [found.name.removesuffix(".json") for found in location.list(manifests.MANIFESTS)]
+    for name in sessions or listed:
+        try:
+            yield seal.read_manifest(location, name)
+        except StoreError as error:
+            if sessions or error.code != "archive":
+                raise
+            warn(str(error))
+
+
+def _row(one: Manifest) -> dict[str, Any]:
+    about = one.about
+    return {
+        "name": about.name,
+        "session": one.session,
+        "cluster": one.cluster,
+        "day": one.day,
+        "first_ns": about.first_ns,
+        "last_ns": about.ended_ns or about.last_ns,
+        "tasks": about.tasks,
+        "failed": about.states.get("FAILED", 0),
+        "bytes": one.bytes,
+        "sealed_ns": one.sealed_ns,
+    }

@@ -1,0 +1,50 @@
+"""Copies of DuckDB files that are open, and perhaps written to, elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+_TRIES = 5
+#: DuckDB's header: it changes when, and only when, a checkpoint has been written.
+_HEADER_BYTES = 3 * 4096
+
+
+def copy_record(source: Path, target: Path) -> None:
+    """Copy a record and its log while its owner may write to it. Raises OSError, or TimeoutError.
+
+    Between two checkpoints DuckDB overwrites nothing that the file's header leads to, and only appends to
+    the log, of whose end it ignores what is incomplete. So a copy is whole if no checkpoint ended meanwhile.
+    Where the file system can, the copy shares its blocks with the record.
+    """
+    log = source.with_name(source.name + ".wal")
+    for _ in range(_TRIES):
+        before = _header(source)
+        _copy_file(source, target)
+        target_log = target.with_name(target.name + ".wal")
+        target_log.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            _copy_file(log, target_log)
+        if _header(source) == before:
+            return
+    raise TimeoutError
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    if not hasattr(os, "copy_file_range"):  # not Linux
+        shutil.copyfile(source, target)
+        return
+    with source.open("rb") as read, target.open("wb") as written:
+        left = os.fstat(read.fileno()).st_size
+        while left > 0:
+            count = os.copy_file_range(read.fileno(), written.fileno(), left)
+            if not count:  # cut meanwhile
+                return
+            left -= count
