@@ -37,7 +37,7 @@ def push(location: Location, folder: Path, about: About, work: Path) -> Manifest
     What the archive has already of the same content is not sent again, so a push that was cut off goes on.
     ``work``: a folder for files that are on their way.
     """
-    # The manifest is public to whoever reads the archive; how each node sends its events is not needed there.
+    # Of the agents there may be thousands: they are in agents.json.
     shown = msgspec.structs.replace(about, agents={})
     begun = Manifest(
         session=about.session,
@@ -137,7 +137,7 @@ def pull_small_files(location: Location, manifest: Manifest, folder: Path) -> No
     """Bring what a session has beside its record, its metrics and its logs."""
     folder.mkdir(parents=True, exist_ok=True)
     for sealed in manifest.of_part("files"):
-        if sealed.name in SMALL_FILES and not (folder / sealed.name).exists():
+        if sealed.name in SMALL_FILES:
             content = location.read(manifest.path(sealed), _SMALL_BYTES)
             if hashlib.sha256(content).hexdigest() == sealed.sha256:
                 replace_file(folder / sealed.name, content, mode=0o600)

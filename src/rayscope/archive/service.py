@@ -95,7 +95,6 @@ class ArchiveService:
                 return
             began = time.monotonic()
             try:
-                seal.pull_small_files(self._location, manifest, folder)
                 found = seal.pull_part(self._location, manifest, _PART_OF_FILE[file], folder, self._work)
             except OSError as error:
                 raise StoreError(
@@ -142,34 +141,26 @@ class ArchiveService:
             gone = [session for session in self._known if session not in listed]
             fresh = [name for name, found in listed.items() if self._known.get(name, (None,))[0] != found]
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
-            for session, manifest in zip(fresh, pool.map(self._read, fresh), strict=True):
-                if manifest is not None:
-                    with self._lock:
-                        self._known[session] = (listed[session], manifest)
-                    self._adopt(manifest)
+            list(pool.map(lambda session: self._learn(session, listed[session]), fresh))
         for session in gone:  # another server has deleted it
             with self._lock:
                 self._known.pop(session, None)
             self._forget(session)
 
-    def _read(self, session: str) -> Manifest | None:
+    def _learn(self, session: str, found: Object) -> None:
+        """Read a manifest that is new, and list its session if this disk does not have it."""
+        folder = self._catalog.folder / session
         try:
-            return seal.read_manifest(self._location, session)
-        except StoreError as error:
-            if error.code == "archive":
-                log.warning("%s", error)
-            return None
-
-    def _adopt(self, manifest: Manifest) -> None:
-        """List a session that this disk does not have, or that another server has sealed anew."""
-        session = manifest.session
-        is_here = self._catalog.path_of(session).exists()
-        if is_here or (session in self._catalog.names() and self.is_sealed(session)):
-            return
-        try:
-            seal.write_about(manifest, self._catalog.folder / session)
-            self._catalog.load(session)
-        except OSError as error:
+            manifest = seal.read_manifest(self._location, session)
+            with self._lock:
+                self._known[session] = (found, manifest)
+            if self._catalog.path_of(session).exists():
+                return
+            if session not in self._catalog.names() or not self.is_sealed(session):
+                seal.pull_small_files(self._location, manifest, folder)
+                seal.write_about(manifest, folder)
+                self._catalog.load(session)
+        except (StoreError, OSError) as error:
             log.warning("the archived session %s cannot be listed: %s", session, error)
 
     def _forget(self, session: str) -> None:

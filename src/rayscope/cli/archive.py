@@ -85,9 +85,8 @@ def push(
             about = catalog.about(name)
             title = shown(about.name or name)
             if problem := _not_sealable(catalog, about):
-                if sessions:
-                    warn(f"{title}: {problem}")
-                    failed += 1
+                warn(f"{title}: not archived, {problem}")
+                failed += bool(sessions)
                 continue
             with contextlib.suppress(StoreError):
                 if seal.read_manifest(location, name).stamp == manifests.stamp_of(about):
@@ -215,7 +214,7 @@ def _not_sealable(catalog: Catalog, about: About) -> str | None:
 
     if not catalog.path(about.session).exists():
         return "its record is not on this disk"
-    if time.time_ns() - about.last_ns < LIVE_NS:
+    if about.ended_ns is None and time.time_ns() - about.last_ns < LIVE_NS:
         return "it is still being recorded"
     return None
 
