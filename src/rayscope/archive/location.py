@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -33,15 +34,17 @@ class Location:
     """
 
     def __init__(self, url: str) -> None:
+        shown = _without_secrets(url)
         try:
             self._fs, self._root = fs.FileSystem.from_uri(url)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise StoreError(
-                f"{url[:200]!r} cannot be used as an archive: {_first_line(error)}",
+                f"{shown[:200]!r} cannot be used as an archive: {_first_line(error).replace(url, shown)}",
                 "Give a URL such as s3://bucket/prefix, gs://bucket/prefix, or file:///folder.",
                 "bad_archive",
             ) from error
-        self.url = url
+        #: As it may be shown.
+        self.url = shown
         self._is_local = isinstance(self._fs, fs.LocalFileSystem)
 
     def _path(self, path: str) -> str:
@@ -126,6 +129,12 @@ class Location:
         with contextlib.suppress(FileNotFoundError), self._explained(path):
             if self.size(path) is not None:
                 self._fs.delete_file(self._path(path))
+
+
+def _without_secrets(url: str) -> str:
+    """A URL without a user, a password, and parameters."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _first_line(error: BaseException) -> str:

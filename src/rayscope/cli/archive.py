@@ -61,6 +61,8 @@ def list_(archive: ArchiveUrl = None, form: Form = Format.table, wide: Wide = Fa
     """List the sessions of an archive, the newest first."""
     with _open(archive) as location:
         rows = [_row(one) for one in _manifests(location, None)]
+        if not rows:
+            say(f"nothing is archived in {location.url}")
     print_rows(form, sorted(rows, key=lambda row: -row["first_ns"]), _COLUMNS, wide)
 
 

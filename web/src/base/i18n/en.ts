@@ -177,6 +177,11 @@ export const en = {
     nodes: 'Nodes',
     jobs: 'Jobs',
     disk: 'Disk usage',
+    location: { both: 'Archived', archive: 'In the archive' },
+    locationHint: {
+      both: 'The archive has a copy of this session.',
+      archive: 'No longer on this server. Opening it fetches it from the archive, which takes a moment.',
+    },
     ray: 'Ray {{version}}',
     dropped: '{{n}} dropped',
     droppedHint: 'Number of reports dropped before they were recorded. Open the session for details.',
@@ -193,6 +198,7 @@ export const en = {
     delete: 'Delete',
     deleteTitle: 'Delete {{name}}?',
     deleteText: 'Its record, metrics and kept logs are deleted from the server for good.',
+    deleteArchived: 'The copy in the archive is deleted too.',
     empty: {
       title: 'Nothing recorded yet',
       text: 'Rayscope needs no change to your code. Choose how to start:',

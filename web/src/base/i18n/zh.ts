@@ -172,6 +172,11 @@ export const zh: Translation = {
     nodes: '节点',
     jobs: '作业',
     disk: '磁盘占用',
+    location: { both: '已归档', archive: '仅在归档中' },
+    locationHint: {
+      both: '归档存储中有此会话的副本。',
+      archive: '本服务器上已不保留。打开时会从归档存储取回，需要稍等片刻。',
+    },
     ray: 'Ray {{version}}',
     dropped: '丢弃 {{n}} 条',
     droppedHint: '在记录之前被丢弃的报告数。打开会话可查看详情。',
@@ -188,6 +193,7 @@ export const zh: Translation = {
     delete: '删除',
     deleteTitle: '删除 {{name}}？',
     deleteText: '服务器上的记录、指标和保留的日志将被永久删除。',
+    deleteArchived: '归档存储中的副本也会一并删除。',
     empty: {
       title: '还没有任何记录',
       text: '使用 Rayscope 不需要修改代码。选择一种方式开始：',

@@ -43,7 +43,7 @@ export function SessionMenu({ session }: { session: Session }) {
           <Text size="xs" c="dimmed" mb="sm">
             {session.session}
           </Text>
-          {t('sessions.deleteText')}
+          {t('sessions.deleteText')} {session.location !== 'local' && t('sessions.deleteArchived')}
         </>
       ),
       confirm: t('sessions.delete'),

@@ -25,6 +25,7 @@ const SESSION: Session = {
   nodes: 2,
   jobs: 1,
   disk_bytes: 2_000_000,
+  location: 'local',
   ray_version: '2.55.1',
   gcs_address: '10.0.0.1:6379',
   dropped_total: 0,
@@ -82,6 +83,12 @@ it('names the session before it is deleted, and says why the server refuses', as
   expect(dialog.textContent).toContain(SESSION.session);
   await click(screen.getByTestId('act-confirm'));
   expect((await screen.findByTestId('act-problem')).textContent).toContain('still being recorded');
+});
+
+it('says which sessions are in the archive', async () => {
+  const archived: Session = { ...SESSION, session: 'session_2', location: 'archive' };
+  await render(<SessionsPage />, { ...AT, answers: page(SESSION, archived) });
+  expect((await screen.findByTestId('session-location')).textContent).toBe('In the archive');
 });
 
 it('warns of a session that lacks task reports', async () => {

@@ -93,6 +93,13 @@ function SessionRow({ session }: { session: Session }) {
               <span className={css.tag}>{t(`sessions.recording.${session.recording}`)}</span>
             </Tooltip>
           )}
+          {session.location !== 'local' && (
+            <Tooltip label={t(`sessions.locationHint.${session.location}`)}>
+              <span className={css.tag} data-testid="session-location">
+                {t(`sessions.location.${session.location}`)}
+              </span>
+            </Tooltip>
+          )}
           {session.ray_version && (
             <span className={css.tag}>{t('sessions.ray', { version: session.ray_version })}</span>
           )}
