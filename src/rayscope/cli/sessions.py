@@ -39,6 +39,7 @@ _SESSIONS = (
     when("first_ns", "started"),
     Column("tags", lambda row: shown(", ".join(row.get("tags") or []))),
     text("note", long=True),
+    text("location"),
     text("jobs", right=True),
     text("nodes", right=True),
     Column("disk", lambda row: size(row.get("disk_bytes")), right=True),

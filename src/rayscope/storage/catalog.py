@@ -300,7 +300,10 @@ class Catalog:
             path = self.path(session)
             is_missing = not path.exists()
             if self._read_only and is_missing:
-                raise NotFound(f"Session {session} has no record yet.")
+                raise NotFound(
+                    f"The record of {session} is not on this disk.",
+                    "If the session is archived: rayscope archive pull. If it has just begun, try again.",
+                )
             file = self._open[session] = SessionFile(
                 path, memory_limit=self._memory_limit, read_only=self._read_only
             )
