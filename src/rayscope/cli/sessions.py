@@ -51,6 +51,12 @@ _SESSIONS = (
 @app.callback(invoke_without_command=True)
 def sessions(
     context: typer.Context,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "-q", "--query", metavar="TEXT", help="Filter by name, script, host, tag, note, or Ray's name."
+        ),
+    ] = None,
     limit: Limit = 100,
     form: Form = Format.table,
     wide: Wide = False,
@@ -62,7 +68,7 @@ def sessions(
     if context.invoked_subcommand is not None:
         return
     with asking(server, data_dir, token) as client:
-        print_list(form, client.sessions(limit=limit or None), _SESSIONS, wide)
+        print_list(form, client.sessions(limit=limit or None, q=query), _SESSIONS, wide)
 
 
 @app.command("rename")

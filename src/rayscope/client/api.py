@@ -45,9 +45,14 @@ class Api(LogsApi):
         return Call("GET", "/api/health", timeout_s=5)
 
     @listed
-    def sessions(self, limit: int | None = None, name: str | None = None) -> Listing[t.SessionItem]:
-        """The sessions on record, newest sign of life first; or the one that ``name`` begins."""
-        return Listing("/api/sessions", params(name=name), "SessionItem", limit, of_session=False)
+    def sessions(
+        self, limit: int | None = None, name: str | None = None, q: str | None = None
+    ) -> Listing[t.SessionItem]:
+        """The sessions on record, newest sign of life first; or the one that ``name`` begins.
+
+        ``q``: only those with this text in their name, script, host, tags, note, or Ray's name.
+        """
+        return Listing("/api/sessions", params(name=name, q=q), "SessionItem", limit, of_session=False)
 
     @asked
     def summary(self, session: str | None = None) -> Call[t.Summary]:

@@ -79,6 +79,14 @@ class About(msgspec.Struct):
         return f"{self.script} +{self.jobs - 1}" if self.jobs > 1 else self.script
 
     @property
+    def searchable(self) -> str:
+        """All that people look for a session by."""
+        label = self.label
+        return "\n".join(
+            [self.session, self.name or "", self.script or "", self.host or "", label.note, *label.tags]
+        )
+
+    @property
     def file_name(self) -> str:
         """What an export of the session is called, without an ending: the name and the start, in UTC."""
         if self.name is None:

@@ -113,6 +113,21 @@ def test_names_and_notes_outlive_the_server_and_need_the_operator(tmp_path: Path
         assert (row(running)["name"], row(running)["note"]) == ("one.py", "")
 
 
+def test_sessions_are_found_by_what_they_are_called(fresh: Running) -> None:
+    record(fresh, "python one.py")
+    act(fresh, "PATCH", json={"name": "夜间 Run", "note": "new cluster", "tags": ["gpu"]})
+    for text, found in (
+        ("RUN", 1),
+        ("one.PY", 1),
+        ("box", 1),
+        ("gpu", 1),
+        ("cluster", 1),
+        (SESSION[9:], 1),
+        ("two", 0),
+    ):
+        assert fresh.get("/api/sessions", q=text)["total"] == found, text
+
+
 def test_a_hostile_name_changes_no_terminal_and_no_header(fresh: Running) -> None:
     record(fresh, "python one.py")
     told = act(fresh, "PATCH", json={"name": HOSTILE, "note": HOSTILE}).json()

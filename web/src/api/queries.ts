@@ -28,6 +28,16 @@ export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) =>
   });
 }
 
+/** The sessions with a text in what they are called, the newest first; all of them without a text. */
+export function useFoundSessions(q: string) {
+  return useQuery({
+    queryKey: q === '' ? ['sessions'] : ['sessions', q],
+    queryFn: ({ signal }) =>
+      get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT, q: q === '' ? undefined : q }, signal),
+    placeholderData: keepPreviousData,
+  });
+}
+
 export function useSummary(session: string | undefined) {
   return useQuery({
     queryKey: ['summary', session],

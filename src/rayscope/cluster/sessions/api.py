@@ -19,6 +19,7 @@ from rayscope.server.parameters import (
     Filters,
     Limit,
     Session,
+    Text,
     answer,
     answer_from_record,
 )
@@ -128,10 +129,20 @@ def health(services: CurrentServices) -> Response:
 
 @router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
 def sessions(
-    services: CurrentServices, name: Session = None, limit: Limit = 100, cursor: Cursor = None
+    services: CurrentServices,
+    name: Session = None,
+    q: Text = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Response:
-    """The recorded sessions, most recently updated first; with `name` only the one that it begins."""
+    """The recorded sessions, most recently updated first; with `name` only the one that it begins.
+
+    With `q` those that have this text in their name, script, host, tags, note, or Ray's name, in any case.
+    """
     names = [services.records.resolve(name)] if name else services.catalog.names()
+    if q:
+        sought = q.casefold()
+        names = [one for one in names if sought in services.catalog.about(one).searchable.casefold()]
     start = 0
     if cursor is not None:
         if cursor not in names:

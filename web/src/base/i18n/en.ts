@@ -177,6 +177,9 @@ export const en = {
     nodes: 'Nodes',
     jobs: 'Jobs',
     disk: 'Disk usage',
+    search: 'Name, script, host, tag, note, or ID',
+    noneFound: 'No session matches.',
+    more: 'Show more ({{shown}} of {{total}} shown)',
     location: { both: 'Archived', archive: 'In the archive' },
     locationHint: {
       both: 'The archive has a copy of this session.',

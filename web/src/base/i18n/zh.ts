@@ -172,6 +172,9 @@ export const zh: Translation = {
     nodes: '节点',
     jobs: '作业',
     disk: '磁盘占用',
+    search: '名称、脚本、主机、标签、备注或 ID',
+    noneFound: '没有匹配的会话。',
+    more: '显示更多（已显示 {{shown}} / {{total}}）',
     location: { both: '已归档', archive: '仅在归档中' },
     locationHint: {
       both: '归档存储中有此会话的副本。',

@@ -1,5 +1,5 @@
 import { screen, within } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
 import type { Session } from '../../api/types';
 import { click, failure, render, type } from '../../testing/render';
@@ -89,6 +89,16 @@ it('says which sessions are in the archive', async () => {
   const archived: Session = { ...SESSION, session: 'session_2', location: 'archive' };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, archived) });
   expect((await screen.findByTestId('session-location')).textContent).toBe('In the archive');
+});
+
+it('finds sessions by a text, and shows a part of many', async () => {
+  const many = Array.from({ length: 120 }, (_, at) => ({ ...SESSION, session: `session_${at}` }));
+  const { requests } = await render(<SessionsPage />, { ...AT, answers: page(...many) });
+  expect(await screen.findAllByTestId('session-row')).toHaveLength(100);
+  await click(screen.getByTestId('sessions-more'));
+  expect(screen.getAllByTestId('session-row')).toHaveLength(120);
+  await type(screen.getByTestId('sessions-search'), 'train');
+  await vi.waitFor(() => expect(requests.at(-1)?.params).toMatchObject({ q: 'train' }));
 });
 
 it('warns of a session that lacks task reports', async () => {

@@ -1,7 +1,9 @@
-import { Badge, Skeleton, Text, Title, Tooltip } from '@mantine/core';
-import { IconAlertTriangle, IconTelescope } from '@tabler/icons-react';
+import { Badge, Button, Skeleton, Text, TextInput, Title, Tooltip } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { IconAlertTriangle, IconFilterX, IconSearch, IconTelescope } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSessions } from '../../api/queries';
+import { useFoundSessions } from '../../api/queries';
 import type { Session } from '../../api/types';
 import { bytes, count } from '../../base/format';
 import { formatUrl } from '../../base/url';
@@ -20,29 +22,61 @@ import { go, useUrl } from '../../ui/useUrl';
 import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
 
+/** Rows that are shown at first, and more each time: each has a menu and several hints. */
+const ROWS = 100;
+/** From so many sessions on they can be filtered. */
+const MANY = 5;
+/** Time after the last key before the filter takes effect. ms. */
+const PAUSE = 250;
+
 export function SessionsPage() {
   const { t } = useTranslation();
-  const sessions = useSessions();
+  const [typed, setTyped] = useState('');
+  const [q] = useDebouncedValue(typed.trim(), PAUSE);
+  const [rows, setRows] = useState(ROWS);
+  const sessions = useFoundSessions(q);
   const items = sessions.data?.items;
   useTitle(t('sessions.title'));
   return (
     <main className={`${layout.main} ${css.sessions}`} id="main" tabIndex={-1}>
       <div className={css.head}>
-        <Title order={1}>{t('sessions.title')}</Title>
-        <Text size="sm" c="dimmed">
-          {t('app.tagline')}
-        </Text>
+        <div>
+          <Title order={1}>{t('sessions.title')}</Title>
+          <Text size="sm" c="dimmed">
+            {t('app.tagline')}
+          </Text>
+        </div>
+        {(typed !== '' || (items?.length ?? 0) >= MANY) && (
+          <TextInput
+            className={css.search}
+            size="xs"
+            placeholder={t('sessions.search')}
+            aria-label={t('sessions.search')}
+            value={typed}
+            onChange={(event) => {
+              setTyped(event.currentTarget.value);
+              setRows(ROWS);
+            }}
+            leftSection={<IconSearch size={14} />}
+            data-testid="sessions-search"
+          />
+        )}
       </div>
       {sessions.error !== null && items === undefined && (
         <ErrorPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
       )}
       {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={84} mb={8} radius="sm" />)}
-      {items?.length === 0 && <NothingYet />}
+      {items?.length === 0 && (q === '' ? <NothingYet /> : <NoneFound />)}
       <ul>
-        {items?.map((session) => (
+        {items?.slice(0, rows).map((session) => (
           <SessionRow key={session.session} session={session} />
         ))}
       </ul>
+      {items !== undefined && items.length > rows && (
+        <Button variant="default" size="xs" onClick={() => setRows(rows + ROWS)} data-testid="sessions-more">
+          {t('sessions.more', { shown: count(rows), total: count(sessions.data?.total ?? items.length) })}
+        </Button>
+      )}
     </main>
   );
 }
@@ -151,6 +185,11 @@ function Figure({ name, value }: { name: string; value: string }) {
       <dd className={words.num}>{value}</dd>
     </div>
   );
+}
+
+function NoneFound() {
+  const { t } = useTranslation();
+  return <EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />;
 }
 
 function NothingYet() {
