@@ -1,11 +1,12 @@
 """What recording costs programs that use Ray's libraries: rows a second of Data, requests a second of Serve.
 
-    python benchmarks/libraries.py            # 4 rounds, about 10 minutes
+    python benchmarks/libraries.py            # 4 rounds, about 15 minutes
     python benchmarks/libraries.py --quick    # one small round
 
-Plain Ray and what ``rayscope run`` sets (the fast lane, the tracer, the real server in a process of its own) take
-turns, each in a fresh local cluster that a process of its own starts and stops. Outputs are compared too: they
-must be equal with and without Rayscope.
+Plain Ray, what ``rayscope run`` sets (the fast lane, the tracer, the real server in a process of its own, on the same
+cores), and the same with a sink that keeps nothing in place of the server (what it costs in Ray's own processes, as
+with a server on another machine) take turns, each in a fresh local cluster that a process of its own starts and
+stops. Outputs are compared too: they must be equal with and without Rayscope.
 """
 
 from __future__ import annotations
@@ -21,21 +22,25 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from common import HERE, RayscopeServer, environment, header, table
+from common import HERE, RayscopeServer, Watched, environment, header, table
 from rayscope.cli import recording
 
-VARIANTS = ("plain", "rayscope")
+VARIANTS = ("plain", "rayscope", "sink")
 
 
 def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Workload -> ``rate`` (a second) and ``output``, of one cluster of one variant."""
     folder = Path(tempfile.mkdtemp(prefix="rsl-"))
     env = {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
-    server: RayscopeServer | None = None
+    receiver: Watched | None = None
     try:
         if variant == "rayscope":
-            server = RayscopeServer(folder / "data")
+            receiver = server = RayscopeServer(folder / "data")
             env = recording.child_env(server.ingest_url, environ=env)
+        elif variant == "sink":
+            receiver = Watched([sys.executable, str(HERE / "sink.py")])
+            url = json.loads(receiver.line())["url"] + "api/ingest/key/ray-events"
+            env = recording.child_env(url, environ=env)
         command = [sys.executable, str(HERE / "libraries_driver.py"), str(folder / "ray")]
         command += ["--rows", str(args.rows), "--requests", str(args.requests)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
@@ -45,8 +50,8 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
         result: dict[str, dict[str, Any]] = json.loads(lines[0].removeprefix("RESULT "))
         return result
     finally:
-        if server is not None:
-            server.stop()
+        if receiver is not None:
+            receiver.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -71,17 +76,16 @@ def main() -> int:
             print(f"round {number + 1} of {args.rounds}: {variant}", file=sys.stderr, flush=True)
     rows = []
     for workload, found in outputs.items():
-        plain, ours = (rates[workload, variant] for variant in VARIANTS)
-        shares = [a / b for a, b in zip(ours, plain, strict=True)]
+        plain = rates[workload, "plain"]
+        shares = [[a / b for a, b in zip(rates[workload, one], plain, strict=True)] for one in VARIANTS[1:]]
         rows.append(
             [
-                *(workload, f"{statistics.median(plain):,.0f}", f"{statistics.median(ours):,.0f}"),
-                f"**{statistics.median(shares):.2f}**",
-                f"{min(shares):.2f} to {max(shares):.2f}",
+                *(workload, f"{statistics.median(plain):,.0f}"),
+                *(f"**{statistics.median(one):.2f}** ({min(one):.2f} to {max(one):.2f})" for one in shares),
                 "yes" if len(found) == 1 else "NO",
             ]
         )
-    print(table(["Workload", "plain, a second", "Rayscope", "share", "from to", "equal outputs"], rows))
+    print(table(["Workload", "plain, a second", "Rayscope", "with a sink", "equal outputs"], rows))
     return int(any(len(found) > 1 for found in outputs.values()))
 
 
