@@ -186,23 +186,24 @@ def _check_rllib(ran: Ran) -> None:
     operators = {"RLlib: env runners", "RLlib: learners", "RLlib: algorithms"}
     _check_graph(ran, operators)
 
-    def ended() -> dict[str, dict[str, Any]] | None:
+    iterations = told["last"]["training_iteration"]
+
+    def trained() -> dict[str, dict[str, Any]] | None:
         items = ran.get("/functions", job_id=job, limit=200)["items"]
         known = {row["func_name"]: row for row in items if row["func_name"]}
-        return None if any(row["running"] for row in items) else known
+        return known if known["PPO.train"]["finished"] == iterations else None
 
     # (Workers tell once a second what they ran.)
-    functions = wait_until(ended, "the ends of all calls")
+    functions = wait_until(trained, "a call for each iteration")
     assert {row["operator"] for row in functions.values()} >= operators
     for name in ("SingleAgentEnvRunner.apply", "PPO.train"):
         assert functions[name]["origin"] == "ray.rllib"
     # One each by hand and in the trial.
     for name in ("SingleAgentEnvRunner.__init__", "_WrappedExecutable.__init__"):
         assert functions[name]["attempts"] == 2
-    assert functions["PPO.train"]["finished"] == told["last"]["training_iteration"] == 2
 
     item = _finished(ran, "/tune")
-    assert (item["name"], item["results"]) == ("cart", 2)
+    assert (item["name"], item["results"]) == ("cart", iterations)
     assert (item["trial_states"], told["errors"]) == ({told["state"]: 1}, 0)
     experiment = ran.get(f"/tune/{item['experiment_id']}")
     (trial,) = experiment["trials"]
@@ -211,7 +212,7 @@ def _check_rllib(ran: Ran) -> None:
         told["state"],
         told["path"],
     )
-    assert (trial["iterations"], trial["end_reason"]) == (2, "criterion")
+    assert (trial["iterations"], trial["end_reason"]) == (iterations, "criterion")
     assert trial["time_total_s"] == pytest.approx(told["last"]["time_total_s"])
     assert trial["metrics"] == {name: pytest.approx(told["last"][name]) for name in trial["metrics"]}
     assert trial["value"] == told["returns"][-1]
