@@ -1269,6 +1269,7 @@ export interface FunctionGain {
  *
  * ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
  * library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
+ * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
  */
 export interface FunctionItem {
   func_name: string | null;
@@ -1278,6 +1279,7 @@ export interface FunctionItem {
   attempts: number;
   finished: number;
   failed: number;
+  internals_stopped: number;
   running: number;
   p50_ns: number | null;
   p95_ns: number | null;
@@ -1300,6 +1302,8 @@ export interface FunctionOnPath {
 }
 /**
  * A function of a job: its attempts by state, and the sums of their times (ns).
+ *
+ * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
  */
 export interface FunctionProgress {
   func_name: string | null;
@@ -1311,6 +1315,7 @@ export interface FunctionProgress {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * Where the time of a function's attempts went, summed up (ns), and where they ran.
@@ -1642,6 +1647,8 @@ export interface OptionGain {
 }
 /**
  * A driver or submitted job. ``tasks``: its attempts by state.
+ *
+ * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
  */
 export interface Job {
   job_id: string;
@@ -1665,6 +1672,7 @@ export interface Job {
   tasks: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * A job in full.
@@ -1694,6 +1702,7 @@ export interface JobDetail {
   tasks: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * A page of jobs.
@@ -2790,6 +2799,7 @@ export interface Progress {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
   functions: FunctionProgress[];
   rest: RestProgress;
 }
@@ -2802,6 +2812,7 @@ export interface RestProgress {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * ``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long.
