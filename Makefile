@@ -75,8 +75,9 @@ test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 
 .PHONY: test-versions
-test-versions: $(SETUP) ## Install Ray 2.50, 2.53, 2.56 and 2.60 in turn, and compare records with each
-	RAYSCOPE_TEST_RAYS=$${RAYS:-2.50.0,2.53.0,2.56.0,2.60.0} $(BIN)/python -m pytest -s tests/versions
+test-versions: $(SETUP) ## Compare records with Ray 2.50, 2.53, 2.56 and 2.60, and with PyTorch and RLlib (LIBRARIES=: not these)
+	RAYSCOPE_TEST_RAYS=$${RAYS-2.50.0,2.53.0,2.56.0,2.60.0} RAYSCOPE_TEST_LIBRARIES=$${LIBRARIES-1} \
+	  $(BIN)/python -m pytest -s tests/versions
 
 .PHONY: test-faults
 test-faults: $(SETUP) ## Break what can break and count what is lost (an hour or more; FAULTS=--short: some minutes)

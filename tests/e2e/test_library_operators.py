@@ -126,6 +126,14 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
     wait_until(lambda: _failures(cluster, serve_job)["items"] == [], "the ends of the actors")
     states = cluster.get("/api/tasks", job_id=serve_job, state="FAILED")["total"]
     assert _failures(cluster, serve_job)["internals"] == states > 0
+    # The functions' and the job's own numbers tell how many of those that Ray lists as failed are none.
+    functions = cluster.get("/api/functions", job_id=serve_job, limit=200)["items"]
+    assert sum(row["failed"] for row in functions) == states
+    assert all(row["failed"] == row["internals_stopped"] for row in functions)
+    job = cluster.get(f"/api/jobs/{serve_job}")
+    progress = cluster.get(f"/api/jobs/{serve_job}/progress")
+    assert job["tasks"]["FAILED"] == progress["states"]["FAILED"] == states
+    assert job["internals_stopped"] == progress["internals_stopped"] == states
 
 
 def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: str, page: Page) -> None:
@@ -138,6 +146,18 @@ def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: s
     page.goto(f"{url}/functions?job_id={data_job}&only=mine")
     expect(page.get_by_role("row").filter(has_text="Data: Write")).to_be_visible()
     expect(page.get_by_test_id("libraries")).to_contain_text("of Data: internals hidden")
+    # What was stopped on purpose has ended, but not failed.
+    page.goto(f"{url}/functions?job_id={serve_job}")
+    controller = page.get_by_role("row").filter(has_text="ServeController.__init__")
+    expect(controller).to_be_visible()
+    expect(page.get_by_role("row").locator("[data-bad]")).to_have_count(0)
+    page.goto(f"{url}/jobs/{serve_job}")
+    expect(page.get_by_test_id("job-function").first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d failed"))).to_have_count(0)
+    expect(page.get_by_text(re.compile(r"Library internals: \d")).first).to_be_visible()
+    page.goto(f"{url}/jobs?q={serve_job}")
+    expect(page.get_by_role("row").filter(has_text=serve_job)).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d failed"))).to_have_count(0)
     page.goto(f"{url}/failures?job_id={serve_job}")
     expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", "0")
     page.get_by_test_id("failures-internals").click(force=True)

@@ -25,6 +25,9 @@ from tests.e2e.conftest import Recorded
 pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
 
 PROGRAM = Path(__file__).parent / "data_program.py"
+#: What the program runs after a first one.
+DATASETS = ("union", "hanging", "piped", "shuffled")
+HANGS = "ReadRange->MapBatches(look_up)"
 OPERATORS = ["Input", "ReadRange", "MapBatches(parse)", "MapBatches(crunch)", "MapBatches(Embed)"]
 #: ``Operator 1 ReadRange: 12 tasks executed, 12 blocks produced in 0.5s``, and the rows of all its blocks.
 _STATS = re.compile(
@@ -38,9 +41,9 @@ class Program(Recorded):
 
     told: dict[str, Any]
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str, **params: Any) -> Any:
         """The server's answer about the session of the program."""
-        answer = httpx.get(f"{self.url}{path}", params={"session": self.session}, timeout=60)
+        answer = httpx.get(f"{self.url}{path}", params={"session": self.session, **params}, timeout=60)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -81,15 +84,58 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 
 
 def _datasets(program: Program) -> list[dict[str, Any]]:
-    """The two last datasets, the first of them first, with the tasks of their operators."""
-    items = program.get("/api/data")["items"][:2]
+    """All datasets but the first, in their order, with the tasks of their operators."""
+    items = program.get("/api/data")["items"][: len(DATASETS)]
     return [program.get(f"/api/data/{one['dataset_id']}") for one in reversed(items)]
 
 
-def _check(datasets: list[dict[str, Any]], told: dict[str, Any]) -> None:
+def _edges(plan: str) -> list[tuple[str, str]]:
+    """Of a plan as ``Dataset.explain`` draws it which operator gives which its blocks: ``+- Kind[name]``, deeper ones
+    to those above.
+    """
+    above: list[str] = []
+    edges = []
+    for line in plan.rpartition("Physical Plan (Optimized) --------")[2].strip().splitlines():
+        indent, _, name = line.rpartition("+- ")
+        depth = len(indent) // 3 + 1 if "+- " in line else 0
+        above[depth:] = [name.partition("[")[2].removesuffix("]")]
+        if depth:
+            edges.append((above[depth], above[depth - 1]))
+    return edges
+
+
+def _check_union(dataset: dict[str, Any], told: dict[str, Any]) -> None:
+    """Which operator gives which its blocks is what Ray Data planned."""
+    operators = dataset["operators"]
+    names = {one["operator_id"]: one["name"] for one in operators}
+    edges = [(names[given], one["name"]) for one in operators for given in one["inputs"]]
+    assert sorted(edges) == sorted(_edges(told["plan"]))
+    both = ["ReadRange->MapBatches(left)", "ReadRange->MapBatches(right)"]
+    assert sorted(one for one, to in edges if to.startswith("Union")) == both
+    for one in operators:
+        if one["name"] in both:
+            assert one["tasks"]["states"] == {"FINISHED": 12}
+
+
+def _check_warning(program: Program, dataset: dict[str, Any]) -> None:
+    """What Ray Data warned of first is on record, and among the events."""
+    (warning,) = dataset["warnings"]
+    assert (warning["operator"], warning["issue"]) == (HANGS, "hanging")
+    message = " ".join(program.told["warned"][0].split())
+    assert warning["message"].startswith("A task ")
+    assert message.startswith(warning["message"])
+    events = program.get("/api/events", kind="dataset")["items"]
+    assert [(one["event"], one["id"]) for one in events] == [("DATA_ISSUE", dataset["dataset_id"])]
+    assert warning["message"] in events[0]["message"]
+
+
+def _check(program: Program) -> None:
     """What is on record is what Ray Data said."""
-    piped, shuffled = datasets
-    assert [one["total_rows"] for one in datasets] == told["rows"]
+    told = program.told
+    union, hanging, piped, shuffled = _datasets(program)
+    _check_union(union, told)
+    _check_warning(program, hanging)
+    assert [one["total_rows"] for one in (piped, shuffled)] == told["rows"]
     assert [one["name"] for one in piped["operators"]] == OPERATORS
     by_name = {one["name"]: one for one in piped["operators"]}
     said = {match["name"]: match for match in _STATS.finditer(told["stats"][0])}
@@ -108,18 +154,18 @@ def test_live(program: Program, page: Page) -> None:
         datasets = _datasets(program)
         ran = sum(_tasks(one) for one in datasets)
         return (
-            program.get("/api/data")["total"] == 3
-            and ran >= 4 * 12 + 8
+            program.get("/api/data")["total"] == len(DATASETS) + 1
+            and ran >= 7 * 12 + 8
             and all(one["state"] == "FINISHED" for one in datasets)
         )
 
-    wait_until(is_whole, "both datasets", timeout_s=120)
-    _check(_datasets(program), program.told)
+    wait_until(is_whole, "all datasets", timeout_s=120)
+    _check(program)
     assert program.get("/api/data")["problem"] is None
 
     page.goto(f"{program.url}/s/{program.session}/overview?lang=en")
     page.get_by_test_id("nav-data").click()
-    expect(page.get_by_test_id("dataset")).to_have_count(3)
+    expect(page.get_by_test_id("dataset")).to_have_count(len(DATASETS) + 1)
     page.get_by_test_id("dataset").nth(1).get_by_role("link").first.click()
     expect(page.get_by_test_id("bottleneck")).to_contain_text("MapBatches(crunch) sets the pace")
     expect(page.get_by_test_id("operator")).to_have_count(len(OPERATORS))
@@ -130,12 +176,28 @@ def test_live(program: Program, page: Page) -> None:
     expect(page.get_by_test_id("task-row").first).to_contain_text("MapBatches(crunch)")
 
 
+def test_a_union_and_a_task_that_hangs(program: Program, page: Page) -> None:
+    page.goto(f"{program.url}/s/{program.session}/data?lang=en")
+    page.get_by_test_id("dataset").nth(DATASETS[::-1].index("union")).get_by_role("link").first.click()
+    graph = page.get_by_test_id("operator-graph")
+    expect(graph.get_by_test_id("operator").filter(has_text="Union")).to_have_count(1)
+    expect(graph.get_by_test_id("card-link")).to_have_count(len(_edges(program.told["plan"])))
+    page.goto(f"{program.url}/s/{program.session}/data?lang=en")
+    page.get_by_test_id("dataset").nth(DATASETS[::-1].index("hanging")).get_by_role("link").first.click()
+    warning = page.get_by_test_id("dataset-warning")
+    expect(warning).to_have_count(1)
+    expect(warning).to_contain_text("hanging")
+    expect(warning).to_contain_text("A task (task_id=")
+    page.goto(f"{program.url}/s/{program.session}/events?kind=dataset&lang=en")
+    expect(page.get_by_text("A task (task_id=").first).to_be_visible()
+
+
 def test_afterwards(program: Program, page: Page) -> None:
     program.finish()
     wait_until(lambda: program.get("/api/sessions")["items"][0]["state"] == "ended", "the end", timeout_s=150)
-    _check(_datasets(program), program.told)
+    _check(program)
     page.goto(f"{program.url}/s/{program.session}/data?lang=zh")
-    expect(page.get_by_test_id("dataset")).to_have_count(3)
+    expect(page.get_by_test_id("dataset")).to_have_count(len(DATASETS) + 1)
     page.get_by_test_id("dataset").nth(1).get_by_role("link").first.click()
     expect(page.get_by_test_id("bottleneck")).to_contain_text("MapBatches(crunch) 是瓶颈")
     charts = page.get_by_test_id("dataset-charts")

@@ -21,14 +21,12 @@ import pytest
 
 from rayscope.cli.recording import Parts, child_env, node_env
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
 from tests import dataflow
 from tests.cluster import env_without_ray
 from tests.conftest import sql_rows
+from tests.versions.environments import ENVIRONMENTS, install_wheel, uv
 
-ROOT = Path(__file__).parents[2]
 VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
-ENVIRONMENTS = Path(os.environ.get("RAYSCOPE_TEST_RAYS_IN", ROOT / "build" / "rays"))
 WORKLOAD = Path(__file__).parent / "workload.py"
 Row = dict[str, Any]
 
@@ -39,38 +37,16 @@ pytestmark = [
 ]
 
 
-def uv(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "uv", *arguments], check=True, cwd=ROOT)
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    environment = {**os.environ, "RAYSCOPE_SKIP_UI": "1"}
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    subprocess.run(command, check=True, cwd=ROOT, env=environment, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
 @pytest.fixture(scope="module", params=VERSIONS)
 def python(request: pytest.FixtureRequest, wheel: Path) -> Path:
-    """The Python of an environment with that Ray and the wheel of Rayscope (its code for agents needs no more)."""
+    """The Python of an environment with that Ray and the wheel of Rayscope."""
     folder = ENVIRONMENTS / str(request.param)
     found = folder / "bin" / "python"
     if not found.exists():
         uv("venv", "-q", "--python", sys.executable, str(folder))
         uv("pip", "install", "-q", "--python", str(found), f"ray[default]=={request.param}")
-    uv("pip", "install", "-q", "--python", str(found), "--no-deps", "--reinstall", str(wheel))
+    install_wheel(found, wheel)
     return found
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(Settings(data_dir=tmp_path / "data", port=0))
-    server.start()
-    yield server
-    server.stop()
 
 
 def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, visible
 from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, between, given, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until
-from rayscope.cli.printing import Column, Format, last_line, state, text, when
+from rayscope.cli.printing import Column, Format, Row, failed_of, last_line, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 
@@ -23,10 +23,12 @@ app = typer.Typer(help="List, submit, stop, and delete jobs.", invoke_without_co
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job ID or submission ID.", show_default=False)]
 
 
-def progress(tasks: dict[str, int]) -> str:
+def progress(job: Row) -> str:
     """How many of a job's attempts have ended, and how: ``120/200, 3 failed, 2 cut off``."""
+    tasks: dict[str, int] = job.get("tasks") or {}
     failed, cut_off = tasks.get("FAILED", 0), tasks.get(CUT_OFF, 0)
     ended = tasks.get("FINISHED", 0) + failed + cut_off
+    failed = failed_of(failed, job)
     how = (f", {failed:,} failed" if failed else "") + (f", {cut_off:,} cut off" if cut_off else "")
     return f"{ended:,}/{sum(tasks.values()):,}{how}"
 
@@ -34,7 +36,7 @@ def progress(tasks: dict[str, int]) -> str:
 COLUMNS = (
     text("entrypoint", long=True),
     state(),
-    Column("tasks", lambda row: Text(progress(row.get("tasks") or {}))),
+    Column("tasks", lambda row: Text(progress(row))),
     text("job_id"),
     took("start_ns", "end_ns"),
     when("start_ns", "started"),

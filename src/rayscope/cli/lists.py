@@ -15,6 +15,7 @@ from rayscope.cli.printing import (
     Column,
     Format,
     Row,
+    failed_of,
     identity,
     last_line,
     print_rows,
@@ -148,10 +149,17 @@ _FAILURES = (
     when("last_ns", "last"),
     text("error_type"),
 )
+
+
+def _count(row: Row, name: str) -> int:
+    """How many attempts of a function are ``name``."""
+    return failed_of(row.get(name), row) if name == "failed" else row.get(name) or 0
+
+
 _FUNCTIONS = (
     text("func_name", "function", long=True),
     *(
-        Column(title, lambda row, name=title: f"{row.get(name) or 0:,}", right=True)  # type: ignore[misc]
+        Column(title, lambda row, name=title: f"{_count(row, name):,}", right=True)  # type: ignore[misc]
         for title in ("attempts", "failed", "running")
     ),
     *(

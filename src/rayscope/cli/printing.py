@@ -72,6 +72,13 @@ def identity(name: str) -> Column:
     return text(name)._replace(is_id=True)
 
 
+def failed_of(failed: int | None, row: Row) -> int:
+    """How many of the ``failed`` attempts of a session, job or function count as failures: not the internals
+    of libraries that were stopped on purpose.
+    """
+    return max(0, (failed or 0) - (row.get("internals_stopped") or 0))
+
+
 def short_id(whole: str) -> str:
     """The part of an id that tells it from its neighbours, as the UI shows it and every command takes it.
 

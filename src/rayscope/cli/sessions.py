@@ -11,7 +11,7 @@ from rayscope.cli.api import asking
 from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lists import Form, Limit, Wide, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, state, text, when
+from rayscope.cli.printing import Column, Format, failed_of, state, text, when
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
 from rayscope.units import size
@@ -35,7 +35,7 @@ _SESSIONS = (
     text("host"),
     state(),
     Column("tasks", lambda row: f"{row.get('tasks') or 0:,}", right=True),
-    Column("failed", lambda row: f"{(row.get('states') or {}).get('FAILED', 0):,}", right=True),
+    Column("failed", lambda row: f"{failed_of((row.get('states') or {}).get('FAILED'), row):,}", right=True),
     when("first_ns", "started"),
     Column("tags", lambda row: shown(", ".join(row.get("tags") or []))),
     text("note", long=True),

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rayscope.cli.console import shown
 from rayscope.cli.findings import gain, where
-from rayscope.cli.printing import clock, counted
+from rayscope.cli.printing import clock, counted, failed_of
 from rayscope.model import CUT_OFF
 from rayscope.units import duration
 
@@ -133,7 +133,7 @@ def _functions(functions: list[Mapping[str, Any]]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     ranked = sorted(functions, key=lambda one: -(one.get("duration_ns") or 0))
     for one in ranked[:_SLOWEST]:
-        failed = one.get("failed") or 0
+        failed = failed_of(one.get("failed"), one)
         table.add_row(
             Text(str(one.get("func_name") or "?")),
             f"{one.get('attempts') or 0:,}",

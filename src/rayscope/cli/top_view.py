@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import shown
-from rayscope.cli.printing import clock, counted, state_text
+from rayscope.cli.printing import clock, counted, failed_of, state_text
 from rayscope.model import CUT_OFF
 from rayscope.units import duration
 
@@ -193,6 +193,7 @@ def _jobs(jobs: Sequence[Job]) -> Table:
         ended = tasks.get("FINISHED", 0) + failed + tasks.get(CUT_OFF, 0)
         # A job may submit more: how many there will be, nobody knows.
         done = Text(f"{ended:,} of {total:,}" if total else "-", style="default" if total else "dim")
+        failed = failed_of(failed, job)
         if failed:
             done.append(f", {failed:,} failed", style="red")
         what = job["entrypoint"] or job["submission_id"] or job["type"] or ""
@@ -206,12 +207,12 @@ def _functions(functions: Sequence[FunctionItem]) -> Table:
         *((title, False, True) for title in ("calls", "run", "failed", "p50", "p95", "duration")),
     )
     for one in functions:
-        failed = Text(f"{one['failed']:,}", style="red" if one["failed"] else "dim")
+        failed = failed_of(one["failed"], one)
         table.add_row(
             Text(shown(one["func_name"] or "?")),
             f"{one['attempts']:,}",
             f"{one['running']:,}",
-            failed,
+            Text(f"{failed:,}", style="red" if failed else "dim"),
             duration(one["p50_ns"]),
             duration(one["p95_ns"]),
             duration(one["duration_ns"]),

@@ -706,6 +706,7 @@ class FunctionItem(TypedDict):
 
     ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
     library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
+    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
     """
 
     func_name: str | None
@@ -715,6 +716,7 @@ class FunctionItem(TypedDict):
     attempts: int
     finished: int
     failed: int
+    internals_stopped: int
     running: int
     p50_ns: int | None
     p95_ns: int | None
@@ -735,7 +737,11 @@ class FunctionOnPath(TypedDict):
 
 
 class FunctionProgress(TypedDict):
-    """A function of a job: its attempts by state, and the sums of their times (ns)."""
+    """
+    A function of a job: its attempts by state, and the sums of their times (ns).
+
+    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    """
 
     func_name: str | None
     type: str | None
@@ -744,6 +750,7 @@ class FunctionProgress(TypedDict):
     waiting_ns: int
     total_ns: int
     states: dict[str, int]
+    internals_stopped: int
 
 
 class FunctionSchedulingItem(TypedDict):
@@ -899,7 +906,11 @@ class IngestError(TypedDict):
 
 
 class Job(TypedDict):
-    """A driver or submitted job. ``tasks``: its attempts by state."""
+    """
+    A driver or submitted job. ``tasks``: its attempts by state.
+
+    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    """
 
     job_id: str
     state: str | None
@@ -920,6 +931,7 @@ class Job(TypedDict):
     end_ns: int | None
     end_known_by: str | None
     tasks: dict[str, int]
+    internals_stopped: int
 
 
 class JobDetail(TypedDict):
@@ -945,6 +957,7 @@ class JobDetail(TypedDict):
     end_ns: int | None
     end_known_by: str | None
     tasks: dict[str, int]
+    internals_stopped: int
 
 
 class JobRequest(TypedDict):
@@ -1765,6 +1778,7 @@ class RestProgress(TypedDict):
     functions: int
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
 
 
 class RuleBody(TypedDict):
@@ -3504,6 +3518,7 @@ class Progress(TypedDict):
     id: str
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
     functions: list[FunctionProgress]
     rest: RestProgress
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import duckdb
 import pytest
-from tests.story import DRIVER, Story, at
+from tests.story import DRIVER, JOB, Story, at
 from tests.unit.server.conftest import Running
+from typer.testing import CliRunner
 
+from rayscope.cli.main import app
+from rayscope.model import Entity
 from rayscope.model.attempt import TaskError
 from rayscope.model.origin import origin
 from rayscope.storage.sql.origins import operator_of, origin_of
@@ -83,8 +87,11 @@ def test_a_librarys_function_has_an_operator(func: str, module: str, operator: s
     assert found.fetchone() == (operator,)
 
 
-def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
+def _stopped() -> Story:
+    """Four failures, one of them of internals that Ray Serve cancelled."""
     story = Story()
+    driver = Entity("job", JOB, {"entrypoint": "python app.py"}, {(at(0), "RUNNING"): {}})
+    story.batch.entities.append(driver)
     for name, module, error in (
         ("get_num_ongoing_requests", "ray.serve._private.replica", "TASK_CANCELLED"),
         ("handle_request", "ray.serve._private.replica", "TASK_CANCELLED"),
@@ -94,7 +101,11 @@ def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
         story.task(f"ServeReplica:shop:Model.{name}", 0, 5, 9, failed=True, actor="1" * 24)
         story.batch.attempts[-1].module_name = module
         story.batch.attempts[-1].error = TaskError(at(9), error, "It was cancelled.")
-    fresh.record(story)
+    return story
+
+
+def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
+    fresh.record(_stopped())
     whole = fresh.get("/api/failures", internals=True)
     left = fresh.get("/api/failures")
     assert (whole["internals"], left["internals"]) == (1, 1)
@@ -102,6 +113,33 @@ def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
     assert sum(group["attempts"] for group in whole["items"]) == 4
     assert sum(group["attempts"] for group in left["items"]) == 3
     assert fresh.get("/api/summary")["internals_stopped"] == 1
+    # Ray's own states keep it.
+    functions = {row["func_name"]: row for row in fresh.get("/api/functions")["items"]}
+    stopped = "ServeReplica:shop:Model.get_num_ongoing_requests"
+    assert {name: (row["failed"], row["internals_stopped"]) for name, row in functions.items()} == {
+        stopped: (2, 1),
+        "ServeReplica:shop:Model.handle_request": (1, 0),
+        "ServeReplica:shop:Model.check": (1, 0),
+    }
+    only = fresh.get("/api/functions", state="FAILED", func_name=stopped)["items"]
+    assert [(row["failed"], row["internals_stopped"]) for row in only] == [(2, 1)]
+    progress = fresh.get(f"/api/jobs/{JOB}/progress")
+    assert (progress["states"], progress["internals_stopped"]) == ({"FAILED": 4}, 1)
+    assert {row["func_name"]: row["internals_stopped"] for row in progress["functions"]}[stopped] == 1
+    assert progress["rest"]["internals_stopped"] == 0
+    (job,) = fresh.get("/api/jobs")["items"]
+    assert (job["tasks"], job["internals_stopped"]) == ({"FAILED": 4}, 1)
+
+
+def test_the_command_line_counts_no_failures_that_are_none(fresh: Running) -> None:
+    fresh.record(_stopped())
+    for command, row in (
+        ("jobs", "4/4, 3 failed"),
+        ("functions", r"get_num_ongoing_requests +2 +1 "),
+        ("sessions", r" 4 +3 "),
+    ):
+        shown = CliRunner().invoke(app, [command, "--server", fresh.server.url], env={"COLUMNS": "200"})
+        assert re.search(row, shown.stdout), shown.output
 
 
 def _story() -> Story:

@@ -1283,6 +1283,7 @@ export interface FunctionGain {
  *
  * ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
  * library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
+ * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
  */
 export interface FunctionItem {
   func_name: string | null;
@@ -1292,6 +1293,7 @@ export interface FunctionItem {
   attempts: number;
   finished: number;
   failed: number;
+  internals_stopped: number;
   running: number;
   p50_ns: number | null;
   p95_ns: number | null;
@@ -1314,6 +1316,8 @@ export interface FunctionOnPath {
 }
 /**
  * A function of a job: its attempts by state, and the sums of their times (ns).
+ *
+ * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
  */
 export interface FunctionProgress {
   func_name: string | null;
@@ -1325,6 +1329,7 @@ export interface FunctionProgress {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * Where the time of a function's attempts went, summed up (ns), and where they ran.
@@ -1650,6 +1655,8 @@ export interface OptionGain {
 }
 /**
  * A driver or submitted job. ``tasks``: its attempts by state.
+ *
+ * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
  */
 export interface Job {
   job_id: string;
@@ -1673,6 +1680,7 @@ export interface Job {
   tasks: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * A job in full.
@@ -1702,6 +1710,7 @@ export interface JobDetail {
   tasks: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * A page of jobs.
@@ -2798,6 +2807,7 @@ export interface Progress {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
   functions: FunctionProgress[];
   rest: RestProgress;
 }
@@ -2810,6 +2820,7 @@ export interface RestProgress {
   states: {
     [k: string]: number;
   };
+  internals_stopped: number;
 }
 /**
  * ``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long.

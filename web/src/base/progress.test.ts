@@ -19,6 +19,7 @@ it('adds up to all attempts', () => {
     running: 2,
     waiting: 4,
   });
+  expect(progressOf(states, 1)).toMatchObject({ all: 15, ended: 9, failed: 1 });
   expect(progressOf({})).toEqual({ all: 0, ended: 0, failed: 0, cutOff: 0, running: 0, waiting: 0 });
 });
 

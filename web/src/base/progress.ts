@@ -14,12 +14,12 @@ export function failedOf(states: Readonly<Record<string, number>>, internalsStop
   return Math.max(0, (states.FAILED ?? 0) - internalsStopped);
 }
 
-/** What the counts by state come to. */
-export function progressOf(states: Readonly<Record<string, number>>): Progress {
+/** What the counts by state come to; what was stopped on purpose has ended, but not failed. */
+export function progressOf(states: Readonly<Record<string, number>>, internalsStopped = 0): Progress {
   const all = Object.values(states).reduce((sum, number) => sum + number, 0);
-  const failed = states.FAILED ?? 0;
+  const failed = failedOf(states, internalsStopped);
   const cutOff = states.CUT_OFF ?? 0;
-  const ended = failed + cutOff + (states.FINISHED ?? 0);
+  const ended = (states.FAILED ?? 0) + cutOff + (states.FINISHED ?? 0);
   const running = RUNNING_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0);
   return { all, ended, failed, cutOff, running, waiting: Math.max(0, all - ended - running) };
 }

@@ -122,7 +122,10 @@ class Worker(RecordedWorker, WorkerName, ProcessFigures):
 
 
 class Job(Answer):
-    """A driver or submitted job. ``tasks``: its attempts by state."""
+    """A driver or submitted job. ``tasks``: its attempts by state.
+
+    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    """
 
     job_id: str
     state: str | None
@@ -143,6 +146,7 @@ class Job(Answer):
     end_ns: int | None
     end_known_by: str | None
     tasks: dict[str, int]
+    internals_stopped: int
 
 
 class PlacementGroup(Answer):

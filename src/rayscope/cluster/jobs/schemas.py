@@ -10,7 +10,10 @@ from rayscope.server.schemas import Answer, Body
 
 
 class FunctionProgress(Answer):
-    """A function of a job: its attempts by state, and the sums of their times (ns)."""
+    """A function of a job: its attempts by state, and the sums of their times (ns).
+
+    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    """
 
     func_name: str | None
     type: str | None
@@ -19,6 +22,7 @@ class FunctionProgress(Answer):
     waiting_ns: int
     total_ns: int
     states: dict[str, int]
+    internals_stopped: int
 
 
 class RestProgress(Answer):
@@ -27,6 +31,7 @@ class RestProgress(Answer):
     functions: int
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
 
 
 class Progress(Answer):
@@ -35,6 +40,7 @@ class Progress(Answer):
     id: str
     attempts: int
     states: dict[str, int]
+    internals_stopped: int
     functions: list[FunctionProgress]
     rest: RestProgress
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import NOT_DRIVER, total, with_times
-from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.execution import NOT_DRIVER, function_name, total, with_times
+from rayscope.storage.sql.internal_failures import stopped_by
+from rayscope.storage.sql.pages import Row, Where, rows_of
 
 #: Functions that are told one by one.
 MAX_FUNCTIONS = 100
@@ -26,14 +27,21 @@ def tasks_by_job(file: SessionFile) -> dict[str, dict[str, int]]:
     return jobs
 
 
+def stopped_by_job(file: SessionFile) -> dict[str | None, int]:
+    """Job id -> how many of its failed attempts are internals of libraries that were stopped on purpose."""
+    with file.reader() as reader:
+        return stopped_by(reader, "job_id", Where([NOT_DRIVER], []))
+
+
 def functions_of(
     file: SessionFile, of: Literal["job", "actor"], entity_id: str, last_ns: int
 ) -> tuple[list[Row], Row]:
     """The functions of a job or actor with ``states`` (state -> attempts), most attempts first; and the rest.
 
     Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/reference/glossary.md;
-    ``last_ns``: until when what has not ended lasts. The rest: ``functions``, ``attempts``, ``states``
-    beyond the first 100.
+    ``last_ns``: until when what has not ended lasts. ``internals_stopped``: how many of those that failed are
+    a library's internals that were stopped on purpose. The rest: ``functions``, ``attempts``, ``states``,
+    ``internals_stopped`` beyond the first 100.
     """
     sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:
@@ -53,6 +61,11 @@ def functions_of(
                 [entity_id],
             )
         )
+        failed = any("FAILED" in row["states"] for row in found)
+        where = Where([f"{_COLUMNS[of]} = ?", NOT_DRIVER], [entity_id])
+        stopped = stopped_by(reader, function_name("attempts"), where) if failed else {}
+    for row in found:
+        row["internals_stopped"] = stopped.get(row["func_name"], 0)
     rest: dict[str, int] = {}
     for row in found[MAX_FUNCTIONS:]:
         for state, number in row["states"].items():
@@ -62,4 +75,5 @@ def functions_of(
         "functions": max(0, beyond),
         "attempts": sum(rest.values()),
         "states": rest,
+        "internals_stopped": sum(row["internals_stopped"] for row in found[MAX_FUNCTIONS:]),
     }

@@ -110,6 +110,7 @@ class FunctionItem(Answer):
 
     ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
     library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
+    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
     """
 
     func_name: str | None
@@ -119,6 +120,7 @@ class FunctionItem(Answer):
     attempts: int
     finished: int
     failed: int
+    internals_stopped: int
     running: int
     p50_ns: int | None
     p95_ns: int | None

@@ -45,3 +45,11 @@ def count_stopped(reader: duckdb.DuckDBPyConnection, where: Where | None = None)
         f"SELECT count(*) FROM attempts{picked.sql} AND {IS_STOPPED}", picked.values
     ).fetchone()
     return found[0] if found else 0
+
+
+def stopped_by(reader: duckdb.DuckDBPyConnection, key: str, where: Where) -> dict[str | None, int]:
+    """By ``key`` (SQL) how many attempts are so, of those that ``where`` picks; what has none is left out."""
+    found = reader.execute(
+        f"SELECT {key} AS key, count(*) FROM attempts{where.sql} AND {IS_STOPPED} GROUP BY key", where.values
+    ).fetchall()
+    return dict(found)

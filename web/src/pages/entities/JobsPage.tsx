@@ -31,7 +31,12 @@ function JobList() {
         id: 'tasks',
         header: t('jobs.progress'),
         width: 190,
-        cell: (job) => <ProgressCell states={(job.tasks ?? {}) as States} />,
+        cell: (job) => (
+          <ProgressCell
+            states={(job.tasks ?? {}) as States}
+            internalsStopped={Number(job.internals_stopped ?? 0)}
+          />
+        ),
       },
       // What was submitted and has no driver yet is on record by its submission id.
       job_id: {
@@ -62,9 +67,9 @@ function JobList() {
   );
 }
 
-function ProgressCell({ states }: { states: States }) {
+function ProgressCell({ states, internalsStopped }: { states: States; internalsStopped: number }) {
   const { t } = useTranslation();
-  const progress = progressOf(states);
+  const progress = progressOf(states, internalsStopped);
   if (progress.all === 0) return <Dash />;
   return (
     <span className={css.progress}>

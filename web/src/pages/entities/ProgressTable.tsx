@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
-import type { Progress, States } from '../../api/jobs';
+import type { Progress } from '../../api/jobs';
 import { useSessionInterval } from '../../api/queries';
 import { count } from '../../base/format';
 import { progressOf } from '../../base/progress';
@@ -74,7 +74,7 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
                 </Link>
               </td>
               <td>
-                <StateBar states={row.states} />
+                <StateBar of={row} />
               </td>
               <td data-align="right" className={words.num}>
                 {count(row.attempts)}
@@ -91,7 +91,7 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
             <tr className={words.dim}>
               <td>{t('jobs.rest', { n: count(data.rest.functions) })}</td>
               <td>
-                <StateBar states={data.rest.states} />
+                <StateBar of={data.rest} />
               </td>
               <td data-align="right" className={words.num}>
                 {count(data.rest.attempts)}
@@ -107,18 +107,19 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
 }
 
 /** A bar, and what of it is not simply done. */
-function StateBar({ states }: { states: States }) {
+function StateBar({ of }: { of: Pick<Progress, 'states' | 'internals_stopped'> }) {
   const { t } = useTranslation();
-  const { failed, cutOff, running, waiting } = progressOf(states);
+  const { failed, cutOff, running, waiting } = progressOf(of.states, of.internals_stopped);
   const notes = [
     failed > 0 && t('jobs.failed', { n: count(failed) }),
+    of.internals_stopped > 0 && t('failures.internals', { n: count(of.internals_stopped) }),
     cutOff > 0 && t('jobs.cutOff', { n: count(cutOff) }),
     running > 0 && t('jobs.running', { n: count(running) }),
     waiting > 0 && t('jobs.waiting', { n: count(waiting) }),
   ].filter((note) => note !== false);
   return (
     <div>
-      <StackedBar states={states} />
+      <StackedBar states={of.states} />
       {notes.length > 0 && <div className={`${css.jobNotes} ${words.num}`}>{notes.join(' · ')}</div>}
     </div>
   );

@@ -66,6 +66,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           className={words.num}
           data-bad={(field === 'failed' && row.failed > 0) || undefined}
           data-zero={row[field] === 0 || undefined}
+          title={
+            field === 'failed' && row.internals_stopped > 0
+              ? t('failures.internals', { n: count(row.internals_stopped) })
+              : undefined
+          }
         >
           {count(row[field])}
         </span>
@@ -209,10 +214,11 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
 }
 
-/** The functions of the summary with their scheduling beside them. */
+/** The functions of the summary with their scheduling beside them; what was stopped on purpose has not failed. */
 function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduling[] = []): Row[] {
   const byName = new Map(found.map((item) => [item.func_name, item]));
-  return functions.map((row) => {
+  return functions.map((counted) => {
+    const row = { ...counted, failed: counted.failed - counted.internals_stopped };
     const item = byName.get(row.func_name);
     if (item === undefined)
       return { ...row, executing_ns: null, blocked_ns: null, setup_ns: null, local_share: null };
