@@ -32,7 +32,7 @@ export function SlowRequests({ application }: { application: string }) {
     queryKey: ['serve-requests', url.session, application, order],
     queryFn: ({ signal }) =>
       get<RequestPage>(
-        `/serve/${encodeURIComponent(application)}/requests`,
+        `/serve-requests/${encodeURIComponent(application)}`,
         { session: url.session, order, limit: MOST },
         signal,
       ),
