@@ -179,3 +179,15 @@ def test_an_application_may_be_called_anything(fresh: Any, story: Story) -> None
             assert fresh.get(f"/api/serve/{path}")["name"] == name
             found = [one["request"] for one in fresh.get(f"/api/serve-requests/{path}")["items"]]
             assert found == ([] if name == "shop" else [f"of {name}"])
+
+
+def test_a_state_that_is_told_again_is_no_change(fresh: Any, story: Story) -> None:
+    application = story.batch.entities[0]
+    told = ("DEPLOYING", "RUNNING", "RUNNING", "UNHEALTHY", "RUNNING", "RUNNING")
+    for at, state in enumerate(told):
+        application.transitions[ORIGIN_NS + at, state] = {}
+    fresh.record(story)
+    found = fresh.get("/api/serve/shop")
+    states = [(one["time_ns"] - ORIGIN_NS, one["state"]) for one in found["history"]]
+    assert states == [(0, "DEPLOYING"), (1, "RUNNING"), (3, "UNHEALTHY"), (4, "RUNNING")]
+    assert found["since_ns"] == ORIGIN_NS + 4

@@ -74,6 +74,7 @@ export const enTrain = {
       blocked: 'Time in reports',
       dataWait: 'Time waiting for data',
       checkpoints: 'Time moving checkpoints',
+      allRanks: 'all ranks',
     },
   },
 };

@@ -73,6 +73,7 @@ export const zhTrain = {
       blocked: '用于上报的时间',
       dataWait: '等待数据的时间',
       checkpoints: '传输检查点的时间',
+      allRanks: '所有 rank',
     },
   },
 };

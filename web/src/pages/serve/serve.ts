@@ -28,13 +28,15 @@ export function stateOf(of: { state: string | null; last_state: string | null })
   return of.state === 'CUT_OFF' ? (of.last_state ?? of.state) : of.state;
 }
 
-/** Why a deployment is in its state, in Serve's words; null for what needs none. */
+/** Why a deployment is in its state, in Serve's words; null for what needs none, as one that is healthy. */
 export function reasonOf(deployment: {
+  state: string | null;
+  last_state: string | null;
   message: string | null;
   status_trigger: string | null;
 }): string | null {
   const { message, status_trigger: trigger } = deployment;
-  return message ?? (trigger === 'UNSPECIFIED' ? null : trigger);
+  return message ?? (trigger === 'UNSPECIFIED' || stateOf(deployment) === 'HEALTHY' ? null : trigger);
 }
 
 /** Of a traceback the line that says what happened. */
@@ -82,6 +84,27 @@ export function stepParts(step: RequestStep): [part: Part, ns: number][] {
   return parts.filter(([, ns]) => ns > 0);
 }
 
+/** Where requests spent most of their time, and its share of the time that is known. */
+export function mostlySpent(
+  requests: readonly Pick<Request, 'steps' | 'proxy_ns'>[],
+): { deployment: string; part: 'queue' | 'replica'; share: number } | null {
+  const spent = new Map<string, { deployment: string; part: 'queue' | 'replica'; ns: number }>();
+  let all = 0;
+  for (const { steps, proxy_ns } of requests) {
+    all += proxy_ns ?? 0;
+    for (const step of steps)
+      for (const [part, ns] of stepParts(step)) {
+        const { deployment } = step;
+        if (deployment === null || (part !== 'queue' && part !== 'replica')) continue;
+        const key = `${part} ${step.application}#${deployment}`;
+        spent.set(key, { deployment, part, ns: (spent.get(key)?.ns ?? 0) + ns });
+        all += ns;
+      }
+  }
+  const [most] = [...spent.values()].sort((a, b) => b.ns - a.ns);
+  return most === undefined ? null : { deployment: most.deployment, part: most.part, share: most.ns / all };
+}
+
 /** Whether the autoscaler chooses how many replicas a deployment has. */
 export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
   return config !== null && config.autoscaling_config != null;
@@ -108,7 +131,7 @@ export function quantileOf(q: number, histogram: string, of: string, by: string)
   return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket${of}[1m]))) / 1000`;
 }
 
-/** The mean of what a histogram observed. */
+/** The mean of what a histogram observed, as Ray tells it: all in a bucket count as its middle. */
 export function meanOf(histogram: string, of: string, by: string): string {
   const rate = (part: string) => `sum by (${by}) (rate(${histogram}_${part}${of}[1m]))`;
   return `${rate('sum')} / ${rate('count')}`;
