@@ -33,8 +33,10 @@ export const enServe = {
       spent: 'Where the time went',
       id: 'Request ID',
       mostly: {
-        queue: 'Waiting for a replica of {{name}} took {{share}}% of the time of these requests.',
-        replica: '{{name}} took {{share}}% of the time of these requests.',
+        all: 'Most of the time of these requests: {{parts}}.',
+        queue: 'waiting for a replica of {{name}} {{share}}%',
+        replica: 'in {{name}} {{share}}%',
+        comma: ', ',
       },
       kept: 'Every 5 s, the tracer records up to 20 requests of at least 100 ms in each replica and proxy, and always the 3 slowest.',
       leftOut: 'At least {{count}} more slow request{{n, s}} were only counted.',

@@ -84,14 +84,17 @@ export function SlowRequests({ application }: { application: string }) {
   );
 }
 
-/** In one sentence: which deployment makes them slow. */
+/** In one sentence: which deployments make them slow. */
 function MostlySpent({ requests }: { requests: Request[] }) {
   const { t } = useTranslation();
-  const most = mostlySpent(requests);
-  if (most === null) return null;
+  const spent = mostlySpent(requests);
+  if (spent.length === 0) return null;
+  const parts = spent.map(({ deployment, part, share }) =>
+    t(`serve.requests.mostly.${part}`, { name: deployment, share: percent(share) }),
+  );
   return (
     <p className={css.finding} data-testid="mostly-spent">
-      {t(`serve.requests.mostly.${most.part}`, { name: most.deployment, share: percent(most.share) })}
+      {t('serve.requests.mostly.all', { parts: parts.join(t('serve.requests.mostly.comma')) })}
     </p>
   );
 }

@@ -102,21 +102,23 @@ it('says which deployment makes requests slow', () => {
     proxy_ns: 10,
     steps: [step(null, 0, 120), step('Front', 10, 100, 90), step('Model', 5, 65)],
   };
-  expect(mostlySpent([slow, slow])).toEqual({ deployment: 'Model', part: 'replica', share: 65 / 100 });
+  expect(mostlySpent([slow, slow])).toEqual([
+    { deployment: 'Model', part: 'replica', share: 0.65 },
+    { deployment: 'Front', part: 'queue', share: 0.1 },
+    { deployment: 'Front', part: 'replica', share: 0.1 },
+  ]);
   const queued = { proxy_ns: null, steps: [step('Front', 300, 100)] };
-  expect(mostlySpent([queued])).toEqual({ deployment: 'Front', part: 'queue', share: 0.75 });
-  expect(mostlySpent([])).toBeNull();
+  expect(mostlySpent([queued])).toEqual([
+    { deployment: 'Front', part: 'queue', share: 0.75 },
+    { deployment: 'Front', part: 'replica', share: 0.25 },
+  ]);
+  expect(mostlySpent([])).toEqual([]);
 });
 
-it('gives no reason for what is healthy', () => {
-  const one = {
-    state: 'HEALTHY',
-    last_state: 'HEALTHY',
-    message: null,
-    status_trigger: 'CONFIG_UPDATE_COMPLETED',
-  };
+it('gives no reason for what needs none', () => {
+  const one = { message: null, status_trigger: 'CONFIG_UPDATE_COMPLETED' };
   expect(reasonOf(one)).toBeNull();
-  expect(reasonOf({ ...one, state: 'UNHEALTHY', status_trigger: 'HEALTH_CHECK_FAILED' })).toBe(
-    'HEALTH_CHECK_FAILED',
-  );
+  expect(reasonOf({ ...one, status_trigger: 'UNSPECIFIED' })).toBeNull();
+  expect(reasonOf({ ...one, status_trigger: 'HEALTH_CHECK_FAILED' })).toBe('HEALTH_CHECK_FAILED');
+  expect(reasonOf({ ...one, message: 'no such model' })).toBe('no such model');
 });

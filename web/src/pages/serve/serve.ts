@@ -28,15 +28,17 @@ export function stateOf(of: { state: string | null; last_state: string | null })
   return of.state === 'CUT_OFF' ? (of.last_state ?? of.state) : of.state;
 }
 
-/** Why a deployment is in its state, in Serve's words; null for what needs none, as one that is healthy. */
+/** What led to a state, as far as it says something. */
+export function triggerOf(trigger: string | null): string | null {
+  return trigger === null || /^UNSPECIFIED$|_COMPLETED$/.test(trigger) ? null : trigger;
+}
+
+/** Why a deployment is in its state, in Serve's words; null for what needs none. */
 export function reasonOf(deployment: {
-  state: string | null;
-  last_state: string | null;
   message: string | null;
   status_trigger: string | null;
 }): string | null {
-  const { message, status_trigger: trigger } = deployment;
-  return message ?? (trigger === 'UNSPECIFIED' || stateOf(deployment) === 'HEALTHY' ? null : trigger);
+  return deployment.message ?? triggerOf(deployment.status_trigger);
 }
 
 /** Of a traceback the line that says what happened. */
@@ -84,11 +86,16 @@ export function stepParts(step: RequestStep): [part: Part, ns: number][] {
   return parts.filter(([, ns]) => ns > 0);
 }
 
-/** Where requests spent most of their time, and its share of the time that is known. */
-export function mostlySpent(
-  requests: readonly Pick<Request, 'steps' | 'proxy_ns'>[],
-): { deployment: string; part: 'queue' | 'replica'; share: number } | null {
-  const spent = new Map<string, { deployment: string; part: 'queue' | 'replica'; ns: number }>();
+/** A deployment in which requests spent time, or for which they waited; `share`: of the time that is known. */
+export interface Spent {
+  deployment: string;
+  part: 'queue' | 'replica';
+  share: number;
+}
+
+/** Where requests spent most of their time, at most three places. */
+export function mostlySpent(requests: readonly Pick<Request, 'steps' | 'proxy_ns'>[]): Spent[] {
+  const spent = new Map<string, Spent>();
   let all = 0;
   for (const { steps, proxy_ns } of requests) {
     all += proxy_ns ?? 0;
@@ -97,12 +104,15 @@ export function mostlySpent(
         const { deployment } = step;
         if (deployment === null || (part !== 'queue' && part !== 'replica')) continue;
         const key = `${part} ${step.application}#${deployment}`;
-        spent.set(key, { deployment, part, ns: (spent.get(key)?.ns ?? 0) + ns });
+        spent.set(key, { deployment, part, share: (spent.get(key)?.share ?? 0) + ns });
         all += ns;
       }
   }
-  const [most] = [...spent.values()].sort((a, b) => b.ns - a.ns);
-  return most === undefined ? null : { deployment: most.deployment, part: most.part, share: most.ns / all };
+  return [...spent.values()]
+    .map((one) => ({ ...one, share: one.share / all }))
+    .filter((one) => one.share >= 0.05)
+    .sort((a, b) => b.share - a.share)
+    .slice(0, 3);
 }
 
 /** Whether the autoscaler chooses how many replicas a deployment has. */

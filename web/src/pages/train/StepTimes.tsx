@@ -114,8 +114,8 @@ export function StepTimes({ run }: { run: TrainRun }) {
         </div>
         <p className={css.legend}>
           <span>
-            <i className={css.ramp} data-part={part} aria-hidden /> 0 – {isMore && '≥ '}
-            {duration(most)}
+            <i className={css.ramp} data-part={part} aria-hidden /> 0 – {duration(most)}
+            {isMore && ` ${t('train.orMore')}`}
           </span>
           <span>
             <i className={css.markLegend} aria-hidden /> {t('train.straggles')}
