@@ -71,7 +71,7 @@ def test_serve_page(serving: Serving, page: Page) -> None:
 def _slow_request(page: Page, serving: Serving) -> None:
     """One of those that took Model a second: its parts in the row, and its steps below it once it is opened."""
     # (On a busy machine others may have taken longer, and pushed some of them out.)
-    listed = {one["request_id"] for one in serving.get("/api/serve/shop/requests")["items"]}
+    listed = {one["request_id"] for one in serving.get("/api/serve-requests/shop")["items"]}
     request_id = next(one["request_id"] for one in serving.slow if one["request_id"] in listed)
     request = page.get_by_test_id("slow-request").filter(has_text=request_id[:8])
     expect(request).to_contain_text("GET /shop")

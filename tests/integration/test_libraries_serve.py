@@ -81,7 +81,7 @@ def test_slow_requests_are_as_the_program_measured_them(serving: Serving) -> Non
     assert len(expected) == -(-REQUESTS // SLOW)
 
     def find() -> dict[str, Any]:
-        items = serving.get("/api/serve/shop/requests", limit=200)["items"]
+        items = serving.get("/api/serve-requests/shop", limit=200)["items"]
         found = {one["request_id"]: one for one in items if one["request_id"] in expected}
         # (A proxy and a replica tell of the same request up to five seconds apart.)
         whole = all(one["proxy_ns"] is not None and len(one["steps"]) == 3 for one in found.values())

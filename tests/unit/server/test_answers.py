@@ -25,7 +25,7 @@ NOT_HERE = {
     "/api/dashboards/{name}",
     "/api/data/{dataset_id}",
     "/api/serve/{application}",
-    "/api/serve/{application}/requests",
+    "/api/serve-requests/{application}",
     "/api/train/{run_id}",
     "/api/tune/{experiment_id}",
 }

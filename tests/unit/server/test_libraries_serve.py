@@ -76,7 +76,7 @@ def test_a_request_is_put_together_from_its_hops(fresh: Any, story: Story) -> No
     add(story, FRONT, "serve.hop", 30, 480, front)
     add(story, MODEL, "serve.hop", 160, 390, hop("one", "Model", downstream_ns=0))
     fresh.record(story)
-    page = fresh.get("/api/serve/shop/requests")
+    page = fresh.get("/api/serve-requests/shop")
     (found,) = page["items"]
     steps = found.pop("steps")
     assert found == {
@@ -132,7 +132,7 @@ def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story:
     add(story, FRONT, "serve.left_out", 10, 20, {"hops": 4})
     add(story, MODEL, "serve.left_out", 0, 10, {"hops": 5})
     fresh.record(story)
-    slowest = fresh.get("/api/serve/shop/requests")
+    slowest = fresh.get("/api/serve-requests/shop")
     assert [one["request"] for one in slowest["items"]] == ["r1", "r0", "lost", "r2"]
     assert slowest["left_out"] == 7
     first, _, lost, _ = slowest["items"]
@@ -140,11 +140,11 @@ def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story:
     assert [first[name] for name in parts] == [None, None, 900 * MS, 0]
     assert [lost[name] for name in parts] == [None, 7 * MS, None, None]
     assert lost["deployments"] == ["Front"]
-    newest = fresh.get("/api/serve/shop/requests", order="newest", limit=2)
+    newest = fresh.get("/api/serve-requests/shop", order="newest", limit=2)
     assert [one["request"] for one in newest["items"]] == ["lost", "r2"]
     for wrong in ({"limit": 0}, {"limit": 201}, {"order": "oldest"}):
-        assert fresh.client.get("/api/serve/shop/requests", params=wrong).status_code == 422
-    assert fresh.client.get("/api/serve/none/requests").status_code == 404
+        assert fresh.client.get("/api/serve-requests/shop", params=wrong).status_code == 422
+    assert fresh.client.get("/api/serve-requests/none").status_code == 404
 
 
 def test_calls_are_summed_with_their_latency(fresh: Any, story: Story) -> None:
@@ -166,3 +166,28 @@ def test_calls_are_summed_with_their_latency(fresh: Any, story: Story) -> None:
     quantiles = [found.pop(f"p{q}_ns") / MS for q in (50, 95, 99)]
     assert found == {"caller": "shop#Front", "callee": "shop#Model", "calls": 100, "errors": 3}
     assert quantiles == pytest.approx([50, 95, 99], rel=0.0625)
+
+
+def test_an_application_may_be_called_anything(fresh: Any, story: Story) -> None:
+    for name in ("requests", "shop/requests", "shop/requests/requests"):
+        known = {"state": "RUNNING"}
+        story.batch.entities.append(Entity("serve_application", name, {"name": name}, {}, ORIGIN_NS, known))
+        add(story, FRONT, "serve.hop", 0, 300, hop(f"of {name}", "Front", application=name))
+    fresh.record(story)
+    for name in ("shop", "requests", "shop/requests", "shop/requests/requests"):
+        for path in (name, name.replace("/", "%2F")):
+            assert fresh.get(f"/api/serve/{path}")["name"] == name
+            found = [one["request"] for one in fresh.get(f"/api/serve-requests/{path}")["items"]]
+            assert found == ([] if name == "shop" else [f"of {name}"])
+
+
+def test_a_state_that_is_told_again_is_no_change(fresh: Any, story: Story) -> None:
+    application = story.batch.entities[0]
+    told = ("DEPLOYING", "RUNNING", "RUNNING", "UNHEALTHY", "RUNNING", "RUNNING")
+    for at, state in enumerate(told):
+        application.transitions[ORIGIN_NS + at, state] = {}
+    fresh.record(story)
+    found = fresh.get("/api/serve/shop")
+    states = [(one["time_ns"] - ORIGIN_NS, one["state"]) for one in found["history"]]
+    assert states == [(0, "DEPLOYING"), (1, "RUNNING"), (3, "UNHEALTHY"), (4, "RUNNING")]
+    assert found["since_ns"] == ORIGIN_NS + 4

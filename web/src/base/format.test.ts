@@ -82,6 +82,7 @@ it('shortens ids to what tells them apart', () => {
   expect(shortId('01000000')).toBe('01000000');
   expect(shortId('d5228f1abd82cf4c7ee2c0d315ae18632f5639505a813524')).toBe('d5228f1a…');
   expect(shortId('ffffffffffffffff5c1a2b3c4d5e6f708192a3b401000000')).toBe('…a3b401000000');
+  expect(shortId('00ffffffffffffffffffffffffffffffffffffff0100000002e1f505')).toBe('…000002e1f505');
 });
 
 it('tells the line of a message that matters', () => {

@@ -135,11 +135,12 @@ export function bytes(value: number | null | undefined): string {
 
 /**
  * The part of an id that tells it from its neighbours. Ray's task ids end in the ids of their actor and job
- * and begin with random bytes, but an actor's creation task begins with ff's: then the end is shown.
+ * and begin with random bytes, but an actor's creation task begins with ff's: then the end is shown. So does a driver's
+ * task but for its first byte, and of what it puts only the end differs.
  */
 export function shortId(id: string): string {
   if (id.length <= 12) return id;
-  return id.startsWith('ffffffff') ? `…${id.slice(-12)}` : `${id.slice(0, 8)}…`;
+  return /^(ff|00)ffffff/.test(id) ? `…${id.slice(-12)}` : `${id.slice(0, 8)}…`;
 }
 
 /** Of a traceback the line that says most, its last; of other texts the first. */

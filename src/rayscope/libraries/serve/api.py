@@ -26,8 +26,9 @@ def serve(services: CurrentServices, session: Session = None, limit: Limit = 100
     return answer({"session": name, **found, "problem": problem(services, name, "serve")})
 
 
+# (Not below the application: a name may have slashes, and end in anything.)
 @router.get(
-    "/api/serve/{application:path}/requests", responses={**ERRORS, 200: {"model": schemas.ServeRequestPage}}
+    "/api/serve-requests/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeRequestPage}}
 )
 def serve_requests(
     services: CurrentServices,

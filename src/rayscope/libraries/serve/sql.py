@@ -219,6 +219,9 @@ def _with_history(kind: Kind, identity: str, row: Row) -> Row:
     ``last_state``: the last that Serve told, where a later one was inferred from the end of the cluster.
     """
     transitions = sorted(decode_entity(kind, identity, row.pop("doc")).transitions.items())
+    # A server that starts anew is told the state again, which is no change.
+    before = [None, *(state for (_, state), _ in transitions)]
+    transitions = [one for one, last in zip(transitions, before, strict=False) if one[0][1] != last]
     row["history"] = [
         {
             "time_ns": time_ns,

@@ -47,6 +47,8 @@ export const enData = {
     output: 'Output',
     largest: 'Largest output',
     largestHint: 'The largest output of a task, and how many times the median it is',
+    noSeries:
+      'Ray has no series of this dataset in this time range. It reports them every 10 s or so, which a short dataset may not live to see.',
     overTime: 'Over time',
     charts: {
       queuedBlocks: 'Queued blocks',

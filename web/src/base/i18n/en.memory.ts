@@ -23,6 +23,14 @@ export const enMemory = {
       node: 'Node',
       job: 'Job',
     },
+    grouped: {
+      function: 'Objects by function',
+      type: 'Objects by reference type',
+      call_site: 'Objects by call site',
+      process: 'Objects by process',
+      node: 'Objects by node',
+      job: 'Objects by job',
+    },
     type: 'Reference type',
     anyType: 'All types',
     types: {

@@ -32,8 +32,14 @@ export const enServe = {
       total: 'Total',
       spent: 'Where the time went',
       id: 'Request ID',
+      mostly: {
+        all: 'Most of the time of these requests: {{parts}}.',
+        queue: 'waiting for a replica of {{name}} {{share}}%',
+        replica: 'in {{name}} {{share}}%',
+        comma: ', ',
+      },
       kept: 'Every 5 s, the tracer records up to 20 requests of at least 100 ms in each replica and proxy, and always the 3 slowest.',
-      leftOut: 'At least {{n}} more slow request{{n, s}} were only counted.',
+      leftOut: 'At least {{count}} more slow request{{n, s}} were only counted.',
       noReplica: 'Not recorded by the replica',
       part: {
         proxy: 'Proxy',

@@ -38,6 +38,7 @@ export const enTrain = {
       report: 'In the report',
     },
     cell: '{{rank}}, {{step}}: waiting for data {{data}}, computing {{compute}}, in the report {{report}}',
+    orMore: 'or more',
     straggles: 'Slower than 1.5 × the median rank up to the report',
     straggling: '{{rank}} straggled in {{n}} of {{all}} steps.',
     noStraggler: 'No rank straggled.',
@@ -74,6 +75,7 @@ export const enTrain = {
       blocked: 'Time in reports',
       dataWait: 'Time waiting for data',
       checkpoints: 'Time moving checkpoints',
+      allRanks: 'all ranks',
     },
   },
 };

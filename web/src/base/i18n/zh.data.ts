@@ -46,6 +46,7 @@ export const zhData = {
     output: '输出',
     largest: '最大输出',
     largestHint: '单个任务的最大输出，以及它是中位数的多少倍',
+    noSeries: '此时间范围内没有该数据集的指标。Ray 大约每 10 秒上报一次，很快执行完的数据集可能来不及上报。',
     overTime: '随时间变化',
     charts: {
       queuedBlocks: '排队的块',

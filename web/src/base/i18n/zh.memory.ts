@@ -21,6 +21,14 @@ export const zhMemory = {
       node: '节点',
       job: '作业',
     },
+    grouped: {
+      function: '对象（按函数）',
+      type: '对象（按引用类型）',
+      call_site: '对象（按调用位置）',
+      process: '对象（按进程）',
+      node: '对象（按节点）',
+      job: '对象（按作业）',
+    },
     type: '引用类型',
     anyType: '所有类型',
     types: {

@@ -32,8 +32,14 @@ export const zhServe = {
       total: '总耗时',
       spent: '时间分布',
       id: '请求 ID',
+      mostly: {
+        all: '这些请求的时间主要花在：{{parts}}。',
+        queue: '等待 {{name}} 的副本 {{share}}%',
+        replica: '{{name}} 处理 {{share}}%',
+        comma: '，',
+      },
       kept: '追踪器每 5 秒在每个副本和代理中最多记录 20 个不少于 100 毫秒的请求，并始终记录最慢的 3 个。',
-      leftOut: '至少还有 {{n}} 个慢请求只计了数。',
+      leftOut: '至少还有 {{count}} 个慢请求只计了数。',
       noReplica: '副本未记录',
       part: {
         proxy: '代理',

@@ -38,6 +38,7 @@ export const zhTrain = {
       report: '上报',
     },
     cell: '{{rank}}，{{step}}：等待数据 {{data}}，计算 {{compute}}，上报 {{report}}',
+    orMore: '及以上',
     straggles: '上报之前的耗时超过各 rank 中位数的 1.5 倍',
     straggling: '{{rank}} 在 {{all}} 步中有 {{n}} 步落后。',
     noStraggler: '没有落后的 rank。',
@@ -73,6 +74,7 @@ export const zhTrain = {
       blocked: '用于上报的时间',
       dataWait: '等待数据的时间',
       checkpoints: '传输检查点的时间',
+      allRanks: '所有 rank',
     },
   },
 };

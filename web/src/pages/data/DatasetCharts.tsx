@@ -1,7 +1,10 @@
 import { useTranslation } from 'react-i18next';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import { WhereMeasured } from '../../ui/charts/WhereMeasured';
 import library from '../../ui/theme/library.module.css';
+import words from '../../ui/theme/words.module.css';
+import css from './data.module.css';
 
 /** What Ray Data's own series say, by operator. */
 const CHARTS = [
@@ -24,22 +27,28 @@ export function DatasetCharts({ id }: { id: string }) {
   return (
     <div className={library.charts} data-testid="dataset-charts">
       <ChartGroup>
-        <ChartGrid>
-          {CHARTS.map(({ key, query, unit }) => (
-            <MetricChart
-              key={key}
-              title={t(`data.charts.${key}`)}
-              queries={[
-                {
-                  expr: `sum by (operator) (${query.includes('{}') ? query.replace('{}', of) : query + of})`,
-                  legend: '{{operator}}',
-                },
-              ]}
-              unit={unit}
-              height={130}
-            />
-          ))}
-        </ChartGrid>
+        <WhereMeasured
+          metric="ray_data_output_rows"
+          of={of}
+          otherwise={<p className={`${words.dim} ${css.noSeries}`}>{t('data.noSeries')}</p>}
+        >
+          <ChartGrid>
+            {CHARTS.map(({ key, query, unit }) => (
+              <MetricChart
+                key={key}
+                title={t(`data.charts.${key}`)}
+                queries={[
+                  {
+                    expr: `sum by (operator) (${query.includes('{}') ? query.replace('{}', of) : query + of})`,
+                    legend: '{{operator}}',
+                  },
+                ]}
+                unit={unit}
+                height={130}
+              />
+            ))}
+          </ChartGrid>
+        </WhereMeasured>
       </ChartGroup>
     </div>
   );

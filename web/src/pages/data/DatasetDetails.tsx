@@ -12,6 +12,7 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { DatasetCharts } from './DatasetCharts';
+import css from './data.module.css';
 import { leftNs } from './dataset';
 import { OperatorFlow } from './OperatorFlow';
 import { OperatorLanes } from './OperatorLanes';
@@ -90,7 +91,7 @@ function Pace({ dataset }: { dataset: Dataset }) {
   const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.time_ns ?? 0), 0);
   const waiting = slowest.queued_blocks ?? 0;
   return (
-    <span data-testid="bottleneck">
+    <span className={css.pace} data-testid="bottleneck">
       {t('data.pace', {
         name: slowest.name,
         share: percent(all > 0 ? (slowest.tasks?.time_ns ?? 0) / all : 0),

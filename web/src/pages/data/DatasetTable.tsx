@@ -52,7 +52,7 @@ export function DatasetTable({ datasets, chosen }: { datasets: DatasetItem[]; ch
               </td>
               <td data-number>{count(dataset.total_rows)}</td>
               <td data-number>{count(dataset.operators.length)}</td>
-              <td>{dataset.job_id !== null && <JobLink id={dataset.job_id} />}</td>
+              <td className={library.job}>{dataset.job_id !== null && <JobLink id={dataset.job_id} />}</td>
               <td>
                 <Time ns={dataset.start_ns} />
               </td>

@@ -25,7 +25,11 @@ export function OperatorLanes({ dataset }: { dataset: Dataset }) {
         const text = t('data.lane', { name: operator.name, n: most.toFixed(most < 10 ? 1 : 0) });
         return (
           <div key={operator.operator_id} className={css.lane} data-testid="operator-lane">
-            <Link to={toView(url, 'gantt', { ...tasksOf(operator), ...job })} className={words.link}>
+            <Link
+              to={toView(url, 'gantt', { ...tasksOf(operator), ...job })}
+              className={words.link}
+              title={operator.name}
+            >
               {operator.name}
             </Link>
             <svg

@@ -129,7 +129,7 @@ export default function MemoryPage() {
           </div>
         </Section>
         <Section
-          title={t(`memory.groupings.${by}`)}
+          title={t(`memory.grouped.${by}`)}
           right={
             <span className={`${words.num} ${words.dim}`}>
               {t('memory.summary', {

@@ -91,7 +91,11 @@ function FunctionName({ name, isPut }: { name: string | null; isPut: boolean }) 
   if (name === null) return <span className={words.dim}>{t('memory.nobody')}</span>;
   const text = name === 'driver' ? t('memory.driver') : name;
   const shown = isPut ? t('memory.put', { name: text }) : text;
-  return name === 'driver' ? shown : <Link to={toView(url, 'tasks', { func_name: name })}>{shown}</Link>;
+  return name === 'driver' ? (
+    <span className={css.driver}>{shown}</span>
+  ) : (
+    <Link to={toView(url, 'tasks', { func_name: name })}>{shown}</Link>
+  );
 }
 
 function ProcessName({ of }: { of: Process }) {
@@ -184,7 +188,7 @@ export function ObjectTable({ objects }: { objects: HeldObject[] }) {
               <td data-number>{object.bytes === null ? <Dash /> : bytes(object.bytes)}</td>
               <td data-number>{object.age_ns === null ? <Dash /> : <Duration ns={object.age_ns} />}</td>
               <td className={words.dim}>
-                {object.types.map((name) => t(`memory.types.${name as ReferenceType}`)).join(', ')}
+                {object.types.map((name) => t(`memory.types.${name as ReferenceType}`)).join(' · ')}
               </td>
               <td>
                 <span className={css.holders}>

@@ -35,7 +35,9 @@ export function ChangeTable({ application }: { application: Application }) {
               <td>
                 <ItemState state={change.state} />
               </td>
-              <td className={`${words.mono} ${css.oneLine}`}>{change.trigger ?? <Dash />}</td>
+              <td className={`${words.mono} ${css.oneLine}`}>
+                {change.trigger === 'UNSPECIFIED' ? <Dash /> : (change.trigger ?? <Dash />)}
+              </td>
               <td className={css.wide}>
                 {change.reason === null ? (
                   <Dash />

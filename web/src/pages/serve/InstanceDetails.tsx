@@ -20,7 +20,7 @@ export function InstanceDetails({
 }) {
   const { t } = useTranslation();
   return (
-    <>
+    <div className={css.instance}>
       {proxies.length > 0 && (
         <Section title={t('serve.proxies')}>
           <div className={css.tall}>
@@ -98,6 +98,6 @@ export function InstanceDetails({
           </Fields>
         </Section>
       ))}
-    </>
+    </div>
   );
 }

@@ -25,13 +25,13 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
             <th>{t('serve.deployment')}</th>
             <th>{t('serve.replica')}</th>
             <th>{t('serve.state')}</th>
-            <th>{t('serve.actor')}</th>
-            <th>{t('serve.node')}</th>
-            <th>{t('serve.worker')}</th>
             <th>{t('serve.opens')}</th>
             <th>{t('serve.started')}</th>
             <th data-number>{t('serve.lived')}</th>
             <th>{t('serve.died')}</th>
+            <th>{t('serve.actor')}</th>
+            <th>{t('serve.node')}</th>
+            <th>{t('serve.worker')}</th>
           </tr>
         </thead>
         <tbody>
@@ -41,15 +41,6 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
               <td className={`${words.mono} ${css.oneLine}`}>{one.name}</td>
               <td>
                 <ItemState state={one.state} />
-              </td>
-              <td>
-                <ItemLink view="actors" id={one.actor_id} />
-              </td>
-              <td>
-                <ItemLink view="nodes" id={one.node_id} />
-              </td>
-              <td>
-                <ItemLink view="workers" id={one.worker_id} />
               </td>
               <td className={`${css.opens} ${css.oneLine}`}>
                 <LogLink node={one.node_id} file={one.log_file} />
@@ -77,6 +68,15 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
                     {one.death_reason}
                   </span>
                 )}
+              </td>
+              <td>
+                <ItemLink view="actors" id={one.actor_id} />
+              </td>
+              <td>
+                <ItemLink view="nodes" id={one.node_id} />
+              </td>
+              <td>
+                <ItemLink view="workers" id={one.worker_id} />
               </td>
             </tr>
           ))}

@@ -3,11 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import type { Query } from '../../ui/charts/series';
+import { WhereMeasured } from '../../ui/charts/WhereMeasured';
 import { Section } from '../../ui/Drawer';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { labels, meanOf, quantileOf, rateOf } from './serve';
-import { WhereMeasured } from './WhereMeasured';
 
 const DEPLOYMENT = 'ray_serve_deployment_processing_latency_ms';
 const HTTP = 'ray_serve_http_request_latency_ms';
@@ -111,7 +111,7 @@ function Routes({ of }: { of: string }) {
   );
 }
 
-/** Of methods with `@serve.batch`. */
+/** Of methods with `@serve.batch`. (The middle of the whole numbers in a bucket is half of one above its own.) */
 function Batches({ of }: { of: string }) {
   const { t } = useTranslation();
   const name = 'deployment, function_name';
@@ -121,7 +121,7 @@ function Batches({ of }: { of: string }) {
       <Small
         title={t('serve.charts.batchSize')}
         hint={t('serve.charts.batchHint')}
-        queries={by(meanOf(BATCH, of, name))}
+        queries={by(`${meanOf(BATCH, of, name)} + 0.5`)}
         unit="count"
       />
       <Small
@@ -180,11 +180,11 @@ function Models({ of }: { of: string }) {
         queries={[
           by(
             rateOf('ray_serve_multiplexed_models_load_counter', of, 'deployment'),
-            `{{deployment}} ${t('serve.charts.loaded')}`,
+            `${t('serve.charts.loaded')}: {{deployment}}`,
           ),
           by(
             rateOf('ray_serve_multiplexed_models_unload_counter', of, 'deployment'),
-            `{{deployment}} ${t('serve.charts.unloaded')}`,
+            `${t('serve.charts.unloaded')}: {{deployment}}`,
           ),
         ]}
         unit="count/s"

@@ -27,7 +27,7 @@ export function RequestSteps({ request }: { request: Request }) {
           </span>
           <span
             className={`${words.ellipsis} ${one.failed ? css.errors : words.dim}`}
-            title={one.error ?? undefined}
+            title={one.error ?? (one.replica_ns === null ? t('serve.requests.noReplica') : undefined)}
           >
             {one.error ?? one.status ?? (one.replica_ns === null && t('serve.requests.noReplica'))}
           </span>

@@ -5,7 +5,7 @@ import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
-import { count, duration } from '../../base/format';
+import { count, duration, percent } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
@@ -15,7 +15,7 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { RequestSteps } from './RequestSteps';
-import { PARTS, partsOf } from './serve';
+import { mostlySpent, PARTS, partsOf } from './serve';
 import css from './serve.module.css';
 import type { Request, RequestPage } from './types';
 
@@ -32,7 +32,7 @@ export function SlowRequests({ application }: { application: string }) {
     queryKey: ['serve-requests', url.session, application, order],
     queryFn: ({ signal }) =>
       get<RequestPage>(
-        `/serve/${encodeURIComponent(application)}/requests`,
+        `/serve-requests/${encodeURIComponent(application)}`,
         { session: url.session, order, limit: MOST },
         signal,
       ),
@@ -64,6 +64,7 @@ export function SlowRequests({ application }: { application: string }) {
         <p className={words.dim}>{t('serve.requests.none')}</p>
       ) : (
         <>
+          <MostlySpent requests={items} />
           <RequestTable requests={items} />
           <p className={css.legend}>
             {[...PARTS, 'unknown' as const].map((part) => (
@@ -74,11 +75,27 @@ export function SlowRequests({ application }: { application: string }) {
             ))}
           </p>
           <p className={css.kept}>
-            {t('serve.requests.kept')} {leftOut > 0 && t('serve.requests.leftOut', { n: leftOut })}
+            {t('serve.requests.kept')}{' '}
+            {leftOut > 0 && t('serve.requests.leftOut', { n: leftOut, count: count(leftOut) })}
           </p>
         </>
       )}
     </Section>
+  );
+}
+
+/** In one sentence: which deployments make them slow. */
+function MostlySpent({ requests }: { requests: Request[] }) {
+  const { t } = useTranslation();
+  const spent = mostlySpent(requests);
+  if (spent.length === 0) return null;
+  const parts = spent.map(({ deployment, part, share }) =>
+    t(`serve.requests.mostly.${part}`, { name: deployment, share: percent(share) }),
+  );
+  return (
+    <p className={css.finding} data-testid="mostly-spent">
+      {t('serve.requests.mostly.all', { parts: parts.join(t('serve.requests.mostly.comma')) })}
+    </p>
   );
 }
 

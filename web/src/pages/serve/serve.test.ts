@@ -1,5 +1,15 @@
 import { expect, it } from 'vitest';
-import { callsOutside, callsWithin, labels, partsOf, rateOf, stateOf, stepParts } from './serve';
+import {
+  callsOutside,
+  callsWithin,
+  labels,
+  mostlySpent,
+  partsOf,
+  rateOf,
+  reasonOf,
+  stateOf,
+  stepParts,
+} from './serve';
 
 const one = (name: string, calls: string[] | null, is_ingress = false) => ({
   deployment_id: `a#${name}`,
@@ -67,4 +77,48 @@ it('says so of a step', () => {
     ['unknown', 70],
   ]);
   expect(of({ deployment: null })).toEqual([['proxy', 100]]);
+});
+
+it('says which deployment makes requests slow', () => {
+  const step = (deployment: string | null, queue_ns: number, ns: number, downstream_ns = 0) => ({
+    application: 'shop',
+    deployment,
+    depth: 1,
+    begin_ns: 0,
+    end_ns: queue_ns + ns,
+    queue_ns,
+    replica_ns: ns - downstream_ns,
+    downstream_ns,
+    call_count: 0,
+    method: null,
+    status: null,
+    failed: false,
+    error: null,
+    actor_id: null,
+    node_id: null,
+    log_file: null,
+  });
+  const slow = {
+    proxy_ns: 10,
+    steps: [step(null, 0, 120), step('Front', 10, 100, 90), step('Model', 5, 65)],
+  };
+  expect(mostlySpent([slow, slow])).toEqual([
+    { deployment: 'Model', part: 'replica', share: 0.65 },
+    { deployment: 'Front', part: 'queue', share: 0.1 },
+    { deployment: 'Front', part: 'replica', share: 0.1 },
+  ]);
+  const queued = { proxy_ns: null, steps: [step('Front', 300, 100)] };
+  expect(mostlySpent([queued])).toEqual([
+    { deployment: 'Front', part: 'queue', share: 0.75 },
+    { deployment: 'Front', part: 'replica', share: 0.25 },
+  ]);
+  expect(mostlySpent([])).toEqual([]);
+});
+
+it('gives no reason for what needs none', () => {
+  const one = { message: null, status_trigger: 'CONFIG_UPDATE_COMPLETED' };
+  expect(reasonOf(one)).toBeNull();
+  expect(reasonOf({ ...one, status_trigger: 'UNSPECIFIED' })).toBeNull();
+  expect(reasonOf({ ...one, status_trigger: 'HEALTH_CHECK_FAILED' })).toBe('HEALTH_CHECK_FAILED');
+  expect(reasonOf({ ...one, message: 'no such model' })).toBe('no such model');
 });

@@ -28,13 +28,17 @@ export function stateOf(of: { state: string | null; last_state: string | null })
   return of.state === 'CUT_OFF' ? (of.last_state ?? of.state) : of.state;
 }
 
+/** What led to a state, as far as it says something. */
+export function triggerOf(trigger: string | null): string | null {
+  return trigger === null || /^UNSPECIFIED$|_COMPLETED$/.test(trigger) ? null : trigger;
+}
+
 /** Why a deployment is in its state, in Serve's words; null for what needs none. */
 export function reasonOf(deployment: {
   message: string | null;
   status_trigger: string | null;
 }): string | null {
-  const { message, status_trigger: trigger } = deployment;
-  return message ?? (trigger === 'UNSPECIFIED' ? null : trigger);
+  return deployment.message ?? triggerOf(deployment.status_trigger);
 }
 
 /** Of a traceback the line that says what happened. */
@@ -82,6 +86,35 @@ export function stepParts(step: RequestStep): [part: Part, ns: number][] {
   return parts.filter(([, ns]) => ns > 0);
 }
 
+/** A deployment in which requests spent time, or for which they waited; `share`: of the time that is known. */
+export interface Spent {
+  deployment: string;
+  part: 'queue' | 'replica';
+  share: number;
+}
+
+/** Where requests spent most of their time, at most three places. */
+export function mostlySpent(requests: readonly Pick<Request, 'steps' | 'proxy_ns'>[]): Spent[] {
+  const spent = new Map<string, Spent>();
+  let all = 0;
+  for (const { steps, proxy_ns } of requests) {
+    all += proxy_ns ?? 0;
+    for (const step of steps)
+      for (const [part, ns] of stepParts(step)) {
+        const { deployment } = step;
+        if (deployment === null || (part !== 'queue' && part !== 'replica')) continue;
+        const key = `${part} ${step.application}#${deployment}`;
+        spent.set(key, { deployment, part, share: (spent.get(key)?.share ?? 0) + ns });
+        all += ns;
+      }
+  }
+  return [...spent.values()]
+    .map((one) => ({ ...one, share: one.share / all }))
+    .filter((one) => one.share >= 0.05)
+    .sort((a, b) => b.share - a.share)
+    .slice(0, 3);
+}
+
 /** Whether the autoscaler chooses how many replicas a deployment has. */
 export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
   return config !== null && config.autoscaling_config != null;
@@ -108,7 +141,7 @@ export function quantileOf(q: number, histogram: string, of: string, by: string)
   return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket${of}[1m]))) / 1000`;
 }
 
-/** The mean of what a histogram observed. */
+/** The mean of what a histogram observed, as Ray tells it: all in a bucket count as its middle. */
 export function meanOf(histogram: string, of: string, by: string): string {
   const rate = (part: string) => `sum by (${by}) (rate(${histogram}_${part}${of}[1m]))`;
   return `${rate('sum')} / ${rate('count')}`;

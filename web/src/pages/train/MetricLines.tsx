@@ -52,11 +52,11 @@ function Chart(props: { metric: ReportedMetric; run: TrainRun; color: (rank: num
     most === least ? HEIGHT / 2 : 3 + ((most - value) * (HEIGHT - 6)) / (most - least);
   return (
     <div className={css.plot}>
-      <span className={`${css.scaleY} ${words.num} ${words.dim}`}>
+      <span className={`${css.scaleY} ${words.num} ${words.dim}`} data-flat={most === least || undefined}>
         {values.length > 0 && (
           <>
             <span>{short(most)}</span>
-            <span>{most === least ? '' : short(least)}</span>
+            {most > least && <span>{short(least)}</span>}
           </>
         )}
       </span>

@@ -10,21 +10,29 @@ export function RunCharts({ id }: { id: string }) {
   const { t } = useTranslation();
   const of = `{ray_train_run_id="${id.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
   const rate = (name: string, by: string, where = '') => `sum by (${by}) (rate(${name}${where}[30s]))`;
+  const named = (expr: string, split: string, name: string) =>
+    `label_replace(${expr}, "split", "${name}", "split", "${split}")`;
+  const rank = (n: string) => t('train.rankN', { n });
   const charts = [
     {
       key: 'blocked',
       expr: rate('ray_train_report_total_blocked_time_s', WORLD_RANK, of),
-      legend: t('train.rankN', { n: `{{${WORLD_RANK}}}` }),
+      legend: rank(`{{${WORLD_RANK}}}`),
     },
     {
       key: 'checkpoints',
       expr: `${rate('ray_train_checkpoint_transfer_total_time_s', WORLD_RANK, of)} + ${rate('ray_train_checkpoint_sync_total_time_s', WORLD_RANK, of)}`,
-      legend: t('train.rankN', { n: `{{${WORLD_RANK}}}` }),
+      legend: rank(`{{${WORLD_RANK}}}`),
     },
     {
       key: 'dataWait',
-      expr: rate('ray_data_iter_total_blocked_seconds', 'dataset'),
-      legend: '{{dataset}}',
+      // (Older versions of Ray do not tell the ranks apart.)
+      expr: named(
+        named(rate('ray_data_iter_total_blocked_seconds', 'split'), 'split_(.+)', rank('$1')),
+        '',
+        t('train.charts.allRanks'),
+      ),
+      legend: '{{split}}',
     },
   ] as const;
   return (

@@ -45,7 +45,7 @@ export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: strin
                   : count(run.attempt_count)}
               </td>
               <td data-number>{count(run.worker_count)}</td>
-              <td>{run.job_id !== null && <JobLink id={run.job_id} />}</td>
+              <td className={library.job}>{run.job_id !== null && <JobLink id={run.job_id} />}</td>
               <td>
                 <Time ns={run.start_ns} />
               </td>

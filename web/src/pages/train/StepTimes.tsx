@@ -24,7 +24,10 @@ export function StepTimes({ run }: { run: TrainRun }) {
   const ranks = [...new Set(run.cells.map(({ rank }) => rank))].sort((a, b) => a - b);
   const columns = Math.ceil(run.steps / run.bucket);
   const gap = Math.min(0.06, columns / 500);
-  const most = Math.max(1, ...run.cells.map((cell) => partOf(cell, part) ?? 0));
+  const values = run.cells.map((cell) => partOf(cell, part) ?? 0).sort((a, b) => a - b);
+  // The first step may take so long that all others would look alike.
+  const most = Math.max(1, values[Math.floor(values.length * 0.9)] ?? 0);
+  const isMore = (values.at(-1) ?? 0) > most;
   const stragglers = run.ranks.filter(({ straggles }) => straggles > 0).slice(0, 3);
   const known = (ns: number | null) => (ns === null ? '?' : duration(ns));
   const title = (cell: StepCell) => {
@@ -88,15 +91,15 @@ export function StepTimes({ run }: { run: TrainRun }) {
                         width={1 - gap}
                         height={1}
                         data-part={part}
-                        fillOpacity={value === null ? 0 : 0.12 + (0.88 * value) / most}
+                        fillOpacity={value === null ? 0 : 0.12 + 0.88 * Math.min(1, value / most)}
                       />
                       {cell.straggles > 0 && (
                         <rect
                           className={css.mark}
                           x={cell.column + gap / 2}
-                          y={0.86}
+                          y={0.42}
                           width={1 - gap}
-                          height={0.14}
+                          height={0.16}
                         />
                       )}
                     </g>
@@ -112,6 +115,7 @@ export function StepTimes({ run }: { run: TrainRun }) {
         <p className={css.legend}>
           <span>
             <i className={css.ramp} data-part={part} aria-hidden /> 0 – {duration(most)}
+            {isMore && ` ${t('train.orMore')}`}
           </span>
           <span>
             <i className={css.markLegend} aria-hidden /> {t('train.straggles')}

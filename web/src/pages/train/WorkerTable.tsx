@@ -22,11 +22,6 @@ export function WorkerTable({ run }: { run: TrainRun }) {
           <tr>
             <th data-number>{t('train.rank')}</th>
             <th>{t('train.state')}</th>
-            <th>{t('train.node')}</th>
-            <th data-number>{t('train.localRank')}</th>
-            <th>{t('train.gpus')}</th>
-            <th data-number>{t('train.pid')}</th>
-            <th>{t('train.actor')}</th>
             <th data-number title={t('train.part.own')}>
               {t('train.median')}
             </th>
@@ -37,6 +32,11 @@ export function WorkerTable({ run }: { run: TrainRun }) {
               {t('train.straggled')}
             </th>
             <th>{t('train.log')}</th>
+            <th>{t('train.node')}</th>
+            <th data-number>{t('train.localRank')}</th>
+            <th>{t('train.gpus')}</th>
+            <th data-number>{t('train.pid')}</th>
+            <th>{t('train.actor')}</th>
           </tr>
         </thead>
         <tbody>
@@ -47,13 +47,6 @@ export function WorkerTable({ run }: { run: TrainRun }) {
                 <td data-number>{worker.world_rank}</td>
                 <td>
                   <ItemState state={worker.state} />
-                </td>
-                <td>{worker.node_id ? <ItemLink view="nodes" id={worker.node_id} /> : worker.node_ip}</td>
-                <td data-number>{worker.local_rank}</td>
-                <td>{worker.gpus.length > 0 ? worker.gpus.join(', ') : <Dash />}</td>
-                <td data-number>{worker.pid}</td>
-                <td>
-                  <ItemLink view="actors" id={worker.actor_id} />
                 </td>
                 <td data-number>{of?.p50_ns == null ? <Dash /> : duration(of.p50_ns)}</td>
                 <td data-number>{of?.max_ns == null ? <Dash /> : duration(of.max_ns)}</td>
@@ -70,6 +63,13 @@ export function WorkerTable({ run }: { run: TrainRun }) {
                   ) : (
                     <Dash />
                   )}
+                </td>
+                <td>{worker.node_id ? <ItemLink view="nodes" id={worker.node_id} /> : worker.node_ip}</td>
+                <td data-number>{worker.local_rank}</td>
+                <td>{worker.gpus.length > 0 ? worker.gpus.join(', ') : <Dash />}</td>
+                <td data-number>{worker.pid}</td>
+                <td>
+                  <ItemLink view="actors" id={worker.actor_id} />
                 </td>
               </tr>
             );

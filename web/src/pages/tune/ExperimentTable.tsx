@@ -44,7 +44,7 @@ export function ExperimentTable({ experiments, chosen }: { experiments: Experime
                 </Link>
               </td>
               <td>
-                <span className={words.state}>
+                <span className={css.states}>
                   <ItemState state={one.state} />
                   {one.is_restored && <span className={words.dim}>{t('tune.restored')}</span>}
                 </span>
@@ -55,7 +55,7 @@ export function ExperimentTable({ experiments, chosen }: { experiments: Experime
               <td className={words.num}>
                 {one.best_value === null ? <Dash /> : `${one.metric} ${short(one.best_value)}`}
               </td>
-              <td>{one.job_id !== null && <JobLink id={one.job_id} />}</td>
+              <td className={library.job}>{one.job_id !== null && <JobLink id={one.job_id} />}</td>
               <td>
                 <Time ns={one.start_ns} />
               </td>

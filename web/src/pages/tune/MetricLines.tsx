@@ -50,9 +50,9 @@ function Lines({ experiment, metric, ...pointing }: { experiment: Experiment; me
   return (
     <div>
       <div className={css.plot}>
-        <span className={`${css.scaleY} ${words.num} ${words.dim}`}>
+        <span className={`${css.scaleY} ${words.num} ${words.dim}`} data-flat={most === least || undefined}>
           <span>{short(most)}</span>
-          <span>{most === least ? '' : short(least)}</span>
+          {most > least && <span>{short(least)}</span>}
         </span>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}

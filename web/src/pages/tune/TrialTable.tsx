@@ -137,7 +137,7 @@ export function TrialState({ trial }: { trial: Trial }) {
   const { t } = useTranslation();
   const isEarly = trial.state === 'TERMINATED' && trial.end_reason === 'early';
   return (
-    <span className={words.state}>
+    <span className={css.states}>
       <ItemState state={trial.state} />
       {isEarly && <span className={words.dim}>{t('tune.stoppedEarly')}</span>}
       {trial.failures > 0 && trial.state !== 'ERROR' && (

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { useChart } from '../../ui/charts/useChart';
-import { useSessionUrl } from '../../ui/useUrl';
+import { useSessionUrl } from '../useUrl';
+import { useChart } from './useChart';
 
 /** What is drawn of a series, or `otherwise` where it has no value in the page's range of time. */
 export function WhereMeasured(props: {
