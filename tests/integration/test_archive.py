@@ -136,7 +136,7 @@ NOT_ASKED = {
     "/api/prometheus/sd",
     "/api/realtime",
     "/api/serve/{}",
-    "/api/serve/{}/requests",
+    "/api/serve-requests/{}",
     "/api/sessions",
     "/api/train/{}",
     "/api/tune/{}",
