@@ -76,6 +76,7 @@ def _slow_request(page: Page, serving: Serving) -> None:
     request = page.get_by_test_id("slow-request").filter(has_text=request_id[:8])
     expect(request).to_contain_text("GET /shop")
     expect(request).to_contain_text("Front, Model")
+    expect(page.get_by_test_id("mostly-spent")).to_contain_text(re.compile(r"(Front|Model) \(\d+%\)"))
     expect(request.get_by_test_id("request-parts")).to_have_attribute(
         "aria-label", re.compile(r"Queue: .*\nReplica: .*\nDownstream: 1\.\d+ s", re.S)
     )

@@ -33,9 +33,9 @@ export const enServe = {
       spent: 'Where the time went',
       id: 'Request ID',
       mostly: {
-        all: 'Most of the time of these requests: {{parts}}.',
-        queue: 'waiting for a replica of {{name}} {{share}}%',
-        replica: 'in {{name}} {{share}}%',
+        all: 'These requests spent most of their time {{parts}}.',
+        queue: 'waiting for a replica of {{name}} ({{share}}%)',
+        replica: 'in {{name}} ({{share}}%)',
         comma: ', ',
       },
       kept: 'Every 5 s, the tracer records up to 20 requests of at least 100 ms in each replica and proxy, and always the 3 slowest.',

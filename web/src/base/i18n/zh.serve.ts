@@ -34,9 +34,9 @@ export const zhServe = {
       id: '请求 ID',
       mostly: {
         all: '这些请求的时间主要花在：{{parts}}。',
-        queue: '等待 {{name}} 的副本 {{share}}%',
-        replica: '{{name}} 处理 {{share}}%',
-        comma: '，',
+        queue: '等待 {{name}} 的副本（{{share}}%）',
+        replica: '{{name}} 的处理（{{share}}%）',
+        comma: '、',
       },
       kept: '追踪器每 5 秒在每个副本和代理中最多记录 20 个不少于 100 毫秒的请求，并始终记录最慢的 3 个。',
       leftOut: '至少还有 {{count}} 个慢请求只计了数。',

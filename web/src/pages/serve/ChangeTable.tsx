@@ -29,7 +29,7 @@ export function ChangeTable({ application }: { application: Application }) {
               <td>
                 <Time ns={change.time_ns} />
               </td>
-              <td className={css.oneLine}>
+              <td className={css.oneLine} title={change.deployment ?? undefined}>
                 {change.deployment ?? <span className={words.dim}>{t('serve.application')}</span>}
               </td>
               <td>

@@ -11,34 +11,32 @@ import { callsOutside, callsWithin, lastLine, reasonOf, stateOf } from './serve'
 import css from './serve.module.css';
 import type { Application, Calls, Deployment } from './types';
 
-/** Of a card, CSS pixels, as serve.module.css has them. */
+/** Of a card, CSS pixels; the width as serve.module.css has it. */
 const WIDTH = 232;
-const HEIGHT = 124;
+const HEIGHT = 90;
+const HEIGHT_WITH_REASONS = 124;
 
 /** The deployments as cards, from the ingress to the right, and arrows for the calls between them. */
 export function DeploymentGraph({ application }: { application: Application }) {
   const { t } = useTranslation();
   const { deployments, edges } = application;
   const calls = callsWithin(deployments, edges);
+  const height = deployments.some((one) => reasonOf(one) ?? callsOutside(one, deployments)[0])
+    ? HEIGHT_WITH_REASONS
+    : HEIGHT;
+  const card = (one: Deployment) => (
+    <Card key={one.deployment_id} application={application} deployment={one} height={height} />
+  );
   if (calls.length === 0)
     return (
       <div className={css.cards} data-testid="deployment-graph">
-        {deployments.map((one) => (
-          <Card key={one.deployment_id} application={application} deployment={one} />
-        ))}
+        {deployments.map(card)}
       </div>
     );
   const ingressFirst = [...deployments].sort((a, b) => Number(b.is_ingress) - Number(a.is_ingress));
   return (
     <CardGraph
-      cards={
-        new Map(
-          ingressFirst.map((one) => [
-            one.deployment_id,
-            <Card key={one.deployment_id} application={application} deployment={one} />,
-          ]),
-        )
-      }
+      cards={new Map(ingressFirst.map((one) => [one.deployment_id, card(one)]))}
       links={calls}
       notes={edges.map((one) => ({
         from: one.caller,
@@ -52,7 +50,7 @@ export function DeploymentGraph({ application }: { application: Application }) {
         ].join('\n'),
       }))}
       width={WIDTH}
-      height={HEIGHT}
+      height={height}
       label={t('serve.calls')}
       testId="deployment-graph"
     />
@@ -74,7 +72,8 @@ function CallNote({ calls }: { calls: Calls }) {
   );
 }
 
-function Card({ application, deployment }: { application: Application; deployment: Deployment }) {
+function Card(props: { application: Application; deployment: Deployment; height: number }) {
+  const { application, deployment, height } = props;
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const state = stateOf(deployment);
@@ -83,7 +82,7 @@ function Card({ application, deployment }: { application: Application; deploymen
   const outside = callsOutside(deployment, application.deployments);
   const target = deployment.target_replicas;
   return (
-    <article className={css.card} data-bad={isBad || undefined} data-testid="deployment">
+    <article className={css.card} style={{ height }} data-bad={isBad || undefined} data-testid="deployment">
       <div className={css.cardHead}>
         <Link
           to={toView(url, 'actors', { class_name: `ServeReplica:${application.name}:${deployment.name}` })}

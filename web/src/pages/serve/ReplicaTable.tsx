@@ -37,7 +37,9 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
         <tbody>
           {replicas.map((one) => (
             <tr key={one.replica_id} data-testid="replica">
-              <td className={css.oneLine}>{one.deployment}</td>
+              <td className={css.oneLine} title={one.deployment ?? undefined}>
+                {one.deployment}
+              </td>
               <td className={`${words.mono} ${css.oneLine}`}>{one.name}</td>
               <td>
                 <ItemState state={one.state} />

@@ -143,7 +143,9 @@ function RequestTable({ requests }: { requests: Request[] }) {
                 <td className={css.oneLine} data-bad={one.failed || undefined} title={one.error ?? undefined}>
                   {one.status}
                 </td>
-                <td className={css.oneLine}>{one.deployments.join(', ')}</td>
+                <td className={css.oneLine} title={one.deployments.join(', ')}>
+                  {one.deployments.join(', ')}
+                </td>
                 <td data-number>
                   <Duration ns={one.total_ns} />
                 </td>

@@ -16,7 +16,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AttemptLane } from './AttemptLane';
 import { MetricLines } from './MetricLines';
 import { RunCharts } from './RunCharts';
-import { StepTimes } from './StepTimes';
+import { StepTimes, Stragglers } from './StepTimes';
 import css from './train.module.css';
 import type { TrainRun } from './types';
 import { WorkerTable } from './WorkerTable';
@@ -43,7 +43,10 @@ export function RunDetails({ id }: { id: string }) {
         <AttemptLane run={data} onChoose={setAttempt} />
       </Section>
       {at >= 0 && (
-        <Section title={t('train.workersOf', { n: at + 1 })}>
+        <Section
+          title={t('train.workersOf', { n: at + 1 })}
+          right={data.cells.length > 0 && <Stragglers run={data} />}
+        >
           <WorkerTable run={data} />
         </Section>
       )}

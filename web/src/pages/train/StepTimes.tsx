@@ -17,6 +17,27 @@ export function partOf(cell: StepCell, part: Part): number | null {
   return cell.own_ns === null ? null : cell.own_ns - (cell.data_ns ?? 0);
 }
 
+/** Which ranks straggled, in one sentence each. */
+export function Stragglers({ run }: { run: TrainRun }) {
+  const { t } = useTranslation();
+  const stragglers = run.ranks.filter(({ straggles }) => straggles > 0).slice(0, 3);
+  return (
+    <span className={css.finding} data-testid="train-stragglers">
+      {stragglers.length === 0
+        ? t('train.noStraggler')
+        : stragglers
+            .map((one) =>
+              t('train.straggling', {
+                rank: t('train.rankN', { n: one.rank }),
+                n: one.straggles,
+                all: one.steps,
+              }),
+            )
+            .join(' ')}
+    </span>
+  );
+}
+
 /** A heat map of ranks and steps: how long each took, in all or in one part, and which rank straggled. */
 export function StepTimes({ run }: { run: TrainRun }) {
   const { t } = useTranslation();
@@ -28,7 +49,6 @@ export function StepTimes({ run }: { run: TrainRun }) {
   // The first step may take so long that all others would look alike.
   const most = Math.max(1, values[Math.floor(values.length * 0.9)] ?? 0);
   const isMore = (values.at(-1) ?? 0) > most;
-  const stragglers = run.ranks.filter(({ straggles }) => straggles > 0).slice(0, 3);
   const known = (ns: number | null) => (ns === null ? '?' : duration(ns));
   const title = (cell: StepCell) => {
     const from = cell.column * run.bucket;
@@ -55,19 +75,6 @@ export function StepTimes({ run }: { run: TrainRun }) {
           onChange={(value) => setPart(value as Part)}
           data={PARTS.map((one) => ({ value: one, label: t(`train.part.${one}`) }))}
         />
-        <span data-testid="train-stragglers">
-          {stragglers.length === 0
-            ? t('train.noStraggler')
-            : stragglers
-                .map((one) =>
-                  t('train.straggling', {
-                    rank: t('train.rankN', { n: one.rank }),
-                    n: one.straggles,
-                    all: one.steps,
-                  }),
-                )
-                .join(' ')}
-        </span>
       </div>
       <div className={css.heat}>
         {ranks.map((rank) => (
