@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.conftest import sql_rows
 from tests.serving import FAILS, Serving
 
-pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
 
 
 def test_serve_page(serving: Serving, page: Page) -> None:

@@ -368,7 +368,8 @@ class Catalog:
         dropped = []
         kept_bytes = 0
         kept = 0
-        used_ns = {name: max(self._used_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
+        read_ns = self._used_ns if self.archive is not None else {}
+        used_ns = {name: max(read_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
         for name in sorted(used_ns, key=lambda name: -used_ns[name]):
             if self.archive is not None and not self.path_of(name).exists():
                 continue  # dropped before
