@@ -216,6 +216,14 @@ class Watched:
             self.popen.stdout.close()
 
 
+class Sink(Watched):
+    """A server that keeps nothing of what it is sent, in a process of its own."""
+
+    def __init__(self) -> None:
+        super().__init__([sys.executable, str(HERE / "sink.py")])
+        self.ingest_url: str = json.loads(self.line())["url"] + "api/ingest/key/ray-events"
+
+
 class RayscopeServer(Watched):
     """The real server in a process of its own, on a free port."""
 

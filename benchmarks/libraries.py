@@ -22,7 +22,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from common import HERE, RayscopeServer, Watched, environment, header, table
+from common import HERE, RayscopeServer, Sink, environment, header, table
 from rayscope.cli import recording
 
 VARIANTS = ("plain", "rayscope", "sink")
@@ -32,15 +32,11 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Workload -> ``rate`` (a second) and ``output``, of one cluster of one variant."""
     folder = Path(tempfile.mkdtemp(prefix="rsl-"))
     env = {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
-    receiver: Watched | None = None
+    receiver: RayscopeServer | Sink | None = None
     try:
-        if variant == "rayscope":
-            receiver = server = RayscopeServer(folder / "data")
-            env = recording.child_env(server.ingest_url, environ=env)
-        elif variant == "sink":
-            receiver = Watched([sys.executable, str(HERE / "sink.py")])
-            url = json.loads(receiver.line())["url"] + "api/ingest/key/ray-events"
-            env = recording.child_env(url, environ=env)
+        if variant != "plain":
+            receiver = RayscopeServer(folder / "data") if variant == "rayscope" else Sink()
+            env = recording.child_env(receiver.ingest_url, environ=env)
         command = [sys.executable, str(HERE / "libraries_driver.py"), str(folder / "ray")]
         command += ["--rows", str(args.rows), "--requests", str(args.requests)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)

@@ -33,7 +33,7 @@ from typing import Any
 
 import psutil
 
-from common import HERE, Http, RayscopeServer, Watched, environment, header, table
+from common import HERE, Http, RayscopeServer, Sink, Watched, environment, header, table
 from overhead_driver import GROUPS
 from rayscope.cli import recording
 
@@ -56,9 +56,8 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
         )
         server: RayscopeServer | None = None
         if kind.startswith("discard"):
-            receiver = Watched([sys.executable, str(HERE / "sink.py")])
-            url = json.loads(receiver.line())["url"] + "api/ingest/key/ray-events"
-            env.update(recording.node_env(url, parts))
+            receiver = sink = Sink()
+            env.update(recording.node_env(sink.ingest_url, parts))
         elif variant != "plain":
             server = receiver = RayscopeServer(folder / "data")
             env = recording.child_env(server.ingest_url, parts, environ=env)

@@ -116,12 +116,12 @@ def test_a_training_with_pytorch(python: Path, server: Server) -> None:
 def _finished(ran: Ran, path: str) -> dict[str, Any]:
     """The only run or experiment, once it is on record that it has finished."""
 
-    def found() -> dict[str, Any] | None:
+    def find_ended() -> dict[str, Any] | None:
         items = ran.get(path)["items"]
         assert len(items) <= 1
         return items[0] if [one["state"] for one in items] == ["FINISHED"] else None
 
-    one: dict[str, Any] = wait_until(found, f"the end of what {path} tells")
+    one: dict[str, Any] = wait_until(find_ended, f"the end of what {path} tells")
     return one
 
 
@@ -223,7 +223,7 @@ def _check_rllib(ran: Ran) -> None:
 def _check_graph(ran: Ran, operators: set[str]) -> None:
     """With its libraries folded the graph can be read, and names what they run."""
 
-    def found() -> set[str] | None:
+    def find_names() -> set[str] | None:
         graph = ran.get("/flow/logical", job_id=ran.told["job"], only="mine")
         assert len(graph["nodes"]) <= MAX_NODES
         # Ray may lose the definition of a call of a process that is killed.
@@ -231,5 +231,5 @@ def _check_graph(ran: Ran, operators: set[str]) -> None:
         names = {one["name"] for one in nodes}
         return names if names >= operators else None
 
-    names = wait_until(found, f"{operators} in the graph")
+    names = wait_until(find_names, f"{operators} in the graph")
     assert all(name in operators or name.endswith(": internals") for name in names)

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import pyarrow as pa
@@ -107,16 +107,11 @@ class Location:
 
     def digest(self, path: str, local: Path | None = None) -> str:
         """The SHA-256 of an object, read as a whole, and kept as a file if ``local`` is given."""
-        digest = hashlib.sha256()
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._explained(path))
             stream = stack.enter_context(self._fs.open_input_stream(self._path(path)))
             file = stack.enter_context(local.open("wb")) if local is not None else None
-            while chunk := stream.read(_CHUNK):
-                digest.update(chunk)
-                if file is not None:
-                    file.write(chunk)
-        return digest.hexdigest()
+            return sha256(stream, file)
 
     def size(self, path: str) -> int | None:
         """An object's bytes, None if it is not there."""
@@ -129,6 +124,16 @@ class Location:
         with contextlib.suppress(FileNotFoundError), self._explained(path):
             if self.size(path) is not None:
                 self._fs.delete_file(self._path(path))
+
+
+def sha256(stream: IO[bytes] | pa.NativeFile, copy: IO[bytes] | None = None) -> str:
+    """The SHA-256 of all that a stream still has, which is also written to ``copy``."""
+    digest = hashlib.sha256()
+    while chunk := stream.read(_CHUNK):
+        digest.update(chunk)
+        if copy is not None:
+            copy.write(chunk)
+    return digest.hexdigest()
 
 
 def _without_secrets(url: str) -> str:

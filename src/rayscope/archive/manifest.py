@@ -10,6 +10,7 @@ import msgspec
 
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.about import About
+from rayscope.storage.catalog import SESSION_NAME
 from rayscope.storage.errors import NotFound, StoreError
 
 #: Of the layout. A manifest of a newer one is not read.
@@ -19,7 +20,6 @@ MANIFESTS = "manifests"
 MAX_BYTES = 4 << 20
 _NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME = re.compile(r"[a-z0-9_]{1,64}(\.[a-z]{1,10})?")
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class Sealed(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 def manifest_path(session: str) -> str:
     """Where a session's manifest is. Raises NotFound for what is no name of a session."""
-    if not _SESSION.fullmatch(session):
+    if not SESSION_NAME.fullmatch(session):
         raise NotFound(f"Session {session[:80]!r} not found.", "rayscope archive list", what="session")
     return f"{MANIFESTS}/{session}.json"
 
@@ -107,7 +107,7 @@ def decode(session: str, content: bytes) -> Manifest:
     except DECODE_ERRORS as error:
         raise _damaged(session, str(error)) from error
     names = [manifest.cluster, manifest.day]
-    if manifest.session != session or not all(map(_SESSION.fullmatch, [session, *names])):
+    if manifest.session != session or not all(map(SESSION_NAME.fullmatch, [session, *names])):
         raise _damaged(session, "it names another session, or no valid place")
     if not all(_NAME.fullmatch(one.name) for one in manifest.objects):
         raise _damaged(session, "it names an object that no archive has")

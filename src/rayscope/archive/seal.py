@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from rayscope.archive import manifest as manifests
-from rayscope.archive.location import Location
+from rayscope.archive.location import Location, Object, sha256
 from rayscope.archive.manifest import Manifest, Sealed
 from rayscope.archive.tables import PARTS, SMALL_FILES
 from rayscope.files import replace_file
@@ -23,6 +23,12 @@ from rayscope.version import __version__
 
 _SMALL_BYTES = 64 << 20
 _AT_ONCE = 4
+
+
+def list_manifests(location: Location) -> dict[str, Object]:
+    """Session -> the object that is its manifest, by name."""
+    found = location.list(manifests.MANIFESTS)
+    return {one.name.removesuffix(".json"): one for one in found if one.name.endswith(".json")}
 
 
 def read_manifest(location: Location, session: str) -> Manifest:
@@ -77,16 +83,18 @@ def _objects(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return sha256(file)
+
+
+def _is_intact(location: Location, path: str, sealed: Sealed) -> bool:
+    """Whether an object is there as it was written."""
+    return location.size(path) == sealed.bytes and location.digest(path) == sealed.sha256
 
 
 def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
     """Upload unless the very same is there, then read it back."""
-    if location.size(path) == sealed.bytes and location.digest(path) == sealed.sha256:
+    if _is_intact(location, path, sealed):
         return
     location.upload(local, path)
     if location.digest(path) != sealed.sha256:
@@ -102,11 +110,8 @@ def check(location: Location, manifest: Manifest) -> list[str]:
     problems = []
     for sealed in manifest.objects:
         path = manifest.path(sealed)
-        size = location.size(path)
-        if size is None:
-            problems.append(f"{path} is missing")
-        elif size != sealed.bytes or location.digest(path) != sealed.sha256:
-            problems.append(f"{path} has changed")
+        if not _is_intact(location, path, sealed):
+            problems.append(f"{path} {'is missing' if location.size(path) is None else 'has changed'}")
     return problems
 
 
@@ -133,19 +138,14 @@ def pull_part(location: Location, manifest: Manifest, part: str, folder: Path, w
     return True
 
 
-def pull_small_files(location: Location, manifest: Manifest, folder: Path) -> None:
-    """Bring what a session has beside its record, its metrics and its logs."""
+def make_folder(location: Location, manifest: Manifest, folder: Path) -> None:
+    """Make the folder of a session that this disk does not have: all but its record, metrics and logs."""
     folder.mkdir(parents=True, exist_ok=True)
     for sealed in manifest.of_part("files"):
         if sealed.name in SMALL_FILES:
             content = location.read(manifest.path(sealed), _SMALL_BYTES)
             if hashlib.sha256(content).hexdigest() == sealed.sha256:
                 replace_file(folder / sealed.name, content, mode=0o600)
-
-
-def write_about(manifest: Manifest, folder: Path) -> None:
-    """Make the folder of a session that this disk does not have, with what the list of sessions shows."""
-    folder.mkdir(parents=True, exist_ok=True)
     about = msgspec.structs.replace(manifest.about, label=Label())
     replace_file(folder / "about.json", seal(msgspec.json.encode(about)))
     if manifest.about.label != Label():

@@ -6,7 +6,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,8 +32,10 @@ class ArchiveService:
     """Keeps a data directory and an archive in step. :meth:`start` before use, :meth:`stop` at the end.
 
     ``is_live``: whether a session's cluster lives. ``after_s``: how long after its end a session is sealed.
-    ``max_age_days``: sessions that began longer ago are deleted from the archive; None: none are.
+    ``max_age_days``: sessions that were quiet for longer are deleted from the archive; None: none are.
     """
+
+    files: Collection[str] = tuple(_PART_OF_FILE)
 
     def __init__(
         self,
@@ -51,8 +53,8 @@ class ArchiveService:
         self._work = work
         self._after_s = after_s
         self._max_age_days = max_age_days
-        #: Session -> what the archive has of it, and the object that said so.
-        self._known: dict[str, tuple[Object, Manifest]] = {}
+        #: Session -> what the archive has of it, and the object that said so; None: we have just sealed it.
+        self._known: dict[str, tuple[Object | None, Manifest]] = {}
         self._lock = threading.Lock()
         #: Held while a session's files are brought or sealed.
         self._busy: dict[str, threading.Lock] = {}
@@ -132,11 +134,7 @@ class ArchiveService:
 
     def _list(self) -> None:
         """Learn which sessions the archive has, and list those that this disk does not have."""
-        listed = {
-            found.name.removesuffix(".json"): found
-            for found in self._location.list(manifests.MANIFESTS)
-            if found.name.endswith(".json")
-        }
+        listed = seal.list_manifests(self._location)
         with self._lock:
             gone = [session for session in self._known if session not in listed]
             fresh = [name for name, found in listed.items() if self._known.get(name, (None,))[0] != found]
@@ -157,8 +155,7 @@ class ArchiveService:
             if self._catalog.path_of(session).exists():
                 return
             if session not in self._catalog.names() or not self.is_sealed(session):
-                seal.pull_small_files(self._location, manifest, folder)
-                seal.write_about(manifest, folder)
+                seal.make_folder(self._location, manifest, folder)
                 self._catalog.load(session)
         except (StoreError, OSError) as error:
             log.warning("the archived session %s cannot be listed: %s", session, error)
@@ -195,9 +192,8 @@ class ArchiveService:
         with self._busy_with(session):
             about = self._catalog.about(session)
             manifest = seal.push(self._location, self._catalog.folder / session, about, self._work)
-            found = [one for one in self._location.list(manifests.MANIFESTS) if one.name == f"{session}.json"]
             with self._lock:
-                self._known[session] = (found[0] if found else Object("", 0, 0), manifest)
+                self._known[session] = (None, manifest)
         log.info(
             "archived session %s: %.1f MiB in %.1f s",
             session,

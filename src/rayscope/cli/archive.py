@@ -123,8 +123,7 @@ def pull(
             if any((here / part.file).exists() for part in PARTS.values()):
                 warn(f"{one.session} is in {folder} already")
                 continue
-            seal.write_about(one, here)
-            seal.pull_small_files(location, one, here)
+            seal.make_folder(location, one, here)
             with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as work:
                 for part in PARTS:
                     seal.pull_part(location, one, part, here, Path(work))
@@ -223,12 +222,10 @@ def _not_sealable(catalog: Catalog, about: About) -> str | None:
 
 def _manifests(location: Location, sessions: list[str] | None) -> Iterator[Manifest]:
     """The manifests of some sessions, or of all. One that is damaged is told, unless it was asked for."""
-    from rayscope.archive import manifest as manifests
     from rayscope.archive import seal
     from rayscope.storage.errors import StoreError
 
-    listed = [found.name.removesuffix(".json") for found in location.list(manifests.MANIFESTS)]
-    for name in sessions or listed:
+    for name in sessions or seal.list_manifests(location):
         try:
             yield seal.read_manifest(location, name)
         except StoreError as error:

@@ -17,7 +17,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -38,7 +38,8 @@ _LABEL = msgspec.json.Decoder(Label)
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
 #: The files beside a record: DuckDB's log, and those of a checkpoint that a kill cut off.
 _SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+#: What a session may be called: folders are made of it.
+SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
@@ -47,12 +48,15 @@ _MAX_NEW, _NEW_S = 30, 60.0
 
 
 RECORD = "record.duckdb"
-#: What an archive has of a session; the rest of its folder stays.
-_LARGE_FILES = (RECORD, "metrics.duckdb", "logs.sqlite")
 
 
 class Archive(Protocol):
-    """Where ended sessions are kept besides, see :mod:`rayscope.archive`."""
+    """Where ended sessions are kept besides, see :mod:`rayscope.archive`.
+
+    ``files``: the files of a session that it can bring; the rest of a session's folder stays here.
+    """
+
+    files: Collection[str]
 
     def bring(self, session: str, file: str) -> None:
         """Make a file of a session if it is only there. Raises StoreError."""
@@ -99,7 +103,7 @@ class Catalog:
         if not self.folder.is_dir():
             return
         for entry in os.scandir(self.folder):
-            if _NAME.fullmatch(entry.name) and entry.is_dir():
+            if SESSION_NAME.fullmatch(entry.name) and entry.is_dir():
                 self.load(entry.name)
 
     def load(self, session: str) -> None:
@@ -170,7 +174,7 @@ class Catalog:
         with self._lock:
             known = self._about.get(session)
             if known is None:
-                if not _NAME.fullmatch(session):
+                if not SESSION_NAME.fullmatch(session):
                     raise StoreError(
                         f"{session[:80]!r} is not a Ray session name.",
                         "Check what sends these events.",
@@ -384,7 +388,7 @@ class Catalog:
             elif self.archive is None:
                 if self.remove(name):
                     dropped.append(name)
-            elif self.archive.is_sealed(name) and self._drop_large_files(name):
+            elif self.archive.is_sealed(name) and self._drop_files(name, self.archive.files):
                 dropped.append(name)
         return dropped
 
@@ -398,12 +402,12 @@ class Catalog:
             file.close()
         return True
 
-    def _drop_large_files(self, session: str) -> bool:
-        """Drop what the archive can bring again, unless it is in use. Returns whether that was done."""
+    def _drop_files(self, session: str, names: Iterable[str]) -> bool:
+        """Drop some of a session's files, unless it is in use. Returns whether that was done."""
         with self._lock:
             if not self._close_unused(session):
                 return False
-            for name in _LARGE_FILES:
+            for name in names:
                 for suffix in ("", *_SUFFIXES):
                     with contextlib.suppress(OSError):
                         (self.folder / session / f"{name}{suffix}").unlink()
@@ -420,6 +424,7 @@ class Catalog:
             self.about(session)
             del self._about[session]
             self.uncounted.discard(session)
+            self._used_ns.pop(session, None)
         shutil.rmtree(self.folder / session, ignore_errors=True)
         return True
 

@@ -19,23 +19,20 @@ export const queryClient = new QueryClient({
   },
 });
 
+const sessionsWith = (q?: string) =>
+  queryOptions({
+    queryKey: q === undefined ? ['sessions'] : ['sessions', q],
+    queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT, q }, signal),
+  });
+
 /** All sessions, or what `select` takes of them: then only what changes that is rendered anew. */
 export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) => T) {
-  return useQuery({
-    queryKey: ['sessions'],
-    queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT }, signal),
-    select,
-  });
+  return useQuery({ ...sessionsWith(), select });
 }
 
 /** The sessions with a text in what they are called, the newest first; all of them without a text. */
 export function useFoundSessions(q: string) {
-  return useQuery({
-    queryKey: q === '' ? ['sessions'] : ['sessions', q],
-    queryFn: ({ signal }) =>
-      get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT, q: q === '' ? undefined : q }, signal),
-    placeholderData: keepPreviousData,
-  });
+  return useQuery({ ...sessionsWith(q || undefined), placeholderData: keepPreviousData });
 }
 
 export function useSummary(session: string | undefined) {

@@ -53,7 +53,8 @@ def _add_lane(services: Services, session: str, row: dict[str, Any]) -> None:
 def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
     """Say of jobs how many of their attempts are in which state, and what failed of these on purpose."""
     jobs = services.records.read_cached(session, jobs_sql.tasks_by_job)
-    stopped = services.records.read_cached(session, jobs_sql.stopped_by_job)
+    failed = any("FAILED" in states for states in jobs.values())
+    stopped = services.records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
         row["internals_stopped"] = stopped.get(row["job_id"], 0)
