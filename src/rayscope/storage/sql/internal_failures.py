@@ -34,7 +34,7 @@ _FUNCTION = f"coalesce({called_name('attempts')}, '')"
 #: Whether a failed attempt is one of a library's internals that was stopped on purpose.
 IS_STOPPED = (
     f"(coalesce(state, '') = 'FAILED' AND starts_with({_MODULE}, 'ray.') AND ({_CANCELLED} OR {_LOST}) "
-    f"AND coalesce({is_internal(_FUNCTION, _MODULE)}, false))"
+    f"AND {is_internal(_FUNCTION, _MODULE)})"
 )
 
 

@@ -17,7 +17,8 @@ from rayscope.storage.sql.execution import DATA, NOT_DRIVER, called_name, functi
 from rayscope.storage.sql.function_names import class_of
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
-_NAMES = ", ".join(f"'{name}'" for name in sorted(LIBRARIES))
+#: (One text to be split: DuckDB takes long to plan an IN of hundreds of constants, here for each question.)
+_NAMES = f"string_split('{' '.join(sorted(LIBRARIES))}', ' ')"
 _INTERNALS = ": internals"
 #: Library -> what the names of its operators begin with, and SQL of those that run the user's code: WHEN ...
 #: THEN ..., of {func} (see ``called_name``) and {module}.
@@ -58,24 +59,29 @@ def origin_of(module: str) -> str:
     return (
         f"CASE WHEN {module} = '' THEN NULL WHEN {top} = 'ray' THEN CASE "
         f"WHEN {part} = '' OR starts_with({part}, '_') THEN 'ray' ELSE 'ray.' || {part} END "
-        f"WHEN {top} IN ({_NAMES}) THEN {top} ELSE '{USER}' END"
+        f"WHEN list_contains({_NAMES}, {top}) THEN {top} ELSE '{USER}' END"
     )
+
+
+def _operator_of_library(func: str, module: str) -> str:
+    """SQL of the operator of a function of one of the libraries that have some; NULL of all others."""
+    cases = " ".join(
+        f"WHEN starts_with({module} || '.', '{library}.') "
+        f"THEN CASE {rules.format(func=func, module=module)} "
+        f"ELSE '{prefix.removesuffix(': ')}{_INTERNALS}' END"
+        for library, (prefix, rules) in _OPERATORS.items()
+    )
+    return f"CASE {cases} END"
 
 
 def operator_of(func: str, module: str) -> str:
     """SQL of the operator of a function and its module; NULL if that is not known, or is the user's."""
-    cases = " ".join(
-        f"WHEN '{library}' THEN CASE {rules.format(func=func, module=module)} "
-        f"ELSE '{prefix.removesuffix(': ')}{_INTERNALS}' END"
-        for library, (prefix, rules) in _OPERATORS.items()
-    )
-    origin = origin_of(module)
-    return f"nullif(CASE {origin} {cases} ELSE {origin} END, '{USER}')"
+    return f"coalesce({_operator_of_library(func, module)}, nullif({origin_of(module)}, '{USER}'))"
 
 
 def is_internal(func: str, module: str) -> str:
     """SQL of whether a function with this module is bookkeeping of one of Ray's libraries."""
-    return f"ends_with({operator_of(func, module)}, '{_INTERNALS}')"
+    return f"coalesce(ends_with({_operator_of_library(func, module)}, '{_INTERNALS}'), false)"
 
 
 #: SQL of rows (func, origin, operator): whose each function is, and its operator; NULL if it is not known.
