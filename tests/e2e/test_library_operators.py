@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.cluster import wait_until
 from tests.recorded import Recorded
 
-pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
 
 DATA = """
 import tempfile, ray.data
@@ -114,8 +114,8 @@ def test_ray_data_is_told_by_operator(cluster: Recorded, data_job: str) -> None:
 
 def test_what_ray_data_stops_is_no_failure(cluster: Recorded, data_job: str) -> None:
     wait_until(lambda: _failures(cluster, data_job)["items"] == [], "the ends of the actors")
-    asked = _failures(cluster, data_job, internals=True)
-    assert sum(group["attempts"] for group in asked["items"]) == asked["internals"]
+    asked = _failures(cluster, data_job, stopped=True)
+    assert sum(group["attempts"] for group in asked["items"]) == asked["stopped_by_libraries"]
     assert {group["operator"] for group in asked["items"]} <= {"Data: internals"}
 
 
@@ -138,8 +138,8 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
             progress["states"]["FAILED"],
         )
         stopped = (
-            *(failures["internals"], sum(row["internals_stopped"] for row in functions)),
-            *(job["internals_stopped"], progress["internals_stopped"]),
+            *(failures["stopped_by_libraries"], sum(row["stopped_by_libraries"] for row in functions)),
+            *(job["stopped_by_libraries"], progress["stopped_by_libraries"]),
         )
         return failures["items"] == [] and states > 0 and {*failed, *stopped} == {states}
 
@@ -164,11 +164,11 @@ def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: s
     page.goto(f"{url}/jobs/{serve_job}")
     expect(page.get_by_test_id("job-function").first).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d failed"))).to_have_count(0)
-    expect(page.get_by_text(re.compile(r"Library internals: \d")).first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Stopped by libraries: \d")).first).to_be_visible()
     page.goto(f"{url}/jobs?q={serve_job}")
     expect(page.get_by_role("row").filter(has_text=serve_job)).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d failed"))).to_have_count(0)
     page.goto(f"{url}/failures?job_id={serve_job}")
     expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", "0")
-    page.get_by_test_id("failures-internals").click(force=True)
+    page.get_by_test_id("failures-stopped").click(force=True)
     expect(page.get_by_test_id("failure-row").first).to_contain_text("Serve: internals")

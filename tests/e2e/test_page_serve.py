@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.conftest import sql_rows
-from tests.serving import FAILS, Serving
+from tests.serving import FAILS, REQUESTS, Serving
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
 
@@ -45,6 +46,7 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(page).to_have_url(re.compile("/logs.*file=serve%2Freplica_shop_Front"))
 
     serving.finish()
+    _check_failures(serving)
     page.goto(f"{serving.url}/s/{serving.session}/serve?item=shop&lang=en")
     expect(page.get_by_test_id("application").filter(has_text="shop")).to_contain_text("Deleted")
     expect(page.get_by_test_id("card-link")).to_have_count(1)
@@ -66,6 +68,30 @@ def test_serve_page(serving: Serving, page: Page) -> None:
     expect(page.get_by_test_id("proxy")).to_contain_text("Stopped")
     rows = sql_rows(serving.url, "SELECT DISTINCT state FROM serve_replicas", serving.session)
     assert rows == [{"state": "STOPPED"}]
+
+
+def _check_failures(serving: Serving) -> None:
+    """What failed is what the program says. What Serve cancelled, or stopped at its end, is counted apart."""
+    failures = serving.get("/api/failures", limit=200)
+    failed: Counter[tuple[str, str]] = Counter()
+    for group in failures["items"]:
+        failed[group["operator"], group["message"].partition(":")[0]] += group["attempts"]
+    assert failed["Serve: shop/Front", "ValueError"] == REQUESTS // FAILS
+    assert failed["Serve: shop/Model", "ValueError"] == REQUESTS // FAILS
+    assert failed["Serve: broken/Broken", "RuntimeError"] == 3
+    # The rest belongs to the replica that died, and to Serve's bookkeeping about it.
+    assert sum(failed.values()) - 2 * REQUESTS // FAILS - 3 < 20, failed
+    states = serving.get("/api/tasks", state="FAILED")["total"]
+    assert sum(failed.values()) + failures["stopped_by_libraries"] == states
+    graph = serving.get("/api/flow/logical", only="mine")
+    operators = {node["name"] for node in graph["nodes"] if node["kind"] == "library"}
+    applications = {
+        "Serve: shop/Front",
+        "Serve: shop/Model",
+        "Serve: library/Library",
+        "Serve: broken/Broken",
+    }
+    assert operators == {*applications, "Serve: internals"}
 
 
 def _slow_request(page: Page, serving: Serving) -> None:

@@ -73,10 +73,10 @@ def identity(name: str) -> Column:
 
 
 def failed_of(failed: int | None, row: Row) -> int:
-    """How many of the ``failed`` attempts of a session, job or function count as failures: not the internals
-    of libraries that were stopped on purpose.
+    """How many of the ``failed`` attempts of a session, job or function count as failures: not those
+    that a library stopped on purpose.
     """
-    return max(0, (failed or 0) - (row.get("internals_stopped") or 0))
+    return max(0, (failed or 0) - (row.get("stopped_by_libraries") or 0))
 
 
 def short_id(whole: str) -> str:

@@ -706,7 +706,7 @@ class FunctionItem(TypedDict):
 
     ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
     library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
-    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
     """
 
     func_name: str | None
@@ -716,7 +716,7 @@ class FunctionItem(TypedDict):
     attempts: int
     finished: int
     failed: int
-    internals_stopped: int
+    stopped_by_libraries: int
     running: int
     p50_ns: int | None
     p95_ns: int | None
@@ -740,7 +740,7 @@ class FunctionProgress(TypedDict):
     """
     A function of a job: its attempts by state, and the sums of their times (ns).
 
-    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
     """
 
     func_name: str | None
@@ -750,7 +750,7 @@ class FunctionProgress(TypedDict):
     waiting_ns: int
     total_ns: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class FunctionSchedulingItem(TypedDict):
@@ -909,7 +909,7 @@ class Job(TypedDict):
     """
     A driver or submitted job. ``tasks``: its attempts by state.
 
-    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
     """
 
     job_id: str
@@ -931,7 +931,7 @@ class Job(TypedDict):
     end_ns: int | None
     end_known_by: str | None
     tasks: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class JobDetail(TypedDict):
@@ -957,7 +957,7 @@ class JobDetail(TypedDict):
     end_ns: int | None
     end_known_by: str | None
     tasks: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class JobRequest(TypedDict):
@@ -1778,7 +1778,7 @@ class RestProgress(TypedDict):
     functions: int
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class RuleBody(TypedDict):
@@ -2082,7 +2082,7 @@ class SessionItem(TypedDict):
     tasks: int
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
     actors: int
     nodes: int
     jobs: int
@@ -2983,14 +2983,14 @@ class FailuresAnswer(TypedDict):
     """
     Failures by signature; ``tasks`` of all of them by outcome.
 
-    ``internals``: attempts of libraries' bookkeeping that these stopped on purpose. They are left out unless
+    ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
     asked for.
     """
 
     session: str
     items: list[FailureGroup]
     total: int
-    internals: int
+    stopped_by_libraries: int
     tasks: TasksByOutcome
 
 
@@ -3518,7 +3518,7 @@ class Progress(TypedDict):
     id: str
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
     functions: list[FunctionProgress]
     rest: RestProgress
 
@@ -4012,7 +4012,7 @@ class Summary(TypedDict):
     tasks: int
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
     first_ns: int | None
     last_ns: int | None
     functions: list[FunctionItem]

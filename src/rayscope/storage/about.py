@@ -13,7 +13,7 @@ from rayscope.storage.schema import SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
-from rayscope.storage.sql.internal_failures import count_stopped
+from rayscope.storage.sql.library_stops import count_stopped
 
 #: Nodes of one session whose way of sending is remembered.
 MAX_AGENTS = 10_000
@@ -44,8 +44,8 @@ class About(msgspec.Struct):
     tasks: int = 0
     attempts: int = 0
     states: dict[str, int] = {}
-    #: How many of the failed attempts are internals of libraries that were stopped on purpose.
-    internals_stopped: int = 0
+    #: How many of the failed attempts are those that a library stopped on purpose.
+    stopped_by_libraries: int = 0
     actors: int = 0
     nodes: int = 0
     jobs: int = 0
@@ -108,7 +108,7 @@ def count_records(file: SessionFile, about: About) -> None:
             [list(SPAN_LOSSES)],
         ).fetchone()
         about.script, about.host = script_and_host(cursor)
-        about.internals_stopped = count_stopped(cursor) if "FAILED" in about.states else 0
+        about.stopped_by_libraries = count_stopped(cursor) if "FAILED" in about.states else 0
     about.attempts = sum(about.states.values())
     if counts:
         about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts

@@ -98,7 +98,7 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
     assert len(set(ids)) == len(ids) == everything["total"]
     assert bool(ids) == (path != "placement_groups")  # no event tells of those
     # How events come, what is used, how far a job is and what ran in a worker are no columns of the record.
-    told_beside = ("lane", "usage", "tasks", "internals", "actor_class", "actor_name", "functions", "script")
+    told_beside = ("lane", "usage", "tasks", "stopped_by", "actor_class", "actor_name", "functions", "script")
     columns = [name for item in everything["items"][:1] for name in item if not name.startswith(told_beside)]
     for name in columns:
         for sort in (name, f"-{name}"):

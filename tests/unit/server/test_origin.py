@@ -88,7 +88,7 @@ def test_a_librarys_function_has_an_operator(func: str, module: str, operator: s
 
 
 def _stopped() -> Story:
-    """Four failures, one of them of internals that Ray Serve cancelled."""
+    """Four failures: two calls that Ray Serve cancelled, one that the user did, and a loss that nobody wanted."""
     story = Story()
     driver = Entity("job", JOB, {"entrypoint": "python app.py"}, {(at(0), "RUNNING"): {}})
     story.batch.entities.append(driver)
@@ -106,37 +106,37 @@ def _stopped() -> Story:
 
 def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
     fresh.record(_stopped())
-    whole = fresh.get("/api/failures", internals=True)
+    whole = fresh.get("/api/failures", stopped=True)
     left = fresh.get("/api/failures")
-    assert (whole["internals"], left["internals"]) == (1, 1)
+    assert (whole["stopped_by_libraries"], left["stopped_by_libraries"]) == (2, 2)
     # No actor of the last one is known to have been ended on purpose.
     assert sum(group["attempts"] for group in whole["items"]) == 4
-    assert sum(group["attempts"] for group in left["items"]) == 3
-    assert fresh.get("/api/summary")["internals_stopped"] == 1
+    assert sum(group["attempts"] for group in left["items"]) == 2
+    assert fresh.get("/api/summary")["stopped_by_libraries"] == 2
     # Ray's own states keep it.
     functions = {row["func_name"]: row for row in fresh.get("/api/functions")["items"]}
     stopped = "ServeReplica:shop:Model.get_num_ongoing_requests"
-    assert {name: (row["failed"], row["internals_stopped"]) for name, row in functions.items()} == {
+    assert {name: (row["failed"], row["stopped_by_libraries"]) for name, row in functions.items()} == {
         stopped: (2, 1),
-        "ServeReplica:shop:Model.handle_request": (1, 0),
+        "ServeReplica:shop:Model.handle_request": (1, 1),
         "ServeReplica:shop:Model.check": (1, 0),
     }
     only = fresh.get("/api/functions", state="FAILED", func_name=stopped)["items"]
-    assert [(row["failed"], row["internals_stopped"]) for row in only] == [(2, 1)]
+    assert [(row["failed"], row["stopped_by_libraries"]) for row in only] == [(2, 1)]
     progress = fresh.get(f"/api/jobs/{JOB}/progress")
-    assert (progress["states"], progress["internals_stopped"]) == ({"FAILED": 4}, 1)
-    assert {row["func_name"]: row["internals_stopped"] for row in progress["functions"]}[stopped] == 1
-    assert progress["rest"]["internals_stopped"] == 0
+    assert (progress["states"], progress["stopped_by_libraries"]) == ({"FAILED": 4}, 2)
+    assert {row["func_name"]: row["stopped_by_libraries"] for row in progress["functions"]}[stopped] == 1
+    assert progress["rest"]["stopped_by_libraries"] == 0
     (job,) = fresh.get("/api/jobs")["items"]
-    assert (job["tasks"], job["internals_stopped"]) == ({"FAILED": 4}, 1)
+    assert (job["tasks"], job["stopped_by_libraries"]) == ({"FAILED": 4}, 2)
 
 
 def test_the_command_line_counts_no_failures_that_are_none(fresh: Running) -> None:
     fresh.record(_stopped())
     for command, row in (
-        ("jobs", "4/4, 3 failed"),
+        ("jobs", "4/4, 2 failed"),
         ("functions", r"get_num_ongoing_requests +2 +1 "),
-        ("sessions", r" 4 +3 "),
+        ("sessions", r" 4 +2 "),
     ):
         shown = CliRunner().invoke(app, [command, "--server", fresh.server.url], env={"COLUMNS": "200"})
         assert re.search(row, shown.stdout), shown.output

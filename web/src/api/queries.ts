@@ -65,13 +65,13 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
   });
 }
 
-/** Failures by signature, of what the filters leave; with `internals` those that libraries stopped on purpose. */
-export function useFailures(session: string, filters: Filters, internals = false) {
+/** Failures by signature, of what the filters leave; with `stopped` those that libraries stopped on purpose. */
+export function useFailures(session: string, filters: Filters, stopped = false) {
   const interval = useSessionInterval(session);
   return useQuery({
-    queryKey: ['failures', session, filters, internals],
+    queryKey: ['failures', session, filters, stopped],
     queryFn: ({ signal }) =>
-      get<Failures>('/failures', { ...filters, session, ...(internals && { internals: 'true' }) }, signal),
+      get<Failures>('/failures', { ...filters, session, ...(stopped && { stopped: 'true' }) }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(interval),
   });

@@ -194,7 +194,7 @@ export interface ClusterTopic {
   live: boolean;
   attempts: number;
   states: Record<string, number>;
-  internals_stopped: number;
+  stopped_by_libraries: number;
   nodes: { alive: number; dead: number };
   actors: Record<string, number>;
   jobs: Record<string, number>;

@@ -1029,14 +1029,14 @@ export interface FailureItem {
 /**
  * Failures by signature; ``tasks`` of all of them by outcome.
  *
- * ``internals``: attempts of libraries' bookkeeping that these stopped on purpose. They are left out unless
+ * ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
  * asked for.
  */
 export interface FailuresAnswer {
   session: string;
   items: FailureGroup[];
   total: number;
-  internals: number;
+  stopped_by_libraries: number;
   tasks: TasksByOutcome;
 }
 /**
@@ -1283,7 +1283,7 @@ export interface FunctionGain {
  *
  * ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
  * library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
- * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+ * ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
  */
 export interface FunctionItem {
   func_name: string | null;
@@ -1293,7 +1293,7 @@ export interface FunctionItem {
   attempts: number;
   finished: number;
   failed: number;
-  internals_stopped: number;
+  stopped_by_libraries: number;
   running: number;
   p50_ns: number | null;
   p95_ns: number | null;
@@ -1317,7 +1317,7 @@ export interface FunctionOnPath {
 /**
  * A function of a job: its attempts by state, and the sums of their times (ns).
  *
- * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+ * ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
  */
 export interface FunctionProgress {
   func_name: string | null;
@@ -1329,7 +1329,7 @@ export interface FunctionProgress {
   states: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
 }
 /**
  * Where the time of a function's attempts went, summed up (ns), and where they ran.
@@ -1656,7 +1656,7 @@ export interface OptionGain {
 /**
  * A driver or submitted job. ``tasks``: its attempts by state.
  *
- * ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+ * ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
  */
 export interface Job {
   job_id: string;
@@ -1680,7 +1680,7 @@ export interface Job {
   tasks: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
 }
 /**
  * A job in full.
@@ -1710,7 +1710,7 @@ export interface JobDetail {
   tasks: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
 }
 /**
  * A page of jobs.
@@ -2807,7 +2807,7 @@ export interface Progress {
   states: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
   functions: FunctionProgress[];
   rest: RestProgress;
 }
@@ -2820,7 +2820,7 @@ export interface RestProgress {
   states: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
 }
 /**
  * ``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long.
@@ -3381,7 +3381,7 @@ export interface SessionItem {
   states: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
   actors: number;
   nodes: number;
   jobs: number;
@@ -3647,7 +3647,7 @@ export interface Summary {
   states: {
     [k: string]: number;
   };
-  internals_stopped: number;
+  stopped_by_libraries: number;
   first_ns: number | null;
   last_ns: number | null;
   functions: FunctionItem[];

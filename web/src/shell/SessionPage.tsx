@@ -153,7 +153,7 @@ function Nav() {
       : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
   const numbers: Partial<Record<View, number | null>> = {
     tasks: cluster?.attempts ?? null,
-    failures: cluster === undefined ? null : failedOf(cluster.states, cluster.internals_stopped),
+    failures: cluster === undefined ? null : failedOf(cluster.states, cluster.stopped_by_libraries),
     actors: sum(cluster?.actors),
     workers: sum(cluster?.workers),
     nodes: sum(cluster?.nodes),

@@ -42,7 +42,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const states = summary.states;
   const of = (names: readonly string[]) => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
   const running = of(RUNNING_STATES);
-  const failed = failedOf(states, summary.internals_stopped);
+  const failed = failedOf(states, summary.stopped_by_libraries);
   const ended = of(['FAILED', 'FINISHED', 'CUT_OFF']);
   const waiting = Math.max(0, summary.attempts - running - ended);
   return (
@@ -62,7 +62,8 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
           to={failed > 0 ? toView(url, 'failures') : undefined}
           note={[
             ended > 0 && failed > 0 && t('summary.failedShare', { share: percent(failed / ended) }),
-            summary.internals_stopped > 0 && t('failures.internals', { n: count(summary.internals_stopped) }),
+            summary.stopped_by_libraries > 0 &&
+              t('failures.stopped', { n: count(summary.stopped_by_libraries) }),
           ]
             .filter(Boolean)
             .join(' · ')}

@@ -57,7 +57,7 @@ def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> 
     stopped = services.records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
-        row["internals_stopped"] = stopped.get(row["job_id"], 0)
+        row["stopped_by_libraries"] = stopped.get(row["job_id"], 0)
 
 
 def _add_names(services: Services, session: str, rows: list[dict[str, Any]]) -> None:

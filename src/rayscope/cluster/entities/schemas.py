@@ -124,7 +124,7 @@ class Worker(RecordedWorker, WorkerName, ProcessFigures):
 class Job(Answer):
     """A driver or submitted job. ``tasks``: its attempts by state.
 
-    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
     """
 
     job_id: str
@@ -146,7 +146,7 @@ class Job(Answer):
     end_ns: int | None
     end_known_by: str | None
     tasks: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class PlacementGroup(Answer):

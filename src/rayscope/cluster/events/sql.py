@@ -15,7 +15,7 @@ from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_issues import DATA_ISSUES
 from rayscope.storage.sql.execution import END, NOT_DRIVER, called_name
-from rayscope.storage.sql.internal_failures import IS_STOPPED, LET_GO
+from rayscope.storage.sql.library_stops import IS_STOPPED, LET_GO
 from rayscope.storage.sql.pages import (
     Page,
     Where,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def progress_of(
     services: Services, session: str, of: Literal["job", "actor"], entity_id: str
 ) -> dict[str, Any]:
-    """``id``, ``attempts``, ``states``, ``internals_stopped`` (of the failed ones), the 100 ``functions``
+    """``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (of the failed ones), the 100 ``functions``
     with most attempts, and the ``rest`` summed up.
 
     Of a submission with a driver it is the driver's. Raises NotFound for what is not on record.
@@ -35,7 +35,7 @@ def progress_of(
         "id": owner,
         "attempts": sum(states.values()),
         "states": states,
-        "internals_stopped": sum(row["internals_stopped"] for row in [*functions, rest]),
+        "stopped_by_libraries": sum(row["stopped_by_libraries"] for row in [*functions, rest]),
         "functions": functions,
         "rest": rest,
     }

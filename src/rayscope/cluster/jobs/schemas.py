@@ -12,7 +12,7 @@ from rayscope.server.schemas import Answer, Body
 class FunctionProgress(Answer):
     """A function of a job: its attempts by state, and the sums of their times (ns).
 
-    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
     """
 
     func_name: str | None
@@ -22,7 +22,7 @@ class FunctionProgress(Answer):
     waiting_ns: int
     total_ns: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class RestProgress(Answer):
@@ -31,7 +31,7 @@ class RestProgress(Answer):
     functions: int
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
 
 
 class Progress(Answer):
@@ -40,7 +40,7 @@ class Progress(Answer):
     id: str
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
     functions: list[FunctionProgress]
     rest: RestProgress
 

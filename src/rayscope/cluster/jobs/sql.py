@@ -6,7 +6,7 @@ from typing import Literal
 
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER, function_name, total, with_times
-from rayscope.storage.sql.internal_failures import stopped_by
+from rayscope.storage.sql.library_stops import stopped_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 #: Functions that are told one by one.
@@ -39,9 +39,9 @@ def functions_of(
     """The functions of a job or actor with ``states`` (state -> attempts), most attempts first; and the rest.
 
     Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/reference/glossary.md;
-    ``last_ns``: until when what has not ended lasts. ``internals_stopped``: how many of those that failed are
-    a library's internals that were stopped on purpose. The rest: ``functions``, ``attempts``, ``states``,
-    ``internals_stopped`` beyond the first 100.
+    ``last_ns``: until when what has not ended lasts. ``stopped_by_libraries``: how many that failed a library
+    stopped on purpose. The rest: ``functions``, ``attempts``, ``states``, ``stopped_by_libraries``
+    beyond the first 100.
     """
     sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:
@@ -65,7 +65,7 @@ def functions_of(
         where = Where([f"{_COLUMNS[of]} = ?", NOT_DRIVER], [entity_id])
         stopped = stopped_by(reader, function_name("attempts"), where) if failed else {}
     for row in found:
-        row["internals_stopped"] = stopped.get(row["func_name"], 0)
+        row["stopped_by_libraries"] = stopped.get(row["func_name"], 0)
     rest: dict[str, int] = {}
     for row in found[MAX_FUNCTIONS:]:
         for state, number in row["states"].items():
@@ -75,5 +75,5 @@ def functions_of(
         "functions": max(0, beyond),
         "attempts": sum(rest.values()),
         "states": rest,
-        "internals_stopped": sum(row["internals_stopped"] for row in found[MAX_FUNCTIONS:]),
+        "stopped_by_libraries": sum(row["stopped_by_libraries"] for row in found[MAX_FUNCTIONS:]),
     }

@@ -30,7 +30,7 @@ class SessionItem(Answer):
     tasks: int
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
     actors: int
     nodes: int
     jobs: int
@@ -110,7 +110,7 @@ class FunctionItem(Answer):
 
     ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
     library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
-    ``internals_stopped``: of the failed ones those that a library stopped on purpose, which are no failures.
+    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
     """
 
     func_name: str | None
@@ -120,7 +120,7 @@ class FunctionItem(Answer):
     attempts: int
     finished: int
     failed: int
-    internals_stopped: int
+    stopped_by_libraries: int
     running: int
     p50_ns: int | None
     p95_ns: int | None
@@ -158,7 +158,7 @@ class Summary(Answer):
     tasks: int
     attempts: int
     states: dict[str, int]
-    internals_stopped: int
+    stopped_by_libraries: int
     first_ns: int | None
     last_ns: int | None
     functions: list[FunctionItem]

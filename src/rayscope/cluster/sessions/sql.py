@@ -22,7 +22,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS, TaskFilters, attempt_filters
 from rayscope.storage.sql.internal import IS_INTERNAL
-from rayscope.storage.sql.internal_failures import IS_STOPPED, stopped_by
+from rayscope.storage.sql.library_stops import IS_STOPPED, stopped_by
 from rayscope.storage.sql.origins import origins, with_origin
 from rayscope.storage.sql.pages import Row, rows_of
 
@@ -32,7 +32,7 @@ def functions(
 ) -> list[Row]:
     """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
 
-    What has not ended lasts until ``last_ns``. ``internals_stopped``: how many of those that failed are a
+    What has not ended lasts until ``last_ns``. ``stopped_by_libraries``: how many of those that failed are a
     library's internals that were stopped on purpose. ``origin``: whose it is; ``operator``: what a library
     runs it for. Raises BadQuery.
     """
@@ -59,7 +59,7 @@ def functions(
         stopped = stopped_by(reader, function_name("attempts"), where) if failed else {}
         known = origins(reader)
     for row in rows:
-        row["internals_stopped"] = stopped.get(row["func_name"], 0)
+        row["stopped_by_libraries"] = stopped.get(row["func_name"], 0)
     return [with_origin(row, known) for row in rows]
 
 

@@ -86,18 +86,18 @@ def failures(
     session: Session = None,
     outcome: Annotated[str | None, Query(max_length=60, description="final, retrying or recovered")] = None,
     limit: Limit = 200,
-    internals: Annotated[
-        bool, Query(description="Also internals of Ray's libraries that these stopped on purpose")
+    stopped: Annotated[
+        bool, Query(description="Also attempts that Ray's libraries stopped on purpose")
     ] = False,
 ) -> Response:
     """Failed attempts grouped by function, error type, message and line; final failures first.
 
-    What Ray's libraries stopped of their own bookkeeping on purpose is counted (`internals`), and left out.
+    What Ray's libraries stopped on purpose is counted (`stopped_by_libraries`), and left out.
     """
     chosen = services.records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
-        found = failures_sql.failure_groups(file, filters, outcome, limit, internals=internals)
+        found = failures_sql.failure_groups(file, filters, outcome, limit, stopped=stopped)
         return {"session": chosen, **found}
 
     return answer_from_record(services, chosen, request, look)

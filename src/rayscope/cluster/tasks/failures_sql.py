@@ -9,7 +9,7 @@ from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
-from rayscope.storage.sql.internal_failures import IS_STOPPED, count_stopped
+from rayscope.storage.sql.library_stops import IS_STOPPED, count_stopped
 from rayscope.storage.sql.origins import origins, with_origin
 from rayscope.storage.sql.pages import Row, rows_of
 
@@ -106,19 +106,19 @@ def failure_groups(
     outcome: str | None = None,
     limit: int = MAX_GROUPS,
     *,
-    internals: bool = False,
+    stopped: bool = False,
 ) -> Row:
     """Failures by signature, final ones first; how many groups there are, and the tasks of all by outcome.
 
-    ``filters`` are those of attempts; ``outcome``: only tasks that came to this. ``internals``: with those of
-    libraries that were stopped on purpose; how many attempts these are is told in any case. Raises BadQuery.
+    ``filters`` are those of attempts; ``outcome``: only tasks that came to this. ``stopped``: with those
+    that libraries stopped on purpose; how many attempts these are is told in any case. Raises BadQuery.
     """
     if outcome is not None and outcome not in OUTCOMES:
         raise BadQuery(f"Unknown outcome {outcome[:80]!r}.", f"One of: {', '.join(OUTCOMES)}.")
     where = attempt_filters(replace(filters, state="FAILED"))
     with file.reader() as reader:
-        stopped = count_stopped(reader, where)
-        if not internals:
+        stopped_by_libraries = count_stopped(reader, where)
+        if not stopped:
             where.add(f"NOT {IS_STOPPED}")
         known = origins(reader)
         reader.execute(
@@ -142,6 +142,6 @@ def failure_groups(
     return {
         "items": found,
         "total": groups,
-        "internals": stopped,
+        "stopped_by_libraries": stopped_by_libraries,
         "tasks": {name: outcomes.get(name, 0) for name in OUTCOMES},
     }

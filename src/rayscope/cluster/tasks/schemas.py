@@ -277,12 +277,12 @@ class TasksByOutcome(Answer):
 class FailuresAnswer(Answer):
     """Failures by signature; ``tasks`` of all of them by outcome.
 
-    ``internals``: attempts of libraries' bookkeeping that these stopped on purpose. They are left out unless
+    ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
     asked for.
     """
 
     session: str
     items: list[FailureGroup]
     total: int
-    internals: int
+    stopped_by_libraries: int
     tasks: TasksByOutcome

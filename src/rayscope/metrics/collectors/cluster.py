@@ -33,8 +33,8 @@ class Tasks:
             yield sample(name, counts.get(what.upper(), 0))
             name = f"rayscope_function_{what}_total"
             yield Family(name, "counter", f"Task attempts of a function that {what}.", "count")
-        name = "rayscope_task_attempts_internals_stopped_total"
-        yield Family(name, "counter", "Failed attempts of libraries' internals, stopped on purpose.", "count")
+        name = "rayscope_task_attempts_stopped_by_libraries_total"
+        yield Family(name, "counter", "Failed attempts that Ray's libraries stopped on purpose.", "count")
         yield sample(name, cluster.record(stopped_internals) if counts.get("FAILED") else 0)
         ends, others = cluster.record(lambda file: function_ends(file, _FUNCTIONS))
         for end in ends:

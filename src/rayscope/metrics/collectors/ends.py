@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER
-from rayscope.storage.sql.internal_failures import count_stopped
+from rayscope.storage.sql.library_stops import count_stopped
 
 
 class FunctionEnds(NamedTuple):
@@ -33,7 +33,7 @@ def function_ends(file: SessionFile, limit: int) -> tuple[list[FunctionEnds], in
 
 
 def stopped_internals(file: SessionFile) -> int:
-    """How many of the failed attempts are internals of libraries that were stopped on purpose."""
+    """How many of the failed attempts are those that a library stopped on purpose."""
     with file.reader() as reader:
         return count_stopped(reader)
 

@@ -51,7 +51,7 @@ def cluster(services: Services, session: str) -> dict[str, Any]:
         "live": services.records.is_live(session),
         "attempts": about.attempts,
         "states": about.states,
-        "internals_stopped": about.internals_stopped,
+        "stopped_by_libraries": about.stopped_by_libraries,
         **glance(services, session),
     }
 
@@ -83,7 +83,7 @@ def tasks(services: Services, session: str) -> dict[str, Any]:
         "tasks": about.tasks,
         "attempts": about.attempts,
         "states": about.states,
-        "internals_stopped": about.internals_stopped,
+        "stopped_by_libraries": about.stopped_by_libraries,
         "failures": [
             {
                 **{key: row[key] for key in keys},

@@ -540,9 +540,9 @@ export const en = {
     lineHint: 'Innermost line of your code in the traceback',
     copyLine: 'Copy {{path}}',
     newest: 'Traceback and log of the newest attempt:',
-    internals: 'Library internals: {{n}}',
-    internalsHint:
-      'Failed attempts of the bookkeeping of Ray’s libraries: their actor was ended, or they were cancelled, on purpose. They do not count as failures.',
+    stopped: 'Stopped by libraries: {{n}}',
+    stoppedHint:
+      'Attempts that Ray’s libraries cancelled, or lost when they ended an actor of their own. Ray says that they failed; here they do not count as failures.',
     first: 'First seen',
     last: 'Last seen',
     more: 'Showing {{shown}} of {{n}}. View all failed attempts of this function with this error type',

@@ -524,8 +524,9 @@ export const zh: Translation = {
     lineHint: '错误堆栈中最内层的您的代码',
     copyLine: '复制 {{path}}',
     newest: '最近一次尝试的错误堆栈和日志：',
-    internals: '库内部：{{n}}',
-    internalsHint: 'Ray 各库内部管理任务的失败尝试：其 Actor 被有意终止，或任务被有意取消。它们不计为失败。',
+    stopped: '由库主动终止：{{n}}',
+    stoppedHint:
+      '被 Ray 各库主动取消的尝试，或因其终止自身 Actor 而中断的尝试。Ray 将其标记为失败，此处不计为失败。',
     first: '首次',
     last: '最近',
     more: '已显示 {{shown}} / {{n}}。查看该函数此类错误的全部失败尝试',

@@ -34,7 +34,7 @@ function JobList() {
         cell: (job) => (
           <ProgressCell
             states={(job.tasks ?? {}) as States}
-            internalsStopped={Number(job.internals_stopped ?? 0)}
+            internalsStopped={Number(job.stopped_by_libraries ?? 0)}
           />
         ),
       },

@@ -107,12 +107,12 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
 }
 
 /** A bar, and what of it is not simply done. */
-function StateBar({ of }: { of: Pick<Progress, 'states' | 'internals_stopped'> }) {
+function StateBar({ of }: { of: Pick<Progress, 'states' | 'stopped_by_libraries'> }) {
   const { t } = useTranslation();
-  const { failed, cutOff, running, waiting } = progressOf(of.states, of.internals_stopped);
+  const { failed, cutOff, running, waiting } = progressOf(of.states, of.stopped_by_libraries);
   const notes = [
     failed > 0 && t('jobs.failed', { n: count(failed) }),
-    of.internals_stopped > 0 && t('failures.internals', { n: count(of.internals_stopped) }),
+    of.stopped_by_libraries > 0 && t('failures.stopped', { n: count(of.stopped_by_libraries) }),
     cutOff > 0 && t('jobs.cutOff', { n: count(cutOff) }),
     running > 0 && t('jobs.running', { n: count(running) }),
     waiting > 0 && t('jobs.waiting', { n: count(waiting) }),

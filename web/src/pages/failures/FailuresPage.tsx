@@ -30,7 +30,7 @@ const NO_FAILURES: Failures = {
   session: '',
   items: [],
   total: 0,
-  internals: 0,
+  stopped_by_libraries: 0,
   tasks: { final: 0, retrying: 0, recovered: 0 },
 };
 
@@ -39,8 +39,8 @@ export default function FailuresPage({ summary }: PageProps) {
   const { t, i18n } = useTranslation();
   const [url, change] = useSessionUrl();
   const { state: _, ...filters } = url.filters;
-  const internals = url.settings?.internal === 'show';
-  const failures = useFailures(url.session, filters, internals);
+  const stopped = url.settings?.internal === 'show';
+  const failures = useFailures(url.session, filters, stopped);
   const found = failures.data ?? NO_FAILURES;
   const outcome = useOutcomeFilter(found.tasks);
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
@@ -80,17 +80,17 @@ export default function FailuresPage({ summary }: PageProps) {
                   attempts: count(found.items.reduce((sum, one) => sum + one.attempts, 0)),
                 })}
             </span>
-            {(internals || found.internals > 0) && (
+            {(stopped || found.stopped_by_libraries > 0) && (
               <Switch
                 size="xs"
-                label={t('failures.internals', { n: count(found.internals) })}
-                title={t('failures.internalsHint')}
-                checked={internals}
+                label={t('failures.stopped', { n: count(found.stopped_by_libraries) })}
+                title={t('failures.stoppedHint')}
+                checked={stopped}
                 onChange={(event) => {
                   const value = event.currentTarget.checked ? 'show' : undefined;
                   change((before) => withSettings(before, { internal: value }), { replace: true });
                 }}
-                data-testid="failures-internals"
+                data-testid="failures-stopped"
               />
             )}
             <ColumnChooser columns={columns} choice={choice} />

@@ -67,8 +67,8 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           data-bad={(field === 'failed' && row.failed > 0) || undefined}
           data-zero={row[field] === 0 || undefined}
           title={
-            field === 'failed' && row.internals_stopped > 0
-              ? t('failures.internals', { n: count(row.internals_stopped) })
+            field === 'failed' && row.stopped_by_libraries > 0
+              ? t('failures.stopped', { n: count(row.stopped_by_libraries) })
               : undefined
           }
         >
@@ -218,7 +218,7 @@ function percent(share: number): string {
 function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduling[] = []): Row[] {
   const byName = new Map(found.map((item) => [item.func_name, item]));
   return functions.map((counted) => {
-    const row = { ...counted, failed: counted.failed - counted.internals_stopped };
+    const row = { ...counted, failed: counted.failed - counted.stopped_by_libraries };
     const item = byName.get(row.func_name);
     if (item === undefined)
       return { ...row, executing_ns: null, blocked_ns: null, setup_ns: null, local_share: null };

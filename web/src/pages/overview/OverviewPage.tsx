@@ -114,7 +114,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
   ];
   const health = healthOf({
     live,
-    states: { ...summary.states, FAILED: failedOf(summary.states, summary.internals_stopped) },
+    states: { ...summary.states, FAILED: failedOf(summary.states, summary.stopped_by_libraries) },
     critical: names(true),
     firing: names(false),
     nodesAlive: cluster.nodes.alive,

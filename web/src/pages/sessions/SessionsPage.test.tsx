@@ -20,7 +20,7 @@ const SESSION: Session = {
   tasks: 12_345,
   attempts: 12_400,
   states: { FINISHED: 12_300, FAILED: 45 },
-  internals_stopped: 0,
+  stopped_by_libraries: 0,
   actors: 3,
   nodes: 2,
   jobs: 1,

@@ -1,8 +1,8 @@
-"""Failures that are no failure of the program, as SQL: what a library's bookkeeping loses when it is stopped.
+"""Failures that are no failure of the program, as SQL: what Ray's libraries cancel or end on purpose.
 
-Ray's libraries end actors of their own with ``ray.kill`` and cancel calls of their own that have become idle:
-Serve its proxies and its controller at ``serve.shutdown()``, Data the readers of Parquet files' footers. Ray
-declares FAILED what these actors had still to do, and so does the record; but nothing went wrong.
+Libraries end actors of their own with ``ray.kill``: Serve its proxies and its controller at the end, Data the readers of Parquet files' footers. And they cancel calls that they need no longer: Serve's proxies
+most requests, once they have the whole answer. Ray declares all of these FAILED, and so does the record; but
+nothing went wrong.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _LOST = (
 # DuckDB cannot optimize functions of a column that is NULL throughout: hence '' for it.
 _MODULE = "coalesce(module_name, '')"
 _FUNCTION = f"coalesce({called_name('attempts')}, '')"
-#: Whether a failed attempt is one of a library's internals that was stopped on purpose.
+#: Whether a failed attempt is one that a library stopped on purpose.
 IS_STOPPED = (
-    f"(coalesce(state, '') = 'FAILED' AND starts_with({_MODULE}, 'ray.') AND ({_CANCELLED} OR {_LOST}) "
-    f"AND {is_internal(_FUNCTION, _MODULE)})"
+    f"(coalesce(state, '') = 'FAILED' AND starts_with({_MODULE}, 'ray.') AND ({_CANCELLED} "
+    f"OR ({_LOST} AND {is_internal(_FUNCTION, _MODULE)})))"
 )
 
 
