@@ -30,14 +30,15 @@ def free_port() -> int:
     return serving.free_port("127.0.0.1", random.randrange(20_000, 32_000))
 
 
-#: Workers run at the priority of all else: at Ray's nice 15 the tests beside leave them no CPU.
-EVEN_WORKERS = {"RAY_worker_niceness": "0"}
+#: How every Ray of a test runs. Its workers have the priority of all else: at Ray's nice 15 the tests beside leave
+#: them no CPU. When told to end it does not wait for actors: Ray gives them 30 s.
+RAY_ENV = {"RAY_worker_niceness": "0", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
 
 
 def env_without_ray() -> dict[str, str]:
     """This environment without what it says to Ray, Rayscope or Python."""
     said = ("RAY", "PYTHON", "VIRTUAL")
-    return {key: value for key, value in os.environ.items() if not key.startswith(said)} | EVEN_WORKERS
+    return {key: value for key, value in os.environ.items() if not key.startswith(said)} | RAY_ENV
 
 
 def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -> Any:

@@ -31,12 +31,12 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.spool import Spool
 from tests import answers
-from tests.cluster import EVEN_WORKERS
+from tests.cluster import RAY_ENV
 from tests.live import live  # noqa: F401 - a fixture
 from tests.recorded import cluster  # noqa: F401 - a fixture
 from tests.serving import serving  # noqa: F401 - a fixture
 
-os.environ |= EVEN_WORKERS
+os.environ |= RAY_ENV
 # One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
 httpx_default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 
@@ -84,6 +84,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Groups in the order in which the processes are to take them."""
     place = {group: number for number, group in enumerate(_LONGEST)}
     items.sort(key=lambda item: place.get(_group(item), len(place)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End a shared cluster after the last of its tests: until the end of the run it would need CPU of others."""
+    group = _group(item)
+    if isinstance(item, pytest.Function) and nextitem is not None and _group(nextitem) != group:
+        for definition in item._fixtureinfo.name2fixturedefs.get(group, ()):
+            definition.finish(item._request)
 
 
 SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"

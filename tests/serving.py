@@ -17,7 +17,8 @@ from tests.cluster import free_port, wait_until
 from tests.recorded import Recorded
 
 REQUESTS = 2000
-#: Every so many requests to ``Model`` fails; and every so many takes it so long, s.
+#: How long ``Model`` works on a request, s. Every so many fails; and every so many takes it so long, s.
+WORK_S = 0.02
 FAILS = 10
 SLOW, SLOW_S = 400, 1.0
 #: Requests to the application ``library``, in turn for so many models.
@@ -35,7 +36,7 @@ from ray import serve
 class Model:
     def __call__(self, number):
         began = time.time_ns()
-        time.sleep(SLOW_S if number % SLOW == 1 else 0.05)
+        time.sleep(SLOW_S if number % SLOW == 1 else WORK_S)
         if number % FAILS == 0:
             raise ValueError("bad weights")
         return {"number": number, "pid": os.getpid(), "model": [began, time.time_ns()]}
@@ -147,7 +148,7 @@ class Serving(Recorded):
     def launch(self) -> None:
         """Start the program, and wait until it has had its requests and told its state."""
         program = PROGRAM.replace("PORT", str(free_port()))
-        for name in ("REQUESTS", "FAILS", "SLOW_S", "SLOW", "ASKED", "MODELS"):
+        for name in ("REQUESTS", "WORK_S", "FAILS", "SLOW_S", "SLOW", "ASKED", "MODELS"):
             program = program.replace(name, str(globals()[name]))
         self.driver = self.start_driver(program)
         told = self._line()

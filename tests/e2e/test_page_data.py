@@ -147,6 +147,12 @@ def _check(program: Program) -> None:
     assert sum(by_name["MapBatches(crunch)"]["running"]) > sum(by_name["MapBatches(parse)"]["running"])
     with_tasks = [one for one in shuffled["operators"] if one["tasks"] is not None]
     assert any("RandomShuffle" in one["name"] for one in with_tasks), shuffled
+    # With its internals folded the graph can be read.
+    nodes = program.get("/api/flow/logical", only="mine")["nodes"]
+    names = {one["name"] for one in nodes if one["kind"] in ("library", "function")}
+    assert len(nodes) <= 30
+    assert names >= {"Data: internals", "Data: shuffle", "Data: MapBatches(crunch)"}, names
+    assert all(name.startswith("Data: ") for name in names)
 
 
 def test_live(program: Program, page: Page) -> None:
@@ -157,6 +163,8 @@ def test_live(program: Program, page: Page) -> None:
             program.get("/api/data")["total"] == len(DATASETS) + 1
             and ran >= 7 * 12 + 8
             and all(one["state"] == "FINISHED" for one in datasets)
+            # Ray may say that a dataset has finished before it says how many rows it has.
+            and [one["total_rows"] for one in datasets[2:]] == program.told["rows"]
         )
 
     wait_until(is_whole, "all datasets", timeout_s=120)

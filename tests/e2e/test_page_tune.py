@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import EVEN_WORKERS, start_in_turn
+from tests.cluster import RAY_ENV, start_in_turn
 from tests.conftest import wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -79,7 +79,7 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
 ) -> None:
     program = tmp_path / "digits.py"
     program.write_text(PROGRAM)
-    environment = child_env(server.ingest_url) | EVEN_WORKERS | {"RAY_AUTH_MODE": "disabled"}
+    environment = child_env(server.ingest_url) | RAY_ENV | {"RAY_AUTH_MODE": "disabled"}
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         process = start_in_turn(
             [sys.executable, str(program), folder],

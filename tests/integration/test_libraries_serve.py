@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cluster import wait_until
-from tests.serving import ASKED, FAILS, MODELS, REQUESTS, SLOW, SLOW_S, Serving, states_of
+from tests.serving import ASKED, FAILS, MODELS, REQUESTS, SLOW, SLOW_S, WORK_S, Serving, states_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
@@ -56,7 +56,7 @@ def test_requests_and_errors_are_counted(serving: Serving) -> None:
     serving.wait_for_errors()
     latency = "histogram_quantile(0.5, sum by (deployment, le) (max_over_time("
     latency += "ray_serve_deployment_processing_latency_ms_bucket[1h])))"
-    assert 50 <= serving.values(latency)["Model"] <= 5000
+    assert WORK_S * 1000 <= serving.values(latency)["Model"] <= 5000
     running = serving.values("max by (deployment) (max_over_time(rayscope_serve_running_replicas[1h]))")
     assert running["Front"] == 1
     assert running["Model"] >= 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import EVEN_WORKERS, run_in_turn, wait_until
+from tests.cluster import RAY_ENV, run_in_turn, wait_until
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
@@ -73,7 +73,7 @@ def test_a_run_that_fails_once_is_on_record_as_ray_tells_it(tmp_path: Path) -> N
     program.write_text(PROGRAM)
     try:
         with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
-            environment = child_env(server.ingest_url) | EVEN_WORKERS | {"RAY_AUTH_MODE": "disabled"}
+            environment = child_env(server.ingest_url) | RAY_ENV | {"RAY_AUTH_MODE": "disabled"}
             ended = run_in_turn([sys.executable, str(program), folder], Path(folder), 250, env=environment)
         assert ended.returncode == 0, ended.stderr[-4000:]
         printed = json.loads(ended.stdout.strip().splitlines()[-1])

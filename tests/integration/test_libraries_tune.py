@@ -11,13 +11,13 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import EVEN_WORKERS, run_in_turn
+from tests.cluster import RAY_ENV, run_in_turn
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
-pytestmark = [pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 PROGRAM = """
 import json, os, sys, tempfile
@@ -107,7 +107,7 @@ def test_an_experiment_and_its_restoring_are_on_record_as_ray_tells_them(tmp_pat
     program.write_text(PROGRAM)
     try:
         with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
-            environment = child_env(server.ingest_url) | EVEN_WORKERS | {"RAY_AUTH_MODE": "disabled"}
+            environment = child_env(server.ingest_url) | RAY_ENV | {"RAY_AUTH_MODE": "disabled"}
             ended = run_in_turn([sys.executable, str(program), folder], Path(folder), 250, env=environment)
         assert ended.returncode == 0, ended.stderr[-4000:]
         first, second = json.loads(ended.stdout.strip().splitlines()[-1])

@@ -49,7 +49,8 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
     assert page["lines"][0]["text"] == hit["text"]
     downloaded = cluster.ask("/api/logs/download", node_id=hit["node_id"], name=hit["name"])
     assert hit["text"] in downloaded.text
-    assert hit["name"] in downloaded.headers["content-disposition"]
+    # (Ray moves the logs of workers that have ended into a folder of the node's.)
+    assert hit["name"].replace("/", "_") in downloaded.headers["content-disposition"]
 
 
 def test_rays_own_logs_have_times_and_levels(cluster: Recorded) -> None:

@@ -223,6 +223,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         assert server.wait(20) == 0
 
 
+@pytest.mark.long
 def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
     gcs = str(free_port())
     with turn_to_start():
