@@ -1,7 +1,8 @@
 """Failures that are no failure of the program, as SQL: what Ray's libraries cancel or end on purpose.
 
-Libraries end actors of their own with ``ray.kill``: Serve its proxies and its controller at the end, Data the readers of Parquet files' footers. And they cancel calls that they need no longer: Serve's proxies
-most requests, once they have the whole answer. Ray declares all of these FAILED, and so does the record; but
+Libraries end actors of their own with ``ray.kill``: Serve its proxies and its controller at the end, Data the
+readers of Parquet files' footers. And they cancel calls that they need no longer: Serve's proxies most
+requests, once they have the whole answer. Ray declares all of these FAILED, and so does the record; but
 nothing went wrong.
 """
 
