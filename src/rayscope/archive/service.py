@@ -55,6 +55,8 @@ class ArchiveService:
         self._max_age_days = max_age_days
         #: Session -> what the archive has of it, and the object that said so; None: we have just sealed it.
         self._known: dict[str, tuple[Object | None, Manifest]] = {}
+        #: Session -> what was logged last of its trouble.
+        self._warned: dict[str, str] = {}
         self._lock = threading.Lock()
         #: Held while a session's files are brought or sealed.
         self._busy: dict[str, threading.Lock] = {}
@@ -158,7 +160,13 @@ class ArchiveService:
                 seal.make_folder(self._location, manifest, folder)
                 self._catalog.load(session)
         except (StoreError, OSError) as error:
-            log.warning("the archived session %s cannot be listed: %s", session, error)
+            self._warn(session, f"the archived session {session} cannot be listed: {error}")
+
+    def _warn(self, session: str, message: str) -> None:
+        """Log what is the matter with a session, once: each turn tries again."""
+        if self._warned.get(session) != message:
+            self._warned[session] = message
+            log.warning("%s", message)
 
     def _forget(self, session: str) -> None:
         if not self._catalog.path_of(session).exists():
@@ -184,7 +192,7 @@ class ArchiveService:
                 # The others may do: only a session of its own kind of trouble is left for the next time.
                 if isinstance(error, StoreError) and error.code == "archive":
                     raise
-                log.warning("session %s could not be archived: %s", session, error)
+                self._warn(session, f"session {session} could not be archived: {error}")
 
     def _seal(self, session: str) -> None:
         self._catalog.local_file(session, RECORD)

@@ -18,6 +18,7 @@ from tests.conftest import wait_for
 
 from rayscope.archive import manifest as manifests
 from rayscope.archive import seal
+from rayscope.archive import service as service_module
 from rayscope.archive.location import Location
 from rayscope.archive.manifest import Manifest
 from rayscope.archive.service import ArchiveService
@@ -167,7 +168,10 @@ def test_what_left_the_disk_is_read_and_written_on(
     assert tasks(server, session) >= before
 
 
-def test_hostile_manifests_cost_themselves_alone(folder: Path, tmp_path: Path) -> None:
+def test_hostile_manifests_cost_themselves_alone(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "_LOOK_S", 0.2)
     location = Location(f"file://{tmp_path / 'archive'}")
     push(location, folder)
     whole = json.loads(location.read(manifests.manifest_path(folder.name), 1 << 20))
@@ -197,6 +201,12 @@ def test_hostile_manifests_cost_themselves_alone(folder: Path, tmp_path: Path) -
             assert file.count_attempts() > 0
         assert service.problem is None
         assert not outside.exists()
+        # Each turn reads them again, but says so once.
+        list_manifests, turns = seal.list_manifests, []
+        monkeypatch.setattr(seal, "list_manifests", lambda one: turns.append(1) or list_manifests(one))
+        wait_for(lambda: len(turns) > 2, "more turns")
+        warned = [one.getMessage() for one in caplog.records if "cannot be listed" in one.getMessage()]
+        assert len(warned) == len(set(warned)) == len(bad)
     finally:
         service.stop()
         catalog.close()
