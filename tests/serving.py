@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,11 +17,11 @@ from rayscope.server.settings import Settings
 from tests.cluster import free_port, wait_until
 from tests.recorded import Recorded
 
-REQUESTS = 2000
+REQUESTS = int(os.environ.get("RAYSCOPE_TEST_REQUESTS", "800"))
 #: How long ``Model`` works on a request, s. Every so many fails; and every so many takes it so long, s.
 WORK_S = 0.02
 FAILS = 10
-SLOW, SLOW_S = 400, 1.0
+SLOW, SLOW_S = REQUESTS // 5, 1.0
 #: Requests to the application ``library``, in turn for so many models.
 ASKED, MODELS = 60, 3
 PROGRAM = """

@@ -23,12 +23,12 @@ FOUND = {
     "submission_order": "fetch",
 }
 
-SLOW = sorted(set(FOUND) - {"get_in_loop", "unschedulable"})
+LONG = sorted(set(FOUND) - {"get_in_loop"})
 
 
 @pytest.mark.parametrize(
     "kind",
-    ["get_in_loop", "unschedulable", *(pytest.param(kind, marks=pytest.mark.long) for kind in SLOW)],
+    ["get_in_loop", *(pytest.param(kind, marks=pytest.mark.long) for kind in LONG)],
 )
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")

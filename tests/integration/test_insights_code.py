@@ -20,7 +20,6 @@ FOUND = {
     "return_put": "load",
     "unnecessary_get": "make",
 }
-SHORT = ("redefined_function",)
 #: Other programs, and what they only look like.
 LOOK_ALIKES = [
     ("growing", "get_in_loop"),
@@ -29,9 +28,8 @@ LOOK_ALIKES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind in SHORT else pytest.param(kind, marks=pytest.mark.long) for kind in FOUND]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("kind", FOUND)
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
