@@ -143,13 +143,14 @@ def merge_entities(into: Entity, other: Entity) -> Entity:
             into.transitions[key] = dict(extra)
         else:
             _least(seen, extra)
-    if other.observed and (not into.observed or _order_observed(other) > _order_observed(into)):
+    if other.observed and (not into.observed or order_observed(other) > order_observed(into)):
         into.observed_ns = other.observed_ns
         into.observed = dict(other.observed)
     return into
 
 
-def _order_observed(entity: Entity) -> tuple[_Rank, int, str]:
+def order_observed(entity: Entity) -> tuple[_Rank, int, str]:
+    """Of two snapshots the one for which this is greater holds."""
     return _rank_observed(entity), entity.observed_ns, _canonical(entity.observed)
 
 

@@ -28,7 +28,7 @@ _SETTLED = (
 _KEY = ", ".join(KEY)
 _TASK = "task_hi, task_lo"
 #: A row of ``attempts`` as the parts that it was made of.
-_AS_PARTS = ", ".join(
+AS_PARTS = ", ".join(
     {
         "parent_task_id": f"{NAMED_PARENT_ID} AS parent_task_id",
         "caller_task_id": f"CASE WHEN named_parent IS NOT NULL THEN {PARENT_ID} END AS caller_task_id",
@@ -85,7 +85,7 @@ class AttemptFlush:
             )
             self._stored = self._create(
                 "stored",
-                f"SELECT {_AS_PARTS}, a.rowid AS row, path_id FROM attempts a "
+                f"SELECT {AS_PARTS}, a.rowid AS row, path_id FROM attempts a "
                 "SEMI JOIN places p ON a.rowid = p.row",
             )
             stored = ["(SELECT * EXCLUDE (row, path_id) FROM stored)"] if self._stored else []

@@ -26,7 +26,7 @@ _JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finishe
 #: along, and Ray declares what they ran failed.
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
 #: What becomes of what lives when its session ends.
-_ENDED = {
+ENDED = {
     "actor": "DEAD",
     "node": "DEAD",
     "worker": "DEAD",
@@ -46,7 +46,7 @@ _ENDED = {
     "tune_trial": CUT_OFF,
 }
 #: What is over although its state is not final: it could have come back while the session lived.
-_GONE = {
+GONE = {
     "serve_application": "DELETED",
     "serve_deployment": "DELETED",
     "serve_proxy": "STOPPED",
@@ -104,10 +104,10 @@ def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: in
     """
     if session_end_ns is not None:
         for kind in KINDS:
-            over = {*FINAL_STATES[kind], _ENDED[kind], _GONE.get(kind, _ENDED[kind])}
+            over = {*FINAL_STATES[kind], ENDED[kind], GONE.get(kind, ENDED[kind])}
             ended = "" if kind == "placement_group" else f"end_ns = {int(session_end_ns)}, "
             connection.execute(
-                f"UPDATE {kind}_rows SET state = '{_ENDED[kind]}', {ended}end_known_by = 'session' "
+                f"UPDATE {kind}_rows SET state = '{ENDED[kind]}', {ended}end_known_by = 'session' "
                 f"WHERE state IS NULL OR state NOT IN ({', '.join(map(repr, sorted(over)))})"
             )
     before_ns = now_ns - GRACE_NS if session_end_ns is None else max(now_ns, session_end_ns)

@@ -256,7 +256,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, limit: int) -> tuple[list[bytes
         if not chunk:
             return rows, False
         for row in chunk:
-            encoded = msgspec.json.encode([_json_value(value) for value in row])
+            encoded = msgspec.json.encode([json_value(value) for value in row])
             size += len(encoded) + 1
             if size > MAX_ANSWER_BYTES - (1 << 20):
                 raise _Refused(
@@ -290,15 +290,16 @@ def _message(error: Exception) -> str:
     return text[:_MAX_MESSAGE_CHARS].rstrip() or type(error).__name__
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """A value of a query as JSON has it."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
         return value if value - value == 0 else str(value)  # JSON has no NaN and no infinity
     if isinstance(value, (list, tuple)):
-        return [_json_value(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _json_value(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     return value.hex() if isinstance(value, bytes) else str(value)
 
 

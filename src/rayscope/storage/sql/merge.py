@@ -20,25 +20,25 @@ INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_
 SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
 KEY = ("task_hi", "task_lo", "attempt")
 #: Values of several columns, by the one that is known whenever any is.
-_TOGETHER: dict[str, Sequence[str]] = {
+TOGETHER: dict[str, Sequence[str]] = {
     **{f"{phase}_begin_ns": (f"{phase}_begin_ns", f"{phase}_end_ns") for phase in PHASES},
     "error_ns": ("error_ns", "error_type", "error_message"),
     "returned_ns": ("returned_ns", "return_bytes", "output_bytes"),
 }
 #: What is put before those columns: of an error that a worker died its task's owner says only that, and the
 #: GCS, a second later, how. So the earliest with a message holds.
-_FIRST = {"error_ns": "coalesce(error_message, '') = ''"}
-_SCALAR_COLUMNS = (
+FIRST = {"error_ns": "coalesce(error_message, '') = ''"}
+SCALAR_COLUMNS = (
     *((name, "BIGINT" if name in INTEGERS else "VARCHAR") for name in SCALARS),
     *((f"{state.lower()}_ns", "BIGINT") for state in STATES),
 )
 #: (column, DuckDB type) of a part of an attempt; a table of parts has the key and some of the others.
 PART_COLUMNS: tuple[tuple[str, str], ...] = (
     *(("task_hi", "UBIGINT"), ("task_lo", "VARCHAR"), ("attempt", "INTEGER")),
-    *_SCALAR_COLUMNS,
+    *SCALAR_COLUMNS,
     *(
         (column, "VARCHAR" if column in ("error_type", "error_message") else "BIGINT")
-        for columns in _TOGETHER.values()
+        for columns in TOGETHER.values()
         for column in columns
     ),
 )
@@ -51,10 +51,10 @@ def merge(tables: Iterable[str]) -> str:
     key = ", ".join(KEY)
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in (*PART_COLUMNS, (SINCE, "DOUBLE")))
     parts = " UNION ALL BY NAME ".join([f"SELECT {nothing} WHERE false", *(f"FROM {t}" for t in tables)])
-    least = [f"min({name}) AS {name}" for name in (*(n for n, _ in _SCALAR_COLUMNS), SINCE)]
-    unpacked = [name for name, _ in _SCALAR_COLUMNS]
-    for known, columns in _TOGETHER.items():
-        values = [_FIRST.get(known, "0"), *columns]
+    least = [f"min({name}) AS {name}" for name in (*(n for n, _ in SCALAR_COLUMNS), SINCE)]
+    unpacked = [name for name, _ in SCALAR_COLUMNS]
+    for known, columns in TOGETHER.items():
+        values = [FIRST.get(known, "0"), *columns]
         packed = ", ".join(f"_{number} := {value}" for number, value in enumerate(values))
         least.append(f"min(CASE WHEN {known} IS NOT NULL THEN struct_pack({packed}) END) AS of_{known}")
         unpacked += [f"of_{known}._{number} AS {name}" for number, name in enumerate(columns, 1)]
