@@ -1,0 +1,330 @@
+"""A connection to a warehouse: a ClickHouse server, or chDB, the same engine in this process.
+
+Both through clickhouse-connect. What can go wrong is a StoreError with a remedy; no message has a password.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+
+from rayscope.storage.errors import BadQuery, StoreError
+from rayscope.warehouse.schema import Layout, on_cluster, quote, text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from clickhouse_connect.driver.client import Client
+    from clickhouse_connect.driver.query import QueryResult
+
+DEFAULT_DATABASE = "rayscope"
+#: The first that takes no notice of NULL in ``greatest``, as the views need it, and is still maintained.
+MIN_VERSION = (25, 3)
+_FORMS = (
+    "Give a URL such as clickhouse://user:password@host:8123/database, clickhouses://… or chdb:///folder."
+)
+_CONNECT_TIMEOUT_S = 10
+#: Longer than any statement of ours takes.
+TIMEOUT_S = 600
+_MAX_MESSAGE_CHARS = 1000
+
+#: An insert ends when its rows are stored, not when a node has taken them to pass them on.
+_STORED = {"distributed_foreground_insert": 1, "async_insert": 0}
+
+#: ClickHouse's error codes (``ErrorCodes.cpp``) -> what to do about them.
+_UNKNOWN_TABLES = (60, 81)
+_LOGIN = (192, 193, 194, 516)
+_FULL = (243, 528)
+_REFUSED = (164, 497)
+_TIMEOUT, _MEMORY, _LOCKED = 159, 241, 76
+
+
+class Address(NamedTuple):
+    """Where a warehouse is. ``folder``: of chDB, else None."""
+
+    shown: str
+    folder: Path | None
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
+    is_secure: bool
+
+
+def parse_url(url: str) -> Address:
+    """The parts of a URL. Raises StoreError, without its secrets, for what is none."""
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname or ""
+    except ValueError:
+        raise StoreError("The warehouse's URL cannot be read.", _FORMS, "bad_warehouse") from None
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    if parts.scheme == "chdb" and not parts.netloc and len(parts.path) > 1:
+        database = parse_qs(parts.query).get("database", [DEFAULT_DATABASE])[0]
+        return Address(shown, Path(unquote(parts.path)), "", 0, "", "", database, False)
+    is_secure = parts.scheme == "clickhouses"
+    if parts.scheme not in ("clickhouse", "clickhouses") or not host:
+        raise StoreError(f"{shown[:200]!r} is no warehouse.", _FORMS, "bad_warehouse")
+    return Address(
+        shown,
+        None,
+        host,
+        port or (8443 if is_secure else 8123),
+        unquote(parts.username or "default"),
+        unquote(parts.password or ""),
+        unquote(parts.path.strip("/")) or DEFAULT_DATABASE,
+        is_secure,
+    )
+
+
+class Warehouse:
+    """An open warehouse. One thread at a time. All methods raise StoreError."""
+
+    def __init__(self, address: Address, client: Client) -> None:
+        self.address = address
+        self._client = client
+        #: As it may be shown.
+        self.url = address.shown
+
+    def run(self, statement: str) -> None:
+        """Run a statement that gives no rows."""
+        with explained(self.address):
+            self._client.command(statement)
+
+    def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> Sequence[Sequence[Any]]:
+        """The rows of a query; parameters are ``{name:Type}`` in it."""
+        return self.ask(query, parameters).result_rows
+
+    def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> QueryResult:
+        """The rows of a query, with the names and types of its columns if there are rows."""
+        with explained(self.address):
+            return self._client.query(query, parameters=dict(parameters) if parameters else None)
+
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """The names and types of the columns of a query, for one that gave no rows."""
+        with explained(self.address):
+            answer = self._client.raw_query(query, fmt="JSONCompact")
+        meta = msgspec.json.decode(answer)["meta"]
+        return [(column["name"], column["type"]) for column in meta]
+
+    def insert(self, table: str, rows: pa.Table) -> None:
+        """Insert rows; columns go by their names. It returns when they are stored, on a cluster too."""
+        with explained(self.address):
+            self._client.insert_arrow(table, rows, settings=_STORED)
+
+    def set(self, settings: Mapping[str, int | str], *, freeze: bool = False) -> None:
+        """Settings for all that follows. ``freeze``: statements cannot change them, nor anything else.
+
+        A server's user who may change no settings has those that the server gave him.
+        """
+        with explained(self.address):
+            if self.address.folder is None:
+                for name, value in settings.items():
+                    with _dropped_for_readers():
+                        self._client.set_client_setting(name, value)
+                if freeze and not self._is_read_only():
+                    self._client.set_client_setting("readonly", 1)
+            else:
+                # clickhouse-connect would append them to each statement, where a comment hides them.
+                for name, value in settings.items():
+                    self._client.command(f"SET {name} = {value if isinstance(value, int) else text(value)}")
+                if freeze:
+                    self._client.command("SET readonly = 1")
+
+    def _is_read_only(self) -> bool:
+        return bool(int(self._client.query("SELECT getSetting('readonly')").result_rows[0][0]))
+
+    def close(self) -> None:
+        """Close the connection; chDB's folder is free for other processes then."""
+        with contextlib.suppress(Exception):
+            self._client.close()
+
+
+@contextlib.contextmanager
+def _dropped_for_readers() -> Iterator[None]:
+    """Leave out a setting that the server does not let this user change."""
+    from clickhouse_connect.driver.exceptions import ProgrammingError
+
+    with contextlib.suppress(ProgrammingError):
+        yield
+
+
+@contextlib.contextmanager
+def connect(
+    url: str, *, create: bool = False, cluster: str | None = None, timeout_s: float = TIMEOUT_S
+) -> Iterator[Warehouse]:
+    """The warehouse at a URL. Raises StoreError.
+
+    ``create``: make its database (on all nodes of ``cluster``), and with chDB its folder, if they are not
+    there. ``timeout_s``: how long a server's answer is waited for.
+    """
+    address = parse_url(url)
+    client = _open(address, create, timeout_s)
+    warehouse = Warehouse(address, client)
+    try:
+        _check_version(warehouse, client.server_version or "")
+        if create:
+            where = on_cluster(Layout(cluster))
+            warehouse.run(f"CREATE DATABASE IF NOT EXISTS {quote(address.database)}{where}")
+        elif not warehouse.rows(
+            "SELECT 1 FROM system.databases WHERE name = {name:String}", {"name": address.database}
+        ):
+            raise not_made(address)
+        if address.folder is not None:
+            warehouse.run(f"USE {quote(address.database)}")
+        client.database = address.database
+        yield warehouse
+    finally:
+        warehouse.close()
+
+
+def not_made(address: Address) -> StoreError:
+    """The error for a place without a warehouse."""
+    return StoreError(
+        f"There is no warehouse at {address.shown}.", "Make it: rayscope warehouse init", "no_warehouse"
+    )
+
+
+def _open(address: Address, create: bool, timeout_s: float) -> Client:
+    try:
+        import clickhouse_connect
+    except ImportError as error:
+        raise _not_installed() from error
+    # What it logs of an error is in our message, without what it sent.
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+    with explained(address):
+        if address.folder is None:
+            return clickhouse_connect.get_client(
+                host=address.host,
+                port=address.port,
+                username=address.user,
+                password=address.password,
+                secure=address.is_secure,
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                send_receive_timeout=int(timeout_s) + 1,
+                query_retries=0,
+                client_name="rayscope",
+            )
+        if create:
+            address.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        elif not address.folder.is_dir():
+            raise not_made(address)
+        try:
+            return clickhouse_connect.get_client(interface="chdb", path=str(address.folder.absolute()))
+        except ImportError as error:
+            raise _not_installed() from error
+
+
+def _not_installed() -> StoreError:
+    return StoreError(
+        "The packages for a warehouse are not installed.", "pip install 'rayscope[warehouse]'", "no_warehouse"
+    )
+
+
+def _check_version(warehouse: Warehouse, version: str) -> None:
+    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if found < MIN_VERSION:
+        wanted = ".".join(map(str, MIN_VERSION))
+        raise StoreError(
+            f"{warehouse.url} is ClickHouse {version}; a warehouse needs {wanted} or later.",
+            "Upgrade ClickHouse.",
+            "older",
+        )
+
+
+@contextlib.contextmanager
+def explained(address: Address) -> Iterator[None]:
+    """Errors of the engine and of the way to it as StoreError."""
+    try:
+        yield
+    except (StoreError, ImportError):
+        raise
+    except OSError as error:
+        raise StoreError(
+            f"{address.shown} cannot be used: {error.strerror or type(error).__name__}.",
+            "Check the folder's permissions and the free space.",
+            "warehouse",
+        ) from error
+    except Exception as error:
+        from clickhouse_connect.driver.exceptions import ClickHouseError
+
+        if not isinstance(error, ClickHouseError):
+            raise
+        # Not its cause: tracebacks show what was sent.
+        raise _explain(address, error) from None
+
+
+def _explain(address: Address, error: Exception) -> StoreError:
+    from clickhouse_connect.driver.exceptions import OperationalError
+
+    said = _without_secrets(address, str(error))
+    code = getattr(error, "code", None)
+    if address.folder is not None and "initializing EmbeddedServer" in said:
+        if "filesystem error" in said:
+            return StoreError(
+                f"{address.shown} cannot be used as a folder of chDB.",
+                "Check the folder's permissions and the free space.",
+                "warehouse",
+            )
+        return StoreError(
+            f"{address.shown} is in use by another process, or is damaged.",
+            "One process at a time can use chDB's folder. Wait for the other, or use a ClickHouse server.",
+            "locked",
+        )
+    if code in _LOGIN:
+        return StoreError(
+            f"{address.shown} refused the user {address.user!r} with this password.",
+            "Check the user and the password in the URL; write special characters as %XX.",
+            "login",
+        )
+    if code in _FULL or "No space left" in said:
+        return StoreError(f"The disk of {address.shown} is full.", "Free some space, and try again.", "full")
+    if code in _UNKNOWN_TABLES:
+        return BadQuery(
+            said, "SHOW TABLES lists the tables; rayscope warehouse init makes those of Rayscope."
+        )
+    if code in _REFUSED:
+        return BadQuery(said, "rayscope sql --all reads only, as the ClickHouse user is allowed to.")
+    if code == _TIMEOUT:
+        return BadQuery(
+            "The query took too long and was stopped.", "Narrow it, or raise RAYSCOPE_SQL_TIMEOUT_S."
+        )
+    if code == _MEMORY:
+        return BadQuery("The query needs more memory than allowed.", "Narrow it or aggregate.", "memory")
+    if code is None and (isinstance(error, OperationalError) or "HTTP status" in said):
+        return StoreError(
+            f"{address.shown} cannot be reached: {_reason(said)}.",
+            "Check the host, the port (HTTP: 8123, TLS: 8443) and the network.",
+            "unreachable",
+        )
+    return BadQuery(said, "See docs/reference/warehouse.md.")
+
+
+def _reason(said: str) -> str:
+    """Why a server cannot be reached, from the library's message."""
+    for words in (
+        "Connection refused",
+        "Name or service not known",
+        "timed out",
+        "CERTIFICATE_VERIFY_FAILED",
+    ):
+        if words.lower() in said.lower():
+            return words
+    found = re.search(r"\[Errno -?\d+\] ([\w ]+)", said)
+    return found[1] if found else "no answer that ClickHouse would give"
+
+
+def _without_secrets(address: Address, said: str) -> str:
+    """What the engine says, without its preamble, its version and the password."""
+    shown = re.sub(r"^.*?DB::Exception: ", "", said.strip(), flags=re.DOTALL)
+    shown = re.sub(r"\s*\(version [^)]*\)\.?", "", shown)
+    if address.password:
+        shown = shown.replace(address.password, "***")
+    return shown[:_MAX_MESSAGE_CHARS].rstrip() or "no message"

@@ -1,0 +1,277 @@
+"""The tables of a warehouse, derived from the record's own, and their DDL for one node or for a cluster.
+
+Every value column is an aggregate that performs the merge rule of the record when ClickHouse merges rows of
+one key: the least known value holds, and of accounts as a whole (tuples) the least or the newest. So rows may
+be inserted twice, in any order, and by several servers. The views of
+:mod:`rayscope.warehouse.views_sql` read merged rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUMNS
+from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
+
+#: Of the tables and views below; :mod:`rayscope.warehouse.migrate` brings an older warehouse up to it.
+VERSION = 1
+#: DuckDB's type -> ClickHouse's.
+TYPES = {
+    "UBIGINT": "UInt64",
+    "BIGINT": "Int64",
+    "INTEGER": "Int32",
+    "UINTEGER": "UInt32",
+    "DOUBLE": "Float64",
+    "VARCHAR": "String",
+    "BOOLEAN": "Bool",
+}
+#: The day of a session, by its name, so that all servers agree. A session whose name has no date is of the
+#: first day there is, which no retention deletes.
+DAY = "toDateOrZero(extract(session, '^session_([0-9]{4}-[0-9]{2}-[0-9]{2})_'))"
+#: A time that is not known, inside of tuples.
+UNKNOWN_NS = -1
+
+
+#: A day that nothing was loaded into for ten minutes becomes one part: readers have nothing to merge then.
+_SETTINGS = (
+    "allow_nullable_key = 1, ttl_only_drop_parts = 1, min_age_to_force_merge_seconds = 600, "
+    "min_age_to_force_merge_on_partition_only = 1"
+)
+
+
+class Column(NamedTuple):
+    """A column. ``merge``: how values of one key become one; '' for a part of the key."""
+
+    name: str
+    type: str
+    merge: str = ""
+
+    @property
+    def ddl(self) -> str:
+        """As CREATE TABLE has it."""
+        type_ = f"SimpleAggregateFunction({self.merge}, {self.type})" if self.merge else self.type
+        return f"{self.name} {type_}"
+
+
+class Table(NamedTuple):
+    """A table. ``indexed``: how many columns of the key are in the primary index, in memory."""
+
+    name: str
+    columns: tuple[Column, ...]
+    indexed: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns by which rows are one."""
+        return tuple(column.name for column in self.columns if not column.merge)
+
+
+class Layout(NamedTuple):
+    """Where and for how long: ``cluster`` is ClickHouse's name of one, None for a single node.
+
+    ``max_age_days``: sessions that began before that are deleted, None for never.
+    """
+
+    cluster: str | None = None
+    max_age_days: int | None = None
+
+
+_SESSION = Column("session", "String")
+#: The machine of the head node. No part of any key: it may become known later.
+_CLUSTER = Column("cluster", "LowCardinality(Nullable(String))", "min")
+
+
+def group_name(known: str) -> str:
+    """The column of a group of :data:`rayscope.storage.sql.merge.TOGETHER`."""
+    return f"{known.removesuffix('_ns')}_account"
+
+
+def _scalar(name: str, duck: str) -> Column:
+    type_ = "LowCardinality(Nullable(String))" if duck == "VARCHAR" else f"Nullable({TYPES[duck]})"
+    return Column(name, type_, "min")
+
+
+def _group(known: str, columns: Sequence[str]) -> Column:
+    """Values that hold together. Flags stand before what may be unknown: NULL comes last, as in DuckDB."""
+    types = dict(PART_COLUMNS)
+    members = [f"{name}_unknown UInt8, {name} {TYPES[types[name]]}" for name in columns]
+    return Column(group_name(known), f"Tuple(unknown UInt8, late UInt8, {', '.join(members)})", "min")
+
+
+def _set(name: str, columns: Sequence[tuple[str, str]]) -> Table:
+    """A table whose rows are a set: the whole row is the key."""
+    members = (Column(column, f"Nullable({TYPES[duck]})") for column, duck in columns)
+    return Table(name, (_SESSION, *members, _CLUSTER), 1 + len(KEY))
+
+
+ATTEMPTS = Table(
+    "raw_attempts",
+    (
+        _SESSION,
+        *(Column(name, TYPES[duck]) for name, duck in PART_COLUMNS if name in KEY),
+        _CLUSTER,
+        *(_scalar(name, duck) for name, duck in SCALAR_COLUMNS),
+        *(_group(known, columns) for known, columns in TOGETHER.items()),
+        # How the creation of an actor is called that nobody named.
+        Column("creation_name", "LowCardinality(Nullable(String))", "min"),
+        # What the newest record inferred of the end, and from which ``failed_ns``; ``known_by`` '': nothing.
+        Column(
+            "inferred",
+            "Tuple(as_of_ns Int64, known_by String, state String, end_ns Int64, failed_ns Int64)",
+            "max",
+        ),
+        Column("path", "Tuple(as_of_ns Int64, path_id Int64)", "max"),
+    ),
+    1 + len(KEY),
+)
+#: A row for what never changes of an entity (``source`` 0), and one for each transition (1).
+ENTITIES = Table(
+    "raw_entities",
+    (
+        _SESSION,
+        Column("kind", "LowCardinality(String)"),
+        Column("id", "String"),
+        Column("source", "UInt8"),
+        Column("time_ns", "Int64"),
+        Column("state", "String"),
+        _CLUSTER,
+        # Name -> value, see :mod:`rayscope.warehouse.claims`.
+        Column("said", "Map(String, String)", "minMap"),
+        # The newest snapshot by the rank of :mod:`rayscope.model.entity`; ``said`` is JSON of such a map.
+        Column(
+            "observed",
+            "Tuple(known UInt8, is_final UInt8, has_exit UInt8, time_ns Int64, state String, "
+            "observed_ns Int64, canonical String, said String)",
+            "max",
+        ),
+        Column("inferred", "Tuple(as_of_ns Int64, known_by String, state String, end_ns Int64)", "max"),
+    ),
+    3,
+)
+TABLES: tuple[Table, ...] = (
+    ATTEMPTS,
+    _set("raw_spans", SPAN_COLUMNS),
+    _set("raw_edges", EDGE_COLUMNS),
+    _set("raw_annotations", ANNOTATION_COLUMNS),
+    ENTITIES,
+    # The id of a path is a hash of its names: every server gives it the same.
+    Table(
+        "raw_paths",
+        (
+            _SESSION,
+            Column("path_id", "Int64"),
+            _CLUSTER,
+            Column("parent_path_id", "Nullable(Int64)", "min"),
+            Column("name", "LowCardinality(Nullable(String))", "min"),
+            Column("depth", "Nullable(Int32)", "min"),
+        ),
+        2,
+    ),
+    # Of two accounts of a loss the larger one holds.
+    Table(
+        "raw_drops",
+        (
+            _SESSION,
+            *(Column(name, "String") for name in ("source", "reason", "event_type")),
+            _CLUSTER,
+            Column("account", "Tuple(count Int64, observed_ns Int64, first_ns Int64, last_ns Int64)", "max"),
+        ),
+        4,
+    ),
+    # Written last, so that a session without a row is not loaded as a whole.
+    Table(
+        "raw_sessions",
+        (
+            _SESSION,
+            _CLUSTER,
+            Column("first_ns", "Nullable(Int64)", "min"),
+            Column("last_ns", "Nullable(Int64)", "max"),
+            Column(
+                "account",
+                "Tuple(as_of_ns Int64, loaded_ns Int64, ended_ns Int64, stamp String, name String, "
+                "script String, ray_version String, tasks Int64, attempts Int64, failed Int64, actors Int64, "
+                "nodes Int64, jobs Int64, dropped Int64, note String, tags Array(String))",
+                "max",
+            ),
+        ),
+        1,
+    ),
+)
+BY_NAME = {table.name: table for table in TABLES}
+#: Which version the tables and views are of, and on which cluster they were made.
+VERSIONS = "schema_version"
+
+
+def quote(name: str) -> str:
+    """An identifier in ClickHouse's SQL."""
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def text(value: str) -> str:
+    """A text as a literal in ClickHouse's SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def on_cluster(layout: Layout) -> str:
+    """What follows the name of what a statement makes."""
+    return f" ON CLUSTER {quote(layout.cluster)}" if layout.cluster else ""
+
+
+def stored_name(table: Table | str, layout: Layout) -> str:
+    """The table that holds the rows: on a cluster each shard's own."""
+    name = table if isinstance(table, str) else table.name
+    return f"{name}_local" if layout.cluster else name
+
+
+def ttl(layout: Layout) -> str:
+    """The rule that deletes old sessions, '' for none. Whole parts go: a part is of one day."""
+    if layout.max_age_days is None:
+        return ""
+    return f"day + toIntervalDay({int(layout.max_age_days)}) WHERE day > toDate(0)"
+
+
+def _engine(kind: str, layout: Layout) -> str:
+    if not layout.cluster:
+        return kind
+    return f"Replicated{kind}('/clickhouse/tables/{{shard}}/{{database}}/{{table}}', '{{replica}}')"
+
+
+def create_table(table: Table, layout: Layout) -> Iterator[str]:
+    """The statements that make a table, if it is not there."""
+    indexed = ", ".join(table.key[: table.indexed])
+    columns = ",\n    ".join([*(column.ddl for column in table.columns), f"day Date DEFAULT {DAY}"])
+    delete = f"\nTTL {ttl(layout)}" if ttl(layout) else ""
+    yield (
+        f"CREATE TABLE IF NOT EXISTS {stored_name(table, layout)}{on_cluster(layout)} (\n    {columns}\n)\n"
+        f"ENGINE = {_engine('AggregatingMergeTree', layout)}\n"
+        f"PARTITION BY day\nPRIMARY KEY ({indexed})\nORDER BY ({', '.join(table.key)}){delete}\n"
+        f"SETTINGS {_SETTINGS}"
+    )
+    if layout.cluster:
+        yield _distribute(table, layout)
+
+
+def _distribute(table: Table, layout: Layout) -> str:
+    """The table over all shards. All rows of a session are on one, so each shard merges what it has."""
+    local = stored_name(table, layout)
+    return (
+        f"CREATE TABLE IF NOT EXISTS {table.name}{on_cluster(layout)} AS {local}\n"
+        f"ENGINE = Distributed({text(layout.cluster or '')}, currentDatabase(), {local}, cityHash64(session))"
+    )
+
+
+def create_versions(layout: Layout) -> str:
+    """The table of versions. On a cluster every node has all of it."""
+    engine = "ReplacingMergeTree"
+    if layout.cluster:
+        engine = "ReplicatedReplacingMergeTree('/clickhouse/tables/{database}/{table}', '{shard}-{replica}')"
+    return (
+        f"CREATE TABLE IF NOT EXISTS {VERSIONS}{on_cluster(layout)} (\n    version UInt32,\n"
+        f"    cluster String,\n    applied_at DateTime DEFAULT now()\n)\nENGINE = {engine}\nORDER BY version"
+    )
+
+
+def create_tables(layout: Layout) -> list[str]:
+    """The statements that make all tables."""
+    return [statement for table in TABLES for statement in create_table(table, layout)]
