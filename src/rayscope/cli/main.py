@@ -47,13 +47,14 @@ COMMANDS = {
     ),
     "sql": (
         "sql:sql",
-        "Query a session with SQL, through the running server or directly from the data directory.",
+        "Query a session with SQL, through the running server or directly from the data directory; or all.",
     ),
     "export": (
         "export:export",
         "Write a session as a file for Perfetto or speedscope, or as Parquet tables.",
     ),
     "archive": ("archive:app", "List, push, pull, verify, and prune archived sessions."),
+    "warehouse": ("warehouse:app", "Load sessions into ClickHouse, to query all of them at once."),
     "alerts": ("alerts:app", "Alerts, rules, and notification channels."),
     "token": (
         "operator:operator",

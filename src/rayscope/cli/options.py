@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +16,7 @@ from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
+    from rayscope.warehouse.client import Warehouse
 
 #: The times between which a list is narrowed: see time_ns.
 Since = Annotated[
@@ -107,6 +110,17 @@ ServerUrl = Annotated[
     ),
 ]
 
+WarehouseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--warehouse",
+        metavar="URL",
+        help="Warehouse (RAYSCOPE_WAREHOUSE, which keeps its password out of the list of processes): "
+        "clickhouse://user:password@host:8123/database, clickhouses:// for TLS, or chdb:///folder.",
+        show_default=False,
+        rich_help_panel=_SERVER,
+    ),
+]
 Session = Annotated[
     str | None,
     typer.Option("--session", help="Session (default: the newest).", rich_help_panel=_SERVER),
@@ -146,6 +160,23 @@ def settings_from(
         settings = settings.model_copy(update={"token": new_token()})
         say(f"token {settings.token}")
     return settings
+
+
+@contextlib.contextmanager
+def open_warehouse(
+    url: str | None, *, create: bool = False, cluster: str | None = None, timeout_s: float | None = None
+) -> Iterator[Warehouse]:
+    """The warehouse that is meant. Exits on what cannot be done there."""
+    from rayscope.warehouse.client import TIMEOUT_S, connect
+
+    url = url or settings_from().warehouse
+    if not url:
+        fail("No warehouse given.", "Give its URL with --warehouse, or set RAYSCOPE_WAREHOUSE.")
+    try:
+        with connect(url, create=create, cluster=cluster, timeout_s=timeout_s or TIMEOUT_S) as warehouse:
+            yield warehouse
+    except RayscopeError as error:
+        fail(error.message, error.remedy, 1)
 
 
 def time_ns(option: str, text: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""``rayscope sql``: one SELECT over a recorded session."""
+"""``rayscope sql``: one SELECT over a recorded session, or over all sessions of a warehouse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import typer
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, warn
-from rayscope.cli.options import DataDir, ServerUrl, Session, Token, settings_from
+from rayscope.cli.options import (
+    DataDir,
+    ServerUrl,
+    Session,
+    Token,
+    WarehouseUrl,
+    open_warehouse,
+    settings_from,
+)
 from rayscope.cli.printing import Format, print_grid
 from rayscope.cli.serving import running_server
 
@@ -26,18 +34,25 @@ def sql(
     session: Session = None,
     form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Max rows.")] = 1000,
+    over_all: Annotated[
+        bool, typer.Option("--all", help="Query all sessions of the warehouse, in ClickHouse's SQL.")
+    ] = False,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
+    warehouse: WarehouseUrl = None,
 ) -> None:
-    """Query a session with SQL, through the running server or directly from the data directory."""
+    """Query a session with SQL, through the running server or directly from the data directory; or all."""
     if query == "-":
         query = sys.stdin.read()
     settings = settings_from(data_dir, token=token)
-    if server is None:
-        found = running_server(settings.folder)
-        server = found.url if found is not None else None
-    if server is not None:
+    if over_all:
+        if session is not None or server is not None:
+            fail("--all asks the warehouse, not a session or a server.", "Use WHERE session = '...' instead.")
+        columns, rows, truncated = _from_warehouse(warehouse, query, limit, settings)
+    elif warehouse is not None:
+        fail("--warehouse is for queries over all sessions.", "Add --all.")
+    elif server := server or _running_server(settings.folder):
         columns, rows, truncated = _from_server(server, settings.token, query, session, limit)
     else:
         columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings)
@@ -49,6 +64,11 @@ def sql(
 Rows = tuple[list[str], list[list[Any]], bool]
 
 
+def _running_server(folder: Path) -> str | None:
+    found = running_server(folder)
+    return found.url if found is not None else None
+
+
 def _from_server(url: str, token: str | None, query: str, session: str | None, limit: int) -> Rows:
     try:
         with Api(url, token) as api:
@@ -57,6 +77,16 @@ def _from_server(url: str, token: str | None, query: str, session: str | None, l
         fail(error.message, error.remedy, SQL_ERROR)
     names = [str(name) for name, _ in answer["columns"]]
     return names, answer["rows"], bool(answer["truncated"])
+
+
+def _from_warehouse(url: str | None, query: str, limit: int, settings: Settings) -> Rows:
+    from rayscope.warehouse import migrate
+    from rayscope.warehouse.query import run_sql
+
+    with open_warehouse(url, timeout_s=settings.sql_timeout_s) as warehouse:
+        migrate.check(warehouse)
+        answer = run_sql(warehouse, query, limit=limit, timeout_s=settings.sql_timeout_s)
+    return [name for name, _ in answer.columns], answer.rows, answer.truncated
 
 
 def _from_files(folder: Path, query: str, session: str | None, limit: int, settings: Settings) -> Rows:

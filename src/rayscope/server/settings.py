@@ -43,6 +43,13 @@ class Settings(BaseSettings):
     archive_max_age_days: float | None = Field(
         None, gt=0, description="Archived sessions older than this are deleted; without it, none are."
     )
+    warehouse: str | None = Field(
+        None,
+        description="URL of a warehouse for all sessions: clickhouse://, clickhouses:// or chdb:///folder.",
+    )
+    warehouse_max_age_days: int | None = Field(
+        None, gt=0, description="Sessions in the warehouse older than this are deleted; without it, none are."
+    )
     max_batch_bytes: int = Field(
         64 << 20, gt=0, description="Larger event batches are rejected with status 413."
     )

@@ -1,0 +1,150 @@
+"""Loading the records of a data directory into a warehouse.
+
+A load may be repeated, cut off, and run by several machines at once: what is told twice is merged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from rayscope.archive.manifest import cluster_of, stamp_of
+from rayscope.model import KINDS
+from rayscope.storage.about import About
+from rayscope.storage.copying import copy_record
+from rayscope.storage.errors import StoreError
+from rayscope.storage.session_file import explain
+from rayscope.warehouse import rows_sql
+from rayscope.warehouse.client import Warehouse
+from rayscope.warehouse.schema import UNKNOWN_NS
+
+#: Rows of an insert: each insert makes a part of its table, and ClickHouse likes few large ones.
+_ROWS = 200_000
+_ENTITIES = 20_000
+_MEMORY = "1GB"
+
+
+class Loaded(NamedTuple):
+    """What a load did. ``rows``: of all tables."""
+
+    rows: int
+    attempts: int
+    seconds: float
+
+
+def load(warehouse: Warehouse, record: Path, about: About, *, again: bool = False) -> Loaded | None:
+    """Load the record of a session, which may be in use. None: the warehouse has it as it is here.
+
+    ``again``: load it even then. Raises StoreError.
+    """
+    stamp = _stamp(about)
+    if not again and _has(warehouse, about.session, stamp):
+        return None
+    began = time.monotonic()
+    counted = dict.fromkeys(rows_sql.FROM_RECORD, 0)
+    cluster = cluster_of(about) if about.host else None
+    with _opened(record) as (db, as_of_ns):
+        parameters = {"session": about.session, "cluster": cluster, "as_of_ns": as_of_ns}
+        for table, query in rows_sql.FROM_RECORD.items():
+            for batch in _batches(db, query, parameters):
+                warehouse.insert(table, batch)
+                counted[table] += batch.num_rows
+        counted["raw_entities"] = 0
+        for batch in _entities(db, about.session, cluster, as_of_ns):
+            warehouse.insert("raw_entities", batch)
+            counted["raw_entities"] += batch.num_rows
+    warehouse.insert("raw_sessions", _session_row(about, cluster, as_of_ns, stamp))
+    return Loaded(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
+
+
+def _stamp(about: About) -> str:
+    """Another text after anything came to a session, or another server knows another part of it."""
+    return f"{stamp_of(about)}-{about.attempts}-{about.events}"
+
+
+def _has(warehouse: Warehouse, session: str, stamp: str) -> bool:
+    found = warehouse.rows(
+        "SELECT stamp FROM sessions WHERE session = {session:String}", {"session": session}
+    )
+    return [tuple(row) for row in found] == [(stamp,)]
+
+
+@contextlib.contextmanager
+def _opened(record: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
+    """A copy of a record, read-only, and when it was last written to (ns)."""
+    with tempfile.TemporaryDirectory(prefix="rayscope-warehouse-") as folder:
+        copy = Path(folder) / record.name
+        try:
+            copy_record(record, copy)
+        except OSError as error:  # TimeoutError is one
+            raise StoreError(
+                f"Could not copy {record}: {error.strerror or 'it is being written'}.",
+                "Try again.",
+                "warehouse",
+            ) from error
+        try:
+            config: dict[str, str | bool | int | float | list[str]] = {
+                "memory_limit": _MEMORY,
+                "threads": 2,
+                "temp_directory": f"{folder}/spill",
+            }
+            with duckdb.connect(str(copy), config=config) as db:  # not read-only: its log is replayed
+                last = db.execute("SELECT value::BIGINT FROM meta WHERE key = 'last_ns'").fetchall()
+                yield db, int(last[0][0]) if last else 0
+        except duckdb.Error as error:
+            raise explain(record, error) from error
+
+
+def _batches(db: duckdb.DuckDBPyConnection, query: str, parameters: dict[str, Any]) -> Iterator[pa.Table]:
+    used = {name: value for name, value in parameters.items() if f"${name}" in query}
+    for batch in db.cursor().sql(query, params=used).to_arrow_reader(_ROWS):
+        if batch.num_rows:
+            yield pa.Table.from_batches([batch])
+
+
+def _entities(
+    db: duckdb.DuckDBPyConnection, session: str, cluster: str | None, as_of_ns: int
+) -> Iterator[pa.Table]:
+    for kind in KINDS:
+        cursor = db.cursor().execute(rows_sql.of_entities(kind))
+        while found := cursor.fetchmany(_ENTITIES):
+            yield rows_sql.entity_rows(session, cluster, rows_sql.read_entities(kind, found), as_of_ns)
+
+
+def _session_row(about: About, cluster: str | None, as_of_ns: int, stamp: str) -> pa.Table:
+    account = {
+        "as_of_ns": as_of_ns,
+        "loaded_ns": time.time_ns(),
+        "ended_ns": UNKNOWN_NS if about.ended_ns is None else about.ended_ns,
+        "stamp": stamp,
+        "name": about.name or "",
+        "script": about.script or "",
+        "ray_version": about.ray_version or "",
+        "tasks": about.tasks,
+        "attempts": about.attempts,
+        "failed": max(0, about.states.get("FAILED", 0) - about.stopped_by_libraries),
+        "actors": about.actors,
+        "nodes": about.nodes,
+        "jobs": about.jobs,
+        "dropped": about.dropped_total,
+        "note": about.label.note,
+        "tags": list(about.label.tags),
+    }
+    types = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
+    struct = pa.struct([(name, types[type(value)]) for name, value in account.items()])
+    return pa.table(
+        {
+            "session": pa.array([about.session], pa.string()),
+            "cluster": pa.array([cluster], pa.string()),
+            "first_ns": pa.array([about.first_ns or None], pa.int64()),
+            "last_ns": pa.array([about.last_ns], pa.int64()),
+            "account": pa.array([account], struct),
+        }
+    )
