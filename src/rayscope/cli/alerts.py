@@ -21,7 +21,7 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token, settings_from
 from rayscope.cli.printing import counted
-from rayscope.cli.serving import running_server
+from rayscope.cli.serving import server_url
 from rayscope.client.calls import Call
 
 app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
@@ -44,13 +44,11 @@ def _api(
     server: str | None, data_dir: Path | None, token: str | None, operator: str | None = None
 ) -> Iterator[Api]:
     settings = settings_from(data_dir, token=token)
-    if server is None:
-        found = running_server(settings.folder)
-        if found is None:
-            fail("No server is running on this data directory.", "Start one: rayscope serve", FAILED)
-        server = found.url
+    url = server_url(server, settings.folder)
+    if url is None:
+        fail("No server is running on this data directory.", "Start one: rayscope serve", FAILED)
     try:
-        with Api(server, settings.token, folder=settings.folder, operator_token=operator) as api:
+        with Api(url, settings.token, folder=settings.folder, operator_token=operator) as api:
             yield api
     except RayscopeError as error:
         fail(error.message, error.remedy, FAILED)

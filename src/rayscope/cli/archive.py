@@ -13,7 +13,7 @@ import typer
 
 from rayscope.cli.console import fail, say, shown, warn
 from rayscope.cli.lists import Form, Wide, took
-from rayscope.cli.options import DataDir, settings_from
+from rayscope.cli.options import DataDir, Sessions, recorded_folder, settings_from
 from rayscope.cli.printing import Column, Format, print_rows, text, when
 from rayscope.errors import RayscopeError
 from rayscope.units import size
@@ -35,12 +35,6 @@ ArchiveUrl = Annotated[
         metavar="URL",
         help="Archive (RAYSCOPE_ARCHIVE): s3://bucket/prefix, gs://, abfss://, or file:///folder.",
         show_default=False,
-    ),
-]
-Chosen = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[SESSION]...", help="Ray's names of sessions (default: all).", show_default=False
     ),
 ]
 _COLUMNS = (
@@ -68,7 +62,7 @@ def list_(archive: ArchiveUrl = None, form: Form = Format.table, wide: Wide = Fa
 
 @app.command("push")
 def push(
-    sessions: Chosen = None,
+    sessions: Sessions = None,
     archive: ArchiveUrl = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -131,7 +125,7 @@ def pull(
 
 
 @app.command("verify")
-def verify(sessions: Chosen = None, archive: ArchiveUrl = None) -> None:
+def verify(sessions: Sessions = None, archive: ArchiveUrl = None) -> None:
     """Read sessions of the archive as a whole, and compare them with their checksums."""
     from rayscope.archive import seal
 
@@ -199,14 +193,7 @@ def _open(url: str | None) -> Iterator[Location]:
 def _catalog(data_dir: Path | None) -> Catalog:
     from rayscope.storage.catalog import Catalog
 
-    folder = settings_from(data_dir).folder
-    if not folder.is_dir():
-        fail(
-            f"Data directory not found: {folder}.",
-            "Record something with rayscope run, or choose the directory with --data-dir.",
-            _ERROR,
-        )
-    return Catalog(folder, read_only=True)
+    return Catalog(recorded_folder(settings_from(data_dir), _ERROR), read_only=True)
 
 
 def _not_sealable(catalog: Catalog, about: About) -> str | None:

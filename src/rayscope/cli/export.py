@@ -18,8 +18,17 @@ import typer
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, stderr, warn
-from rayscope.cli.options import DataDir, ServerUrl, Since, Token, Until, settings_from, time_ns
-from rayscope.cli.serving import running_server
+from rayscope.cli.options import (
+    DataDir,
+    ServerUrl,
+    Since,
+    Token,
+    Until,
+    recorded_folder,
+    settings_from,
+    time_ns,
+)
+from rayscope.cli.serving import server_url
 from rayscope.files import replacing
 from rayscope.views.export.format import FILES, Format, gzip_chunks
 
@@ -82,12 +91,10 @@ def export(
     }
     if output is not None:
         _refuse_existing(output, form, force)
-    if server is None:
-        found = running_server(settings.folder)
-        server = found.url if found is not None else None
+    url = server_url(server, settings.folder)
     opened = (
-        _from_server(server, settings.token, session, form, filters)
-        if server is not None
+        _from_server(url, settings.token, session, form, filters)
+        if url is not None
         else _from_files(settings, session, form, filters)
     )
     with _progress() as progress, opened as source:
@@ -179,13 +186,7 @@ def _from_files(
     from rayscope.storage.sql.filters import TaskFilters
     from rayscope.views.export.export import Export
 
-    folder = settings.folder
-    if not folder.is_dir():
-        fail(
-            f"Data directory not found: {folder}.",
-            "Record something with rayscope run, or choose the directory with --data-dir.",
-            EXPORT_ERROR,
-        )
+    folder = recorded_folder(settings, EXPORT_ERROR)
     catalog = Catalog(folder, memory_limit=settings.memory_limit, read_only=True)
     try:
         names = catalog.names()

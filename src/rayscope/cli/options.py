@@ -121,6 +121,12 @@ WarehouseUrl = Annotated[
         rich_help_panel=_SERVER,
     ),
 ]
+Sessions = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SESSION]...", help="Ray's names of sessions (default: all).", show_default=False
+    ),
+]
 Session = Annotated[
     str | None,
     typer.Option("--session", help="Session (default: the newest).", rich_help_panel=_SERVER),
@@ -160,6 +166,17 @@ def settings_from(
         settings = settings.model_copy(update={"token": new_token()})
         say(f"token {settings.token}")
     return settings
+
+
+def recorded_folder(settings: Settings, code: int) -> Path:
+    """The data directory, to be read without a server. Exits with ``code`` if it is not there."""
+    if not settings.folder.is_dir():
+        fail(
+            f"Data directory not found: {settings.folder}.",
+            "Record something with rayscope run, or choose the directory with --data-dir.",
+            code,
+        )
+    return settings.folder
 
 
 @contextlib.contextmanager

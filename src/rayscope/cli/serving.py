@@ -46,6 +46,14 @@ def running_server(data_dir: Path) -> Serving | None:
     return Serving(known.url, known.ingest_url, own=False)
 
 
+def server_url(given: str | None, data_dir: Path) -> str | None:
+    """The URL that was given, or that of the server that has ``data_dir`` open, None if none has."""
+    if given is not None:
+        return given
+    found = running_server(data_dir)
+    return found.url if found is not None else None
+
+
 def free_port(host: str, wanted: int) -> int:
     """``wanted`` if it is free on ``host``, else the next one that is. Exits if none is."""
     if wanted == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,10 +16,11 @@ from rayscope.cli.options import (
     Token,
     WarehouseUrl,
     open_warehouse,
+    recorded_folder,
     settings_from,
 )
 from rayscope.cli.printing import Format, print_grid
-from rayscope.cli.serving import running_server
+from rayscope.cli.serving import server_url
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
@@ -52,21 +52,16 @@ def sql(
         columns, rows, truncated = _from_warehouse(warehouse, query, limit, settings)
     elif warehouse is not None:
         fail("--warehouse is for queries over all sessions.", "Add --all.")
-    elif server := server or _running_server(settings.folder):
-        columns, rows, truncated = _from_server(server, settings.token, query, session, limit)
+    elif (url := server_url(server, settings.folder)) is not None:
+        columns, rows, truncated = _from_server(url, settings.token, query, session, limit)
     else:
-        columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings)
+        columns, rows, truncated = _from_files(settings, query, session, limit)
     print_grid(form, columns, rows)
     if truncated:
         warn(f"more than {limit:,} rows: use a larger --limit, or aggregate")
 
 
 Rows = tuple[list[str], list[list[Any]], bool]
-
-
-def _running_server(folder: Path) -> str | None:
-    found = running_server(folder)
-    return found.url if found is not None else None
 
 
 def _from_server(url: str, token: str | None, query: str, session: str | None, limit: int) -> Rows:
@@ -89,16 +84,11 @@ def _from_warehouse(url: str | None, query: str, limit: int, settings: Settings)
     return [name for name, _ in answer.columns], answer.rows, answer.truncated
 
 
-def _from_files(folder: Path, query: str, session: str | None, limit: int, settings: Settings) -> Rows:
+def _from_files(settings: Settings, query: str, session: str | None, limit: int) -> Rows:
     from rayscope.storage.errors import StoreError
     from rayscope.user_sql.run import run_sql
 
-    if not folder.is_dir():
-        fail(
-            f"Data directory not found: {folder}.",
-            "Record something with rayscope run, or choose the directory with --data-dir.",
-            SQL_ERROR,
-        )
+    folder = recorded_folder(settings, SQL_ERROR)
     try:
         result = run_sql(
             folder,

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayscope.cli.console import fail, say, shown, warn
+from rayscope.cli.console import say, shown, warn
 from rayscope.cli.lists import Form, Wide, took
-from rayscope.cli.options import DataDir, WarehouseUrl, open_warehouse, settings_from
+from rayscope.cli.options import (
+    DataDir,
+    Sessions,
+    WarehouseUrl,
+    open_warehouse,
+    recorded_folder,
+    settings_from,
+)
 from rayscope.cli.printing import Column, Format, print_rows, text, when
 from rayscope.storage.errors import StoreError
 
@@ -58,12 +65,7 @@ def init(cluster: Cluster = None, warehouse: WarehouseUrl = None) -> None:
 
 @app.command("load")
 def load(
-    sessions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[SESSION]...", help="Ray's names of sessions (default: all).", show_default=False
-        ),
-    ] = None,
+    sessions: Sessions = None,
     again: Annotated[
         bool, typer.Option("--again", help="Load sessions that the warehouse has as they are here, too.")
     ] = False,
@@ -79,15 +81,8 @@ def load(
     from rayscope.warehouse import migrate
     from rayscope.warehouse.load import load as load_session
 
-    folder = settings_from(data_dir).folder
-    if not folder.is_dir():
-        fail(
-            f"Data directory not found: {folder}.",
-            "Record something with rayscope run, or choose the directory with --data-dir.",
-            _ERROR,
-        )
-    catalog = Catalog(folder, read_only=True)
-    since_ns = _kept_since_ns()
+    catalog = Catalog(recorded_folder(settings_from(data_dir), _ERROR), read_only=True)
+    oldest_ns = _oldest_ns()
     failed = 0
     with open_warehouse(warehouse) as opened:
         migrate.check(opened)
@@ -100,7 +95,7 @@ def load(
                     warn(f"{title}: not loaded, its record is not on this disk")
                     failed += bool(sessions)
                     continue
-                if about.first_ns < since_ns:
+                if about.first_ns < oldest_ns:
                     say(f"{title}: not loaded, older than RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS")
                     continue
                 made = load_session(opened, catalog.path(name), about, again=again)
@@ -147,8 +142,8 @@ def ddl(cluster: Cluster = None) -> None:
         print(f"{statement};\n")
 
 
-def _kept_since_ns() -> int:
-    """When the sessions began that the warehouse keeps: what is older would be deleted at once."""
+def _oldest_ns() -> int:
+    """When the oldest session began that the warehouse keeps: it would delete what is older at once."""
     days = settings_from().warehouse_max_age_days
     return 0 if days is None else time.time_ns() - days * 86400 * 10**9
 

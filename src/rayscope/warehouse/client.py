@@ -95,7 +95,7 @@ class Warehouse:
 
     def run(self, statement: str) -> None:
         """Run a statement that gives no rows."""
-        with explained(self.address):
+        with _explained(self.address):
             self._client.command(statement)
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> Sequence[Sequence[Any]]:
@@ -104,19 +104,19 @@ class Warehouse:
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> QueryResult:
         """The rows of a query, with the names and types of its columns if there are rows."""
-        with explained(self.address):
+        with _explained(self.address):
             return self._client.query(query, parameters=dict(parameters) if parameters else None)
 
     def columns(self, query: str) -> list[tuple[str, str]]:
         """The names and types of the columns of a query, for one that gave no rows."""
-        with explained(self.address):
+        with _explained(self.address):
             answer = self._client.raw_query(query, fmt="JSONCompact")
         meta = msgspec.json.decode(answer)["meta"]
         return [(column["name"], column["type"]) for column in meta]
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Insert rows; columns go by their names. It returns when they are stored, on a cluster too."""
-        with explained(self.address):
+        with _explained(self.address):
             self._client.insert_arrow(table, rows, settings=_STORED)
 
     def set(self, settings: Mapping[str, int | str], *, freeze: bool = False) -> None:
@@ -124,7 +124,7 @@ class Warehouse:
 
         A server's user who may change no settings has those that the server gave him.
         """
-        with explained(self.address):
+        with _explained(self.address):
             if self.address.folder is None:
                 for name, value in settings.items():
                     with _dropped_for_readers():
@@ -199,7 +199,7 @@ def _open(address: Address, create: bool, timeout_s: float) -> Client:
         raise _not_installed() from error
     # What it logs of an error is in our message, without what it sent.
     logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
-    with explained(address):
+    with _explained(address):
         if address.folder is None:
             return clickhouse_connect.get_client(
                 host=address.host,
@@ -240,7 +240,7 @@ def _check_version(warehouse: Warehouse, version: str) -> None:
 
 
 @contextlib.contextmanager
-def explained(address: Address) -> Iterator[None]:
+def _explained(address: Address) -> Iterator[None]:
     """Errors of the engine and of the way to it as StoreError."""
     try:
         yield

@@ -218,10 +218,9 @@ def on_cluster(layout: Layout) -> str:
     return f" ON CLUSTER {quote(layout.cluster)}" if layout.cluster else ""
 
 
-def stored_name(table: Table | str, layout: Layout) -> str:
+def stored_name(table: Table, layout: Layout) -> str:
     """The table that holds the rows: on a cluster each shard's own."""
-    name = table if isinstance(table, str) else table.name
-    return f"{name}_local" if layout.cluster else name
+    return f"{table.name}_local" if layout.cluster else table.name
 
 
 def ttl(layout: Layout) -> str:

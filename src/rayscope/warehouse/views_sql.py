@@ -26,6 +26,7 @@ from rayscope.storage.schema import (
 )
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import CREATED, DATA, DERIVED, END, FIRST_PUT, START
+from rayscope.storage.sql.internal import is_rays_namespace
 from rayscope.storage.sql.merge import KEY, SCALAR_COLUMNS, SUBMITTER, TOGETHER
 from rayscope.warehouse.claims import NUMBER_AT
 from rayscope.warehouse.schema import BY_NAME, TYPES, UNKNOWN_NS, Layout, group_name, on_cluster
@@ -256,10 +257,7 @@ def _entity_rows(kind: Kind) -> str:
     )
 
 
-_NAMESPACE = (
-    "ifNull(ray_namespace = 'SUPERVISOR_ACTOR_RAY_NAMESPACE' OR startsWith(ray_namespace, '_ray_internal_'), "
-    "false)"
-)
+_NAMESPACE = f"ifNull({is_rays_namespace('startsWith')}, false)"
 #: As :mod:`rayscope.storage.sql.internal` has it, for all sessions.
 _INTERNAL_JOBS = (
     "SELECT session, id FROM job_rows WHERE is_internal "

@@ -32,9 +32,9 @@ def functions(
 ) -> list[Row]:
     """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
 
-    What has not ended lasts until ``last_ns``. ``stopped_by_libraries``: how many of those that failed are a
-    library's internals that were stopped on purpose. ``origin``: whose it is; ``operator``: what a library
-    runs it for. Raises BadQuery.
+    What has not ended lasts until ``last_ns``. ``stopped_by_libraries``: how many of those that failed a
+    library stopped on purpose. ``origin``: whose it is; ``operator``: what a library runs it for.
+    Raises BadQuery.
     """
     where = attempt_filters(filters or TaskFilters())
     with file.reader() as reader:

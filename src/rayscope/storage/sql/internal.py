@@ -11,9 +11,15 @@ from __future__ import annotations
 
 from rayscope.model import Kind
 
-_NAMESPACE = (
-    "ray_namespace = 'SUPERVISOR_ACTOR_RAY_NAMESPACE' OR starts_with(ray_namespace, '_ray_internal_')"
-)
+
+def is_rays_namespace(starts_with: str) -> str:
+    """SQL of whether ``ray_namespace`` is Ray's own. ``starts_with``: that function in the dialect."""
+    return (
+        f"ray_namespace = 'SUPERVISOR_ACTOR_RAY_NAMESPACE' OR {starts_with}(ray_namespace, '_ray_internal_')"
+    )
+
+
+_NAMESPACE = is_rays_namespace("starts_with")
 #: A job is known by its own namespace, which the GCS tells, or by an actor in one of Ray's.
 _JOBS = (
     "SELECT id FROM job_rows WHERE is_internal "
