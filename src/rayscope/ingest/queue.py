@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from rayscope.model import RecordBatch
 from rayscope.ray.events.batch import Batch
+from rayscope.storage.rows import Tables
 
 #: Bytes of batches that may wait in memory; what comes beyond waits in the spool alone.
 _MAX_QUEUED_BYTES = 32 << 20
@@ -33,18 +34,19 @@ class Spooled:
 
 @dataclass(frozen=True)
 class Records:
-    """Records without a batch, from source ``recording``."""
+    """Records without a batch, from source ``recording``. ``tables``: what of them is in tables."""
 
     batch: RecordBatch
     recording: str
+    tables: Tables
 
 
 @dataclass(frozen=True)
 class End:
-    """A session that has ended, and when."""
+    """A session that has ended, and when; None: it lives after all."""
 
     session: str
-    end_ns: int
+    end_ns: int | None
 
 
 @dataclass

@@ -14,10 +14,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
+from types import MappingProxyType
 
 import duckdb
-import pyarrow as pa
 
 from rayscope.ingest.decoding import PASSING_ERRORS, Decoder
 from rayscope.ingest.queue import DECODE_BYTES, End, Queue, Records, Removal, Spooled
@@ -57,12 +57,14 @@ _MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
 #: What comes so soon after a session's end was under way; what comes later shows that it lives.
-_STRAGGLERS_NS = 10 * 10**9
+STRAGGLERS_NS = 10 * 10**9
 #: How long a stop may go on merging.
 _STOP_S = 15.0
 #: How much nicer the writer is than the server: the tasks that it records may run on the same cores.
 _NICENESS = 5
 _IDLE_RELEASE_S = 120.0
+#: The source of records that another server told this one of.
+TOLD = "told"
 
 
 class Writer:
@@ -97,6 +99,8 @@ class Writer:
         self._attended = float("-inf")
         self.error: StoreError | None = None
         self.last_batch_ns = 0
+        #: Called with all that this server has heard of itself, once it is merged.
+        self.on_merge: Callable[[RecordBatch, rows.Tables], None] | None = None
         for name in spool.waiting():
             self._queue.put(Spooled(name, spool.size(name)))
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
@@ -115,13 +119,20 @@ class Writer:
         self.last_batch_ns = time.time_ns()
         self._queue.put(Spooled(name, len(body), batch))
 
-    def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
-        """Take records that need not survive a crash, from source ``recording``."""
+    def submit_records(
+        self, batch: RecordBatch, recording: str = "snapshot", tables: rows.Tables = MappingProxyType({})
+    ) -> None:
+        """Take records that need not survive a crash, from source ``recording``. ``tables``: what of them is
+        in tables.
+        """
         self.catalog.add(batch.session)
-        self._queue.put(Records(batch, recording))
+        self._queue.put(Records(batch, recording, tables))
 
-    def end_session(self, session: str, end_ns: int) -> None:
-        """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so."""
+    def end_session(self, session: str, end_ns: int | None) -> None:
+        """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so.
+
+        None: it lives, though it was taken for gone.
+        """
         self._queue.put(End(session, end_ns))
 
     def remove_session(self, session: str, timeout_s: float = 10.0) -> bool:
@@ -265,7 +276,7 @@ class Writer:
 
     def _merge_records(self, item: Records) -> None:
         try:
-            self._merge(item.batch, item.recording, time.monotonic())
+            self._merge(item.batch, item.recording, time.monotonic(), item.tables)
         except SpoolFull as error:
             self._set_back(item, error)
         except StoreError as error:
@@ -299,7 +310,8 @@ class Writer:
         try:
             for (session, form), of_session in bodies.items():
                 for events in self._decoder.decode(of_session, form, session):
-                    self._merge(events.records, "events", now, events.attempts, events.spans)
+                    columns = {"attempts": events.attempts, "span_rows": events.spans}
+                    self._merge(events.records, "events", now, columns)
                 self.catalog.about(session).batches += len(of_session)
                 self._merged_bytes += sum(map(len, of_session))
         except PASSING_ERRORS as error:
@@ -308,15 +320,23 @@ class Writer:
             return
         self._unwritten.extend((now, item.name, sessions) for item, sessions in read)
 
-    def _merge(self, batch: RecordBatch, recording: str, now: float, *columns: Sequence[pa.Table]) -> None:
-        """Hand records to the writer of their session. ``columns``: parts of attempts, and spans."""
+    def _merge(self, batch: RecordBatch, recording: str, now: float, columns: rows.Tables) -> None:
+        """Hand records to the writer of their session. ``columns``: what of them came as tables."""
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
-        if about.ended_ns is not None and time.time_ns() - about.ended_ns > _STRAGGLERS_NS:
+        # Whoever told it knows when the session was heard from, and whether it lives.
+        is_own = recording != TOLD
+        if is_own and about.ended_ns is not None and time.time_ns() - about.ended_ns > STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
         cut_long_texts(batch)
-        writer.add(batch, now, *(rows.cut_long_texts(tables, batch) for tables in columns))
+        cut = {name: rows.cut_long_texts(tables, batch) for name, tables in columns.items()}
+        tables = rows.batch_tables(batch, cut)
+        writer.add(batch, now, tables)
+        if not is_own:
+            return
+        if self.on_merge is not None:
+            self.on_merge(batch, tables)
         about.last_ns = time.time_ns()
         if recording not in about.recording:
             about.recording = sorted({*about.recording, recording})
@@ -338,7 +358,7 @@ class Writer:
             about = self.catalog.about(item.session)
         except StoreError:  # removed meanwhile
             return
-        if about.ended_ns is None:
+        if (about.ended_ns is None) != (item.end_ns is None):
             about.ended_ns = item.end_ns
             self._writer_of(item.session).end(item.end_ns, time.monotonic())
 

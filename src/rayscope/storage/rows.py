@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -39,6 +39,9 @@ _ARROW = {
     "VARCHAR": pa.string(),
     "BOOLEAN": pa.bool_(),
 }
+#: Tables of a record by name: parts of attempts, and sets of rows.
+Tables: TypeAlias = Mapping[str, Sequence[pa.Table]]
+ROWS = ("attempts", "span_rows", "edge_rows", "annotation_rows")
 PART_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in PART_COLUMNS])
 SPAN_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in SPAN_COLUMNS])
 EDGE_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in EDGE_COLUMNS])
@@ -198,8 +201,30 @@ def decode_entity(kind: Kind, entity_id: str, doc: str) -> Entity:
     )
 
 
+def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str, list[pa.Table]]:
+    """What a batch says of attempts, spans, edges and annotations, as tables. ``columns``: what came so."""
+    made: dict[str, list[pa.Table]] = {name: [*(columns or {}).get(name, ())] for name in ROWS}
+    if batch.attempts:
+        made["attempts"].append(part_table(batch.attempts))
+    if batch.spans:
+        made["span_rows"].append(span_table(batch.spans))
+    if batch.edges:
+        made["edge_rows"].append(edge_table(batch.edges))
+    if batch.annotations:
+        made["annotation_rows"].append(annotation_table(batch.annotations))
+    return made
+
+
+def callers(edges: pa.Table) -> Iterator[tuple[str, str]]:
+    """The tasks of which the tracer told a caller, with it, from rows of ``edge_rows``."""
+    found = edges.filter(pc.equal(edges.column("kind"), "caller"))
+    names = ("task_hi", "task_lo", "object_hi", "object_lo")
+    for high, low, caller_high, caller_low in zip(*(found.column(n).to_pylist() for n in names), strict=True):
+        yield join_id(high, low) or "", join_id(caller_high, caller_low) or ""
+
+
 def cut_long_texts(tables: Sequence[pa.Table], batch: RecordBatch) -> list[pa.Table]:
-    """The same as :func:`rayscope.model.long_texts.cut_long_texts`, for parts of attempts and for spans."""
+    """The same as :func:`rayscope.model.long_texts.cut_long_texts`, for what came as tables."""
     return [_cut(table, batch) for table in tables]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rayscope.model import KINDS, Drop, Edge, Entity, RecordBatch, merge_entities
+from rayscope.model import KINDS, Drop, Entity, RecordBatch, merge_entities
 from rayscope.storage import rows
 from rayscope.storage.about import About, count_records
 from rayscope.storage.attempts import AttemptFlush
@@ -109,28 +109,22 @@ class SessionWriter:
         if self._other_since is None:
             self._other_since = now
 
-    def add(
-        self,
-        batch: RecordBatch,
-        now: float,
-        attempts: Sequence[pa.Table] = (),
-        spans: Sequence[pa.Table] = (),
-    ) -> None:
-        """Take a batch, and parts of attempts and spans in columns. ``now``: monotonic s, when it arrived."""
-        parts = [*attempts, *([rows.part_table(batch.attempts)] if batch.attempts else ())]
-        for table in parts:
+    def add(self, batch: RecordBatch, now: float, tables: rows.Tables | None = None) -> None:
+        """Take a batch. ``now``: monotonic s, when it arrived. ``tables``: the rows of the batch, if they are
+        made (see :func:`rayscope.storage.rows.batch_tables`).
+        """
+        if tables is None:
+            tables = rows.batch_tables(batch)
+        for table in tables["attempts"]:
             self._parts.append(table.append_column(SINCE, pa.repeat(now, table.num_rows)))
-        if parts and self._oldest is None:
-            self._oldest = now
-        for name, tables in (
-            ("span_rows", [*spans, *([rows.span_table(batch.spans)] if batch.spans else ())]),
-            ("edge_rows", [rows.edge_table(batch.edges)] if batch.edges else []),
-            ("annotation_rows", [rows.annotation_table(batch.annotations)] if batch.annotations else []),
-        ):
-            self._sets[name] += tables
-            if tables and self._sets_since is None:
+            if self._oldest is None:
+                self._oldest = now
+        for name, fresh in self._sets.items():
+            fresh += tables[name]
+            if tables[name] and self._sets_since is None:
                 self._sets_since = now
-        self._note_callers(batch.edges)
+        for table in tables["edge_rows"]:
+            self._note_callers(table)
         if batch.entities:
             if self.file is None:
                 # What the file knows must come first, or an old account could look new.
@@ -145,11 +139,9 @@ class SessionWriter:
                 if self._other_since is None:
                     self._other_since = now
 
-    def _note_callers(self, edges: Iterable[Edge]) -> None:
-        for edge in edges:
-            if edge.kind == "caller":
-                known = self._callers.get(edge.task_id, edge.object_task)
-                self._callers[edge.task_id] = min(known, edge.object_task)
+    def _note_callers(self, edges: pa.Table) -> None:
+        for task, caller in rows.callers(edges):
+            self._callers[task] = min(self._callers.get(task, caller), caller)
 
     def _merge_drop(self, drop: Drop) -> bool:
         """Keep the larger of two accounts of one loss. Returns whether that is the new one."""
