@@ -16,7 +16,8 @@ from rayscope.storage.sql.pages import Where
 
 #: Why an actor died, and whether a row of ``actor_rows`` says that nobody is to blame: its owner, its user or
 #: its job let it go.
-_DEATH = "death_cause->>'$.actor_died_error_context.reason'"
+# (A long cause is cut, and is no JSON then.)
+_DEATH = "TRY_CAST(death_cause AS JSON)->>'$.actor_died_error_context.reason'"
 LET_GO = (
     f"(coalesce({_DEATH}, '') IN ('OWNER_DIED', 'RAY_KILL', 'OUT_OF_SCOPE', 'REF_DELETED') "
     "OR contains(coalesce(death_reason, ''), 'exit type: INTENDED_'))"
