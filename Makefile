@@ -71,7 +71,8 @@ test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cor
 
 .PHONY: test-long
 test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with twenty times the examples
-	$(BIN)/python -m pytest $(IN_GROUPS) -m long tests/e2e tests/integration
+	$(BIN)/python -m pytest $(IN_GROUPS) -m "long and not quiet" tests/e2e tests/integration
+	$(BIN)/python -m pytest -m quiet tests/integration
 	RAYSCOPE_TEST_REQUESTS=2000 $(BIN)/python -m pytest tests/integration/test_libraries_serve.py tests/e2e/test_page_serve.py
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 

@@ -27,12 +27,15 @@ FOUND = {
     "under_asked_cpus": "digest",
     "worker_startup": None,
 }
-SHORT = ("data_skew",)
+#: Where it matters how busy the machine is, also with other tests.
+MARKS = dict.fromkeys(FOUND, (pytest.mark.long,)) | {
+    "data_skew": (),
+    "over_asked_cpus": (pytest.mark.long, pytest.mark.quiet),
+    "single_core_actor": (pytest.mark.long, pytest.mark.quiet),
+}
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind in SHORT else pytest.param(kind, marks=pytest.mark.long) for kind in FOUND]
-)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=MARKS[kind]) for kind in FOUND])
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
