@@ -30,6 +30,7 @@ from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.schema import Layout
+from rayscope.warehouse.servers import Teller
 
 _DAY_NS = 86400 * 10**9
 _BEGIN_NS = 1_764_000_000 * 10**9
@@ -130,7 +131,7 @@ def main() -> int:
             for again in (False, True):
                 began = time.perf_counter()
                 for record, about in made:
-                    load(warehouse, record, about, again=again)
+                    load(Teller(warehouse, "benchmark"), record, about, again=again)
                 loads.append(time.perf_counter() - began)
             asked = {
                 name: (

@@ -33,6 +33,7 @@ class ArchiveService:
 
     ``is_live``: whether a session's cluster lives. ``after_s``: how long after its end a session is sealed.
     ``max_age_days``: sessions that were quiet for longer are deleted from the archive; None: none are.
+    ``is_keeper``: whether of several servers this one seals a session, and (None) deletes old ones.
     """
 
     files: Collection[str] = tuple(_PART_OF_FILE)
@@ -46,6 +47,7 @@ class ArchiveService:
         *,
         after_s: float,
         max_age_days: float | None = None,
+        is_keeper: Callable[[str | None], bool] = lambda _: True,
     ) -> None:
         self._location = location
         self._catalog = catalog
@@ -53,6 +55,7 @@ class ArchiveService:
         self._work = work
         self._after_s = after_s
         self._max_age_days = max_age_days
+        self._is_keeper = is_keeper
         #: Session -> what the archive has of it, and the object that said so; None: we have just sealed it.
         self._known: dict[str, tuple[Object | None, Manifest]] = {}
         #: Session -> what was logged last of its trouble.
@@ -184,6 +187,8 @@ class ArchiveService:
             quiet_ns = time.time_ns() - max(about.last_ns, about.ended_ns or 0)
             if quiet_ns < self._after_s * 1e9 or self._is_live(session) or self.is_sealed(session):
                 continue
+            if not self._is_keeper(session):
+                continue
             if not self._catalog.path_of(session).exists() and self.manifest(session) is None:
                 continue  # nothing came of it
             try:
@@ -210,7 +215,7 @@ class ArchiveService:
         )
 
     def _prune(self) -> None:
-        if self._max_age_days is None:
+        if self._max_age_days is None or not self._is_keeper(None):
             return
         oldest_ns = time.time_ns() - self._max_age_days * _DAY_NS
         with self._lock:

@@ -26,11 +26,13 @@ def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str 
     found = running_server(settings.folder)
     if server is None and found is not None:
         return found.ingest_url, found.url
-    if server is not None and found is None and not (settings.folder / "key").is_file():
+    has_key = settings.ingest_key is not None or (settings.folder / "key").is_file()
+    if server is not None and found is None and not has_key:
         fail(
             f"The ingest key of the server at {server} is not known on this machine.",
-            "Use its ingest URL instead: run `rayscope env` on the server's machine to get it.",
+            "Use its ingest URL instead: run `rayscope env` on the server's machine to get it. Or set "
+            "RAYSCOPE_INGEST_KEY as there.",
         )
     settings.folder.mkdir(parents=True, exist_ok=True)
-    key = ingest_key(settings.folder)
+    key = ingest_key(settings)
     return recording.ingest_url(server or f"http://{settings.host}:{settings.port}", key), server

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +49,14 @@ _COLUMNS = (
     when("loaded_ns", "loaded"),
 )
 
+_SERVERS = (
+    text("server"),
+    text("url"),
+    text("state"),
+    Column("heard_s", lambda row: f"{row['heard_s']:,.0f} s ago", right=True),
+    Column("sessions", lambda row: f"{row['sessions']:,}", right=True),
+)
+
 
 @app.command("init")
 def init(cluster: Cluster = None, warehouse: WarehouseUrl = None) -> None:
@@ -80,12 +90,14 @@ def load(
     from rayscope.storage.catalog import Catalog
     from rayscope.warehouse import migrate
     from rayscope.warehouse.load import load as load_session
+    from rayscope.warehouse.servers import Teller
 
     catalog = Catalog(recorded_folder(settings_from(data_dir), _ERROR), read_only=True)
     oldest_ns = _oldest_ns()
     failed = 0
     with open_warehouse(warehouse) as opened:
         migrate.check(opened)
+        teller = Teller(opened, f"load-{socket.gethostname()}-{os.getpid()}")
         for name in sessions or reversed(catalog.names()):
             title = name
             try:
@@ -98,7 +110,7 @@ def load(
                 if about.first_ns < oldest_ns:
                     say(f"{title}: not loaded, older than RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS")
                     continue
-                made = load_session(opened, catalog.path(name), about, again=again)
+                made = load_session(teller, catalog.path(name), about, again=again)
             except StoreError as error:
                 # A damaged record is of one session; a full or unreachable warehouse is of all.
                 if error.code not in ("not_found", "corrupt", "newer", "older", "unusable"):
@@ -128,6 +140,30 @@ def list_(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wide 
         if not rows:
             say(f"nothing is loaded in {opened.url}")
     print_rows(form, rows, _COLUMNS, wide)
+
+
+@app.command("servers")
+def servers(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wide = False) -> None:
+    """List the servers that share the warehouse, those that have run longest first."""
+    from rayscope.warehouse import migrate
+    from rayscope.warehouse.servers import read_members
+
+    with open_warehouse(warehouse) as opened:
+        migrate.check(opened)
+        rows: list[dict[str, Any]] = [
+            {
+                "server": member.server,
+                "url": member.url,
+                "state": "alive" if member.is_alive else "gone",
+                "heard_s": round(member.age_s, 1),
+                "sessions": len(member.watches),
+            }
+            for member in read_members(opened)
+            if member.url
+        ]
+        if not rows:
+            say(f"no server has used {opened.url} within a day")
+    print_rows(form, rows, _SERVERS, wide)
 
 
 @app.command("ddl")

@@ -641,6 +641,16 @@ class FlameTree(TypedDict):
     folded: int
 
 
+class FleetServer(TypedDict):
+    """A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records."""
+
+    server: str
+    url: str
+    is_alive: bool
+    age_s: float
+    sessions: int
+
+
 class FoldedLibrary(TypedDict):
     """
     An operator of a library, or a library; and how many of its functions are in the graph.
@@ -2087,7 +2097,7 @@ class SessionItem(TypedDict):
     nodes: int
     jobs: int
     disk_bytes: int
-    location: Literal["local", "both", "archive"]
+    location: Literal["local", "both", "archive", "warehouse"]
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
@@ -2732,6 +2742,16 @@ class Wanted(TypedDict):
     whole: NotRequired[bool]
 
 
+class Warehouse(TypedDict):
+    """The warehouse, the name of this server, the rows that it has to tell, and who else shares it."""
+
+    url: str
+    server: str
+    waiting_rows: int
+    servers: list[FleetServer]
+    error: IngestError | None
+
+
 Changes: TypeAlias = (
     SpeedChange
     | CpusChange
@@ -3087,6 +3107,7 @@ class HealthAnswer(TypedDict):
     rejected_batches: int
     damaged: list[str]
     archive: Archive | None
+    warehouse: Warehouse | None
     error: IngestError | None
 
 

@@ -19,7 +19,8 @@ def lane_of(about: About, node_id: str) -> dict[str, str | None]:
     report = about.agents.get(node_id)
     if report is None and about.nameless_json:
         return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
-    if report is None and about.events and not about.agents:  # recorded before lanes were noted
+    # Another server knows it, or it was recorded before lanes were noted.
+    if report is None and (about.followed_ns or (about.events and not about.agents)):
         return {"lane": "unknown", "lane_code": NOT_NOTED, "lane_reason": None}
     if report is None:
         return {"lane": "none", "lane_code": NO_EVENTS, "lane_reason": None}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import logging
+import socket
 import threading
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -39,6 +41,7 @@ from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
+    from rayscope.warehouse.service import WarehouseService
 
 log = logging.getLogger("rayscope.server")
 
@@ -62,7 +65,9 @@ def create_services(settings: Settings) -> Services:
     writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
     records = Records(catalog, writer, lambda session: clusters.is_live(session))
     clusters = Clusters(catalog, writer, records)
-    archive = catalog.archive = _create_archive(settings, catalog, clusters) if settings.archive else None
+    warehouse = _create_warehouse(settings, catalog, writer, clusters) if settings.warehouse else None
+    archive = _create_archive(settings, catalog, clusters, warehouse) if settings.archive else None
+    catalog.elsewhere = [place for place in (archive, warehouse) if place is not None]
     logs = Logs(settings, catalog, records, clusters)
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
@@ -75,7 +80,7 @@ def create_services(settings: Settings) -> Services:
 
     services = Services(
         settings=settings,
-        key=ingest_key(folder),
+        key=ingest_key(settings),
         operator_token=operator_token(folder),
         refused_bodies=RefusedBodies(),
         catalog=catalog,
@@ -100,7 +105,11 @@ def create_services(settings: Settings) -> Services:
         metrics=metrics,
         alerts=AlertService(
             folder / "alerts",
-            live=lambda: [name for name in catalog.names() if records.is_live(name)],
+            live=lambda: [
+                name
+                for name in catalog.names()
+                if records.is_live(name) and (warehouse is None or warehouse.is_keeper(name))
+            ],
             store=metrics.store,
             home=lambda session: catalog.path(records.resolve(session)).parent,
             link=link,
@@ -111,6 +120,7 @@ def create_services(settings: Settings) -> Services:
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
         archive=archive,
+        warehouse=warehouse,
         export_slots=threading.BoundedSemaphore(MAX_EXPORTS),
         url=settings.external_url.rstrip("/"),
     )
@@ -118,7 +128,9 @@ def create_services(settings: Settings) -> Services:
     return services
 
 
-def _create_archive(settings: Settings, catalog: Catalog, clusters: Clusters) -> ArchiveService:
+def _create_archive(
+    settings: Settings, catalog: Catalog, clusters: Clusters, warehouse: WarehouseService | None
+) -> ArchiveService:
     # Only now: the libraries of three clouds take a while to load.
     from rayscope.archive.location import Location
     from rayscope.archive.service import ArchiveService
@@ -130,6 +142,28 @@ def _create_archive(settings: Settings, catalog: Catalog, clusters: Clusters) ->
         settings.folder / "archive",
         after_s=settings.archive_after_min * 60,
         max_age_days=settings.archive_max_age_days,
+        **({} if warehouse is None else {"is_keeper": warehouse.is_keeper}),
+    )
+
+
+def _create_warehouse(
+    settings: Settings, catalog: Catalog, writer: Writer, clusters: Clusters
+) -> WarehouseService:
+    # Only now: the libraries for it are an extra.
+    from rayscope.warehouse.service import WarehouseService
+
+    folder = settings.folder
+    # The same after a restart, and another one for another data directory of this machine.
+    mark = hashlib.sha256(operator_token(folder).encode()).hexdigest()[:8]
+    return WarehouseService(
+        settings.warehouse or "",
+        f"{socket.gethostname()}-{mark}",
+        catalog,
+        writer,
+        is_live=clusters.is_live,
+        polled=clusters.in_use,
+        work=folder / "warehouse",
+        memory_limit=settings.memory_limit,
     )
 
 
@@ -154,11 +188,16 @@ class Lifecycle:
         services.rollups.start()
         if services.archive is not None:
             services.archive.start()
+        if services.warehouse is not None:
+            services.warehouse.own_url = services.url
+            services.warehouse.start()
 
     def stop(self) -> None:
         """Stop polling, flush and close."""
         services = self._services
         services.sql.close()
+        if services.warehouse is not None:
+            services.warehouse.stop()
         if services.archive is not None:
             services.archive.stop()
         services.rollups.stop()

@@ -32,6 +32,7 @@ from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
+    from rayscope.warehouse.service import WarehouseService
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Services:
     dashboards: Dashboards
     #: None without one.
     archive: ArchiveService | None
+    warehouse: WarehouseService | None
     export_slots: threading.BoundedSemaphore
     #: Where this server is reached, once it is known.
     url: str

@@ -50,6 +50,13 @@ class Settings(BaseSettings):
     warehouse_max_age_days: int | None = Field(
         None, gt=0, description="Sessions in the warehouse older than this are deleted; without it, none are."
     )
+    ingest_key: str | None = Field(
+        None,
+        min_length=16,
+        max_length=_MAX_KEY_CHARS,
+        pattern=r"^[A-Za-z0-9_-]+$",
+        description="Ingest key, the same for servers that share an address; by default each makes its own.",
+    )
     max_batch_bytes: int = Field(
         64 << 20, gt=0, description="Larger event batches are rejected with status 413."
     )
@@ -102,9 +109,9 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def ingest_key(data_dir: Path) -> str:
-    """The data directory's ingest key, made at first use; readable by its owner alone."""
-    return _secret(data_dir / "key")
+def ingest_key(settings: Settings) -> str:
+    """The key that is set, or the data directory's, made at first use; readable by its owner alone."""
+    return settings.ingest_key or _secret(settings.folder / "key")
 
 
 def operator_token(data_dir: Path) -> str:

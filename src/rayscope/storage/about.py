@@ -68,6 +68,8 @@ class About(msgspec.Struct):
     #: The machine of the head node.
     host: str | None = None
     label: Label = Label()
+    #: Up to when this server has merged what other servers told of the session.
+    followed_ns: int = 0
 
     @property
     def name(self) -> str | None:

@@ -50,8 +50,8 @@ _MAX_NEW, _NEW_S = 30, 60.0
 RECORD = "record.duckdb"
 
 
-class Archive(Protocol):
-    """Where ended sessions are kept besides, see :mod:`rayscope.archive`.
+class Elsewhere(Protocol):
+    """Where sessions are besides: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
 
     ``files``: the files of a session that it can bring; the rest of a session's folder stays here.
     """
@@ -93,8 +93,8 @@ class Catalog:
         self._saving = threading.Lock()
         #: Sessions whose counts are not those of their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
-        #: Where sessions are besides, None if only here.
-        self.archive: Archive | None = None
+        #: Where sessions are besides, in the order in which they are asked.
+        self.elsewhere: list[Elsewhere] = []
         #: When sessions were read last (ns).
         self._used_ns: dict[str, int] = {}
         self._load()
@@ -233,13 +233,14 @@ class Catalog:
         return self.folder / session / RECORD
 
     def local_file(self, session: str, name: str) -> Path:
-        """One of a session's files, brought from the archive if it is only there.
+        """One of a session's files, brought from elsewhere if it is only there.
 
-        Raises NotFound for an unknown session, and StoreError while the archive cannot be read.
+        Raises NotFound for an unknown session, and StoreError while it cannot be brought.
         """
         path = self.path(session).with_name(name)
-        if self.archive is not None and not path.exists():
-            self.archive.bring(session, name)
+        for place in self.elsewhere:
+            if not path.exists():
+                place.bring(session, name)
         return path
 
     def open_for_writing(self, session: str) -> SessionFile:
@@ -366,16 +367,16 @@ class Catalog:
         """Drop the oldest ended sessions beyond the limits (whole files: nothing shrinks a DuckDB file).
 
         ``keep`` are sessions whose clusters are known to live, quiet or not. Returns the names of what was
-        dropped. With an archive nothing is dropped before it is there, and then it stays in the list; what
-        was read lately counts as new.
+        dropped. With an archive or a warehouse nothing is dropped before it is there, and then it stays in
+        the list; what was read lately counts as new.
         """
         dropped = []
         kept_bytes = 0
         kept = 0
-        read_ns = self._used_ns if self.archive is not None else {}
+        read_ns = self._used_ns if self.elsewhere else {}
         used_ns = {name: max(read_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
         for name in sorted(used_ns, key=lambda name: -used_ns[name]):
-            if self.archive is not None and not self.path_of(name).exists():
+            if self.elsewhere and not self.path_of(name).exists():
                 continue  # dropped before
             size = self.disk_bytes(name)
             live = name in keep or now_ns - self.about(name).last_ns < LIVE_NS
@@ -385,11 +386,13 @@ class Catalog:
             ):
                 kept_bytes += size
                 kept += 1
-            elif self.archive is None:
+            elif not self.elsewhere:
                 if self.remove(name):
                     dropped.append(name)
-            elif self.archive.is_sealed(name) and self._drop_files(name, self.archive.files):
-                dropped.append(name)
+            else:
+                sealed = [place for place in self.elsewhere if place.is_sealed(name)]
+                if any(self._drop_files(name, place.files) for place in sealed):
+                    dropped.append(name)
         return dropped
 
     def _close_unused(self, session: str, *, pinned_too: bool = False) -> bool:

@@ -8,6 +8,7 @@ and a text. The view of an entity's kind turns it back into the value of a colum
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -29,6 +30,25 @@ def encode_claims(kind: Kind, said: Mapping[str, Value]) -> dict[str, str]:
     return {
         name: _claim(value, types.get(name, "VARCHAR")) for name, value in said.items() if value is not None
     }
+
+
+def decode_claims(kind: Kind, claims: Mapping[str, str]) -> dict[str, Value]:
+    """The inverse: what a column cannot hold is left out."""
+    types = _TYPES[kind]
+    values = ((name, _value(claim, types.get(name, "VARCHAR"))) for name, claim in claims.items())
+    return {name: value for name, value in values if value is not None}
+
+
+def _value(claim: str, duck: str) -> Value | None:
+    if claim.startswith("1"):
+        return claim[1:] if duck == "VARCHAR" else None
+    shown = claim[NUMBER_AT - 1 :]
+    if duck == "BOOLEAN":
+        return shown == "true"
+    for as_number in (int, float):
+        with contextlib.suppress(ValueError):
+            return as_number(shown)
+    return shown or None
 
 
 def _claim(value: Value, duck: str) -> str:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
+import pyarrow as pa
 
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.warehouse.schema import Layout, on_cluster, quote, text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from clickhouse_connect.driver.client import Client
     from clickhouse_connect.driver.query import QueryResult
 
@@ -106,6 +106,16 @@ class Warehouse:
         """The rows of a query, with the names and types of its columns if there are rows."""
         with _explained(self.address):
             return self._client.query(query, parameters=dict(parameters) if parameters else None)
+
+    def arrow(self, query: str, parameters: Mapping[str, Any]) -> Iterator[pa.Table]:
+        """The rows of a query, some at a time."""
+        with (
+            _explained(self.address),
+            self._client.query_arrow_stream(query, parameters=dict(parameters)) as stream,
+        ):
+            for batch in stream:
+                if batch.num_rows:
+                    yield pa.Table.from_batches([batch])
 
     def columns(self, query: str) -> list[tuple[str, str]]:
         """The names and types of the columns of a query, for one that gave no rows."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from rayscope.archive.manifest import cluster_of, stamp_of
@@ -24,6 +25,7 @@ from rayscope.storage.session_file import explain
 from rayscope.warehouse import rows_sql
 from rayscope.warehouse.client import Warehouse
 from rayscope.warehouse.schema import UNKNOWN_NS
+from rayscope.warehouse.servers import Teller
 
 #: Rows of an insert: each insert makes a part of its table, and ClickHouse likes few large ones.
 _ROWS = 200_000
@@ -39,29 +41,37 @@ class Loaded(NamedTuple):
     seconds: float
 
 
-def load(warehouse: Warehouse, record: Path, about: About, *, again: bool = False) -> Loaded | None:
+def load(
+    teller: Teller, record: Path, about: About, *, again: bool = False, complete_ns: int = 0
+) -> Loaded | None:
     """Load the record of a session, which may be in use. None: the warehouse has it as it is here.
 
-    ``again``: load it even then. Raises StoreError.
+    ``again``: load it even then. ``complete_ns``: the record has all that any server had told by then; 0: it
+    may not. Raises StoreError.
     """
     stamp = _stamp(about)
-    if not again and _has(warehouse, about.session, stamp):
+    if not again and _has(teller.warehouse, about.session, stamp):
         return None
     began = time.monotonic()
     counted = dict.fromkeys(rows_sql.FROM_RECORD, 0)
-    cluster = cluster_of(about) if about.host else None
+    cluster = cluster_name(about)
     with _opened(record) as (db, as_of_ns):
         parameters = {"session": about.session, "cluster": cluster, "as_of_ns": as_of_ns}
         for table, query in rows_sql.FROM_RECORD.items():
             for batch in _batches(db, query, parameters):
-                warehouse.insert(table, batch)
+                teller.insert(table, batch)
                 counted[table] += batch.num_rows
         counted["raw_entities"] = 0
         for batch in _entities(db, about.session, cluster, as_of_ns):
-            warehouse.insert("raw_entities", batch)
+            teller.insert("raw_entities", batch)
             counted["raw_entities"] += batch.num_rows
-    warehouse.insert("raw_sessions", _session_row(about, cluster, as_of_ns, stamp))
+    teller.insert("raw_sessions", session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns))
     return Loaded(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
+
+
+def cluster_name(about: About) -> str | None:
+    """The cluster of a session, None as long as it is not known."""
+    return cluster_of(about) if about.host else None
 
 
 def _stamp(about: About) -> str:
@@ -118,9 +128,13 @@ def _entities(
             yield rows_sql.entity_rows(session, cluster, rows_sql.read_entities(kind, found), as_of_ns)
 
 
-def _session_row(about: About, cluster: str | None, as_of_ns: int, stamp: str) -> pa.Table:
+def session_row(about: About, last_ns: int, *, stamp: str = "", complete_ns: int = 0) -> pa.Table:
+    """The row of ``raw_sessions``. ``last_ns``: when whoever tells it heard of the session last; ``stamp``:
+    of the state of the session that was loaded, '' for none.
+    """
     account = {
-        "as_of_ns": as_of_ns,
+        # Whoever heard of it last knows it best, also that it has ended.
+        "as_of_ns": max(last_ns, about.ended_ns or 0),
         "loaded_ns": time.time_ns(),
         "ended_ns": UNKNOWN_NS if about.ended_ns is None else about.ended_ns,
         "stamp": stamp,
@@ -136,15 +150,17 @@ def _session_row(about: About, cluster: str | None, as_of_ns: int, stamp: str) -
         "dropped": about.dropped_total,
         "note": about.label.note,
         "tags": list(about.label.tags),
+        "complete_ns": complete_ns,
+        "about": msgspec.json.encode(msgspec.structs.replace(about, agents={})).decode(),
     }
     types = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
     struct = pa.struct([(name, types[type(value)]) for name, value in account.items()])
     return pa.table(
         {
             "session": pa.array([about.session], pa.string()),
-            "cluster": pa.array([cluster], pa.string()),
+            "cluster": pa.array([cluster_name(about)], pa.string()),
             "first_ns": pa.array([about.first_ns or None], pa.int64()),
-            "last_ns": pa.array([about.last_ns], pa.int64()),
+            "last_ns": pa.array([last_ns], pa.int64()),
             "account": pa.array([account], struct),
         }
     )

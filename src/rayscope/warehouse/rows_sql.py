@@ -81,6 +81,12 @@ def _of_set(table: str, columns: Sequence[tuple[str, str]]) -> str:
     return f"SELECT {_WHOSE}, {', '.join(name for name, _ in columns)} FROM {table}"
 
 
+#: Table of a record that is a set of rows -> the warehouse's.
+OF_SET: Mapping[str, str] = {
+    "span_rows": "raw_spans",
+    "edge_rows": "raw_edges",
+    "annotation_rows": "raw_annotations",
+}
 #: Table of the warehouse -> its rows from a record. Those that are not here are made in Python.
 FROM_RECORD: Mapping[str, str] = {
     "raw_attempts": ATTEMPTS,

@@ -80,6 +80,11 @@ class Layout(NamedTuple):
 _SESSION = Column("session", "String")
 #: The machine of the head node. No part of any key: it may become known later.
 _CLUSTER = Column("cluster", "LowCardinality(Nullable(String))", "min")
+#: When a row was told last, and by which servers: what one of them has not read yet is found by it.
+_TOLD = (
+    Column("told_ns", "Int64", "max"),
+    Column("told_by", "Array(String)", "groupUniqArrayArray"),
+)
 
 
 def group_name(known: str) -> str:
@@ -102,7 +107,7 @@ def _group(known: str, columns: Sequence[str]) -> Column:
 def _set(name: str, columns: Sequence[tuple[str, str]]) -> Table:
     """A table whose rows are a set: the whole row is the key."""
     members = (Column(column, f"Nullable({TYPES[duck]})") for column, duck in columns)
-    return Table(name, (_SESSION, *members, _CLUSTER), 1 + len(KEY))
+    return Table(name, (_SESSION, *members, _CLUSTER, *_TOLD), 1 + len(KEY))
 
 
 ATTEMPTS = Table(
@@ -122,6 +127,7 @@ ATTEMPTS = Table(
             "max",
         ),
         Column("path", "Tuple(as_of_ns Int64, path_id Int64)", "max"),
+        *_TOLD,
     ),
     1 + len(KEY),
 )
@@ -146,6 +152,7 @@ ENTITIES = Table(
             "max",
         ),
         Column("inferred", "Tuple(as_of_ns Int64, known_by String, state String, end_ns Int64)", "max"),
+        *_TOLD,
     ),
     3,
 )
@@ -165,6 +172,7 @@ TABLES: tuple[Table, ...] = (
             Column("parent_path_id", "Nullable(Int64)", "min"),
             Column("name", "LowCardinality(Nullable(String))", "min"),
             Column("depth", "Nullable(Int32)", "min"),
+            *_TOLD,
         ),
         2,
     ),
@@ -176,10 +184,12 @@ TABLES: tuple[Table, ...] = (
             *(Column(name, "String") for name in ("source", "reason", "event_type")),
             _CLUSTER,
             Column("account", "Tuple(count Int64, observed_ns Int64, first_ns Int64, last_ns Int64)", "max"),
+            *_TOLD,
         ),
         4,
     ),
-    # Written last, so that a session without a row is not loaded as a whole.
+    # Written last. ``complete_ns``: all that was told of the session by then was loaded as a whole, with what
+    # its record makes of it; 0: it was not. ``about``: JSON of :class:`rayscope.storage.about.About`.
     Table(
         "raw_sessions",
         (
@@ -191,9 +201,11 @@ TABLES: tuple[Table, ...] = (
                 "account",
                 "Tuple(as_of_ns Int64, loaded_ns Int64, ended_ns Int64, stamp String, name String, "
                 "script String, ray_version String, tasks Int64, attempts Int64, failed Int64, actors Int64, "
-                "nodes Int64, jobs Int64, dropped Int64, note String, tags Array(String))",
+                "nodes Int64, jobs Int64, dropped Int64, note String, tags Array(String), complete_ns Int64, "
+                "about String)",
                 "max",
             ),
+            *_TOLD,
         ),
         1,
     ),
@@ -201,6 +213,10 @@ TABLES: tuple[Table, ...] = (
 BY_NAME = {table.name: table for table in TABLES}
 #: Which version the tables and views are of, and on which cluster they were made.
 VERSIONS = "schema_version"
+#: The servers that share the warehouse: each says again and again that it lives, by the warehouse's clock.
+#: ``stored_ns``: all that it told before is stored; ``watches``: the sessions that it records now.
+SERVERS = "servers"
+_SERVERS_KEPT_DAYS = 7
 
 
 def quote(name: str) -> str:
@@ -271,6 +287,20 @@ def create_versions(layout: Layout) -> str:
     )
 
 
+def create_servers(layout: Layout) -> str:
+    """The table of servers. On a cluster every node has all of it."""
+    engine = "ReplacingMergeTree(seen)"
+    if layout.cluster:
+        place = "'/clickhouse/tables/{database}/{table}', '{shard}-{replica}'"
+        engine = f"ReplicatedReplacingMergeTree({place}, seen)"
+    return (
+        f"CREATE TABLE IF NOT EXISTS {SERVERS}{on_cluster(layout)} (\n    server String,\n    url String,\n"
+        "    began_ns Int64,\n    stored_ns Int64,\n    watches Array(String),\n"
+        f"    seen DateTime64(3) DEFAULT now64(3)\n)\nENGINE = {engine}\nORDER BY server\n"
+        f"TTL toDateTime(seen) + toIntervalDay({_SERVERS_KEPT_DAYS})"
+    )
+
+
 def create_tables(layout: Layout) -> list[str]:
     """The statements that make all tables."""
-    return [statement for table in TABLES for statement in create_table(table, layout)]
+    return [create_servers(layout), *(one for table in TABLES for one in create_table(table, layout))]

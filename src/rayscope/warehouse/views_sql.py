@@ -50,7 +50,7 @@ def _high(task_id: str) -> str:
     )
 
 
-def _members(known: str, columns: Sequence[str]) -> Iterator[str]:
+def members(known: str, columns: Sequence[str]) -> Iterator[str]:
     """The columns of a group, see :func:`rayscope.warehouse.schema.group_name`."""
     group = group_name(known)
     for name in columns:
@@ -72,7 +72,7 @@ _PARTS = ", ".join(
         _WHOSE,
         *KEY,
         *(name for name, _ in SCALAR_COLUMNS),
-        *(member for known, columns in TOGETHER.items() for member in _members(known, columns)),
+        *(member for known, columns in TOGETHER.items() for member in members(known, columns)),
         "creation_name, inferred, path",
     ]
 )

@@ -88,11 +88,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def bridge(folder: str, *, is_reader: bool = False) -> Iterator[tuple[int, list[dict[str, str]]]]:
+def bridge(
+    folder: str, *, is_reader: bool = False, port: int = 0
+) -> Iterator[tuple[int, list[dict[str, str]]]]:
     """The port of such a server, and the settings that came."""
     seen: list[dict[str, str]] = []
     handler = type("Bridge", (Handler,), {"folder": folder, "seen": seen, "is_reader": is_reader})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server.server_port, seen

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 import pytest
 from tests.unit.warehouse.records import HOSTILE, LAST_NS, make_record
 
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, TABLE_NAMES
 from rayscope.warehouse.client import Warehouse, connect
+from rayscope.warehouse.follow import make_record as make_again
 from rayscope.warehouse.load import load
+from rayscope.warehouse.servers import Teller
 from rayscope.warehouse.views_sql import VIEWS
 
 #: What is Rayscope's own, and what is computed of several tables.
@@ -31,7 +34,7 @@ VIEWS_OF_RECORDS = [
 def load_all(warehouse: Warehouse, folder: Path, *, again: bool = False) -> list[str]:
     catalog = Catalog(folder, read_only=True)
     for name in catalog.names():
-        load(warehouse, catalog.path(name), catalog.about(name), again=again)
+        load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name), again=again)
     return catalog.names()
 
 
@@ -125,8 +128,8 @@ def test_loading_again_changes_nothing(warehouse: Warehouse, data: Path) -> None
     )
     before = [tuple(row) for row in warehouse.rows(counts)]
     name = catalog.names()[0]
-    assert load(warehouse, catalog.path(name), catalog.about(name)) is None
-    made = load(warehouse, catalog.path(name), catalog.about(name), again=True)
+    assert load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name)) is None
+    made = load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name), again=True)
     assert made is not None
     assert made.attempts == 60
     assert [tuple(row) for row in warehouse.rows(counts)] == before
@@ -152,13 +155,39 @@ def test_two_servers_with_a_part_each_make_the_whole(
     assert len(expected) == len(wanted)
 
 
+@pytest.mark.parametrize("is_rays", [True, False])
+def test_a_record_is_made_again_of_what_was_loaded(
+    warehouse: Warehouse, record: Callable[..., Path], bodies: list[bytes], tmp_path: Path, is_rays: bool
+) -> None:
+    """What a record makes of its facts is compared where Ray told them: the others are made up."""
+    session = "session_2025-12-01_10-00-00_000000_1"
+    before = record(bodies) if is_rays else make_record(tmp_path / "before", session, seed=7)
+    catalog = Catalog(before.parent.parent.parent, read_only=True)
+    (name,) = catalog.names()
+    about = catalog.about(name)
+    load(Teller(warehouse, "test"), before, about, again=True)
+    after = tmp_path / "after" / "record.duckdb"
+    make_again(warehouse, msgspec.structs.replace(about, attempts=0), after, tmp_path / "work", "200MB")
+    made = {"state", "reported_state", "end_known_by", "path_id", "ended_at_ns", "end_ns"}
+    for view in [name for name in TABLE_NAMES if name not in LEFT_OUT] + (["tasks"] if is_rays else []):
+        if view == "paths" and not is_rays:
+            continue
+        names, expected = read_record(before, view)
+        facts = ", ".join(one for one in names if is_rays or one not in made)
+        one, other = (
+            opened(path).execute(f"SELECT {facts} FROM {view}").fetchall() for path in (before, after)
+        )
+        assert sorted(map(repr, other)) == sorted(map(repr, one)), view
+        assert expected or is_rays, view
+
+
 def test_several_load_at_the_same_time(data: Path, url: str, warehouse: Warehouse) -> None:
     catalog = Catalog(data, read_only=True)
     names = catalog.names()
 
     def load_one(name: str) -> None:
         with connect(url) as mine:
-            assert load(mine, catalog.path(name), catalog.about(name), again=True) is not None
+            assert load(Teller(mine, "test"), catalog.path(name), catalog.about(name), again=True) is not None
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(load_one, [names[0], names[0], names[1]]))
@@ -211,6 +240,6 @@ def test_a_load_that_is_cut_off_is_not_there_and_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(Warehouse, "insert", fail)
         with pytest.raises(OSError, match="cut off"):
-            load(warehouse, catalog.path(name), about)
-    assert load(warehouse, catalog.path(name), about) is not None
+            load(Teller(warehouse, "test"), catalog.path(name), about)
+    assert load(Teller(warehouse, "test"), catalog.path(name), about) is not None
     assert_alike(warehouse, [catalog.path(name)], ["tasks", "actors"])

@@ -15,6 +15,7 @@ from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.query import Answer, run_sql
+from rayscope.warehouse.servers import Teller
 from rayscope.warehouse.views_sql import VIEWS
 
 
@@ -27,7 +28,7 @@ def loaded(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     mine = "SELECT count() FROM attempts WHERE session LIKE 'session_2025-12-2%'"
     with connect(url) as warehouse:
         for name in catalog.names():
-            load(warehouse, catalog.path(name), catalog.about(name))
+            load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name))
         yield
         assert [list(row) for row in warehouse.rows(mine)] == [[40]], "a query changed something"
 

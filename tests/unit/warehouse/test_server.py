@@ -18,6 +18,7 @@ from rayscope.warehouse.client import connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.query import run_sql
 from rayscope.warehouse.schema import Layout
+from rayscope.warehouse.servers import Teller
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +35,9 @@ def test_make_load_and_ask(server: tuple[str, list[dict[str, str]]], tmp_path: P
     (name,) = catalog.names()
     with connect(url, create=True) as warehouse:
         assert migrate.init(warehouse, Layout()) == (0, 1)
-        made = load(warehouse, catalog.path(name), catalog.about(name))
+        made = load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name))
         assert made is not None
-        assert load(warehouse, catalog.path(name), catalog.about(name)) is None
+        assert load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name)) is None
     with connect(url) as warehouse:
         migrate.check(warehouse)
         sql = "SELECT count() AS n, uniqExact(cluster) FROM attempts -- all"

@@ -1192,6 +1192,16 @@ export interface FlameTree {
   folded: number;
 }
 /**
+ * A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records.
+ */
+export interface FleetServer {
+  server: string;
+  url: string;
+  is_alive: boolean;
+  age_s: number;
+  sessions: number;
+}
+/**
  * Where the cluster's nodes find the folder.
  */
 export interface FolderAnswer {
@@ -1501,6 +1511,17 @@ export interface HealthAnswer {
   rejected_batches: number;
   damaged: string[];
   archive: Archive | null;
+  warehouse: Warehouse | null;
+  error: IngestError | null;
+}
+/**
+ * The warehouse, the name of this server, the rows that it has to tell, and who else shares it.
+ */
+export interface Warehouse {
+  url: string;
+  server: string;
+  waiting_rows: number;
+  servers: FleetServer[];
   error: IngestError | null;
 }
 /**
@@ -3386,7 +3407,7 @@ export interface SessionItem {
   nodes: number;
   jobs: number;
   disk_bytes: number;
-  location: 'local' | 'both' | 'archive';
+  location: 'local' | 'both' | 'archive' | 'warehouse';
   ray_version: string | null;
   gcs_address: string | null;
   dropped_total: number;

@@ -84,7 +84,7 @@ def _session_row(services: Services, name: str) -> dict[str, Any]:
 def _location(services: Services, name: str) -> str:
     is_here = services.catalog.path(name).exists()
     if services.archive is None or services.archive.manifest(name) is None:
-        return "local"
+        return "local" if is_here or services.warehouse is None else "warehouse"
     return "both" if is_here else "archive"
 
 
@@ -111,7 +111,7 @@ router = APIRouter()
 def health(services: CurrentServices) -> Response:
     """Whether the server is healthy, and how much is waiting to be merged."""
     problem = services.writer.problem()
-    archive = services.archive
+    archive, warehouse = services.archive, services.warehouse
     return answer(
         {
             "status": "ok" if problem is None else "degraded",
@@ -122,6 +122,7 @@ def health(services: CurrentServices) -> Response:
             "rejected_batches": services.writer.rejected,
             "damaged": damaged_files(services),
             "archive": archive and {"url": archive.url, "error": _error_info(archive.problem)},
+            "warehouse": warehouse and {**warehouse.status(), "error": _error_info(warehouse.problem)},
             "error": _error_info(problem),
         }
     )
@@ -202,6 +203,8 @@ def delete(
         )
     if services.archive is not None:
         services.archive.remove(session)
+    if services.warehouse is not None:
+        services.warehouse.remove(session)
     if not services.writer.remove_session(session):
         raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
     services.records.forget(session)

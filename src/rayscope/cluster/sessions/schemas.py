@@ -35,7 +35,7 @@ class SessionItem(Answer):
     nodes: int
     jobs: int
     disk_bytes: int
-    location: Literal["local", "both", "archive"]
+    location: Literal["local", "both", "archive", "warehouse"]
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
@@ -78,6 +78,26 @@ class Archive(Answer):
     error: IngestError | None
 
 
+class FleetServer(Answer):
+    """A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records."""
+
+    server: str
+    url: str
+    is_alive: bool
+    age_s: float
+    sessions: int
+
+
+class Warehouse(Answer):
+    """The warehouse, the name of this server, the rows that it has to tell, and who else shares it."""
+
+    url: str
+    server: str
+    waiting_rows: int
+    servers: list[FleetServer]
+    error: IngestError | None
+
+
 class HealthAnswer(Answer):
     """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
 
@@ -89,6 +109,7 @@ class HealthAnswer(Answer):
     rejected_batches: int
     damaged: list[str]
     archive: Archive | None
+    warehouse: Warehouse | None
     error: IngestError | None
 
 

@@ -180,10 +180,11 @@ export const en = {
     search: 'Name, script, host, tag, note, or ID',
     noneFound: 'No session matches.',
     more: 'Show more ({{shown}} of {{total}} shown)',
-    location: { both: 'Archived', archive: 'In the archive' },
+    location: { both: 'Archived', archive: 'In the archive', warehouse: 'On another server' },
     locationHint: {
       both: 'The archive has a copy of this session.',
       archive: 'No longer on this server. Opening it fetches it from the archive, which takes a moment.',
+      warehouse: 'Recorded by another server. Opening it fetches the record from the warehouse, which takes a moment; metrics and logs stay there.',
     },
     ray: 'Ray {{version}}',
     dropped: '{{n}} dropped',
@@ -201,7 +202,7 @@ export const en = {
     delete: 'Delete',
     deleteTitle: 'Delete {{name}}?',
     deleteText: 'Its record, metrics and kept logs are deleted from the server for good.',
-    deleteArchived: 'The copy in the archive is deleted too.',
+    deleteArchived: 'The copy in the archive or the warehouse is deleted too.',
     empty: {
       title: 'Nothing recorded yet',
       text: 'Rayscope needs no change to your code. Choose how to start:',

@@ -175,10 +175,11 @@ export const zh: Translation = {
     search: '名称、脚本、主机、标签、备注或 ID',
     noneFound: '没有匹配的会话。',
     more: '显示更多（已显示 {{shown}} / {{total}}）',
-    location: { both: '已归档', archive: '仅在归档中' },
+    location: { both: '已归档', archive: '仅在归档中', warehouse: '在其他服务器上' },
     locationHint: {
       both: '归档存储中有此会话的副本。',
       archive: '本服务器上已不保留。打开时会从归档存储取回，需要稍等片刻。',
+      warehouse: '由其他服务器记录。打开时会从数据仓库取回记录，需要稍等片刻；指标和日志仍在原服务器上。',
     },
     ray: 'Ray {{version}}',
     dropped: '丢弃 {{n}} 条',
@@ -196,7 +197,7 @@ export const zh: Translation = {
     delete: '删除',
     deleteTitle: '删除 {{name}}？',
     deleteText: '服务器上的记录、指标和保留的日志将被永久删除。',
-    deleteArchived: '归档存储中的副本也会一并删除。',
+    deleteArchived: '归档存储或数据仓库中的副本也会一并删除。',
     empty: {
       title: '还没有任何记录',
       text: '使用 Rayscope 不需要修改代码。选择一种方式开始：',

@@ -1,0 +1,118 @@
+"""What a warehouse of many sessions answers, and how long it takes to open one of them on a server.
+
+    python benchmarks/fleet.py                       # 100 sessions of 100,000 attempts, and one of 1,000,000
+    python benchmarks/fleet.py --sessions 1000       # 100 million attempts, some 10 GB of disk
+
+Sessions are made up (see warehouse.py), one for each of 30 days. They are loaded as a server does it; the others are
+copies that ClickHouse makes of them, under names of their own. The warehouse is chDB, ClickHouse's engine in this
+process, on this machine's disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common import header, ms, quantile, table
+from rayscope.storage.session_file import SessionFile
+from rayscope.warehouse import migrate
+from rayscope.warehouse.client import Warehouse, connect
+from rayscope.warehouse.follow import make_record
+from rayscope.warehouse.load import load
+from rayscope.warehouse.schema import TABLES, Layout
+from rayscope.warehouse.servers import Teller
+from warehouse import disk_bytes, make_session
+
+_DAYS = 30
+_LIST = (
+    "SELECT session, name, script, first_ns, last_ns, attempts, failed FROM sessions ORDER BY first_ns DESC LIMIT 100"
+)
+_FILTER = (
+    "SELECT session, name, attempts FROM sessions WHERE cluster = 'head' AND session LIKE '%_7%' "
+    "ORDER BY first_ns DESC LIMIT 100"
+)
+_TREND_OF_SESSIONS = (
+    "SELECT day, count(), sum(attempts), sum(failed), quantile(0.5)(last_ns - first_ns) FROM sessions GROUP BY day"
+)
+_TREND_OF_ATTEMPTS = (
+    "SELECT toDate(fromUnixTimestamp64Nano(created_ns)) AS day, quantile(0.5)(duration_ns), countIf(state = 'FAILED') "
+    "FROM tasks WHERE func_name = 'f3' GROUP BY day"
+)
+
+
+def times(ask: Callable[[], Any], number: int) -> str:
+    """The median and the 95th percentile of so many tries."""
+    found = []
+    for _ in range(number):
+        began = time.perf_counter()
+        ask()
+        found.append(time.perf_counter() - began)
+    return f"{ms(quantile(found, 0.5))}, p95 {ms(quantile(found, 0.95))}"
+
+
+def multiply(warehouse: Warehouse, base: list[str], sessions: int) -> None:
+    """Copies of the base sessions, until there are so many sessions."""
+    for number in range(len(base), sessions):
+        session = base[number % len(base)]
+        for one in TABLES:
+            warehouse.run(
+                f"INSERT INTO {one.name} SELECT * REPLACE ('{session}_{number}' AS session) FROM {one.name} "
+                f"WHERE session = '{session}'"
+            )
+        if number % 50 == 0:
+            print(f"{number} of {sessions} sessions", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Make, load, copy, ask, open."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=100)
+    parser.add_argument("--attempts", type=int, default=100_000, help="of each session")
+    parser.add_argument("--opened", type=int, default=1_000_000, help="attempts of the session that is opened")
+    parser.add_argument("--folder", help="where to put the warehouse (default: a temporary folder)")
+    args = parser.parse_args()
+    print(header("A fleet's warehouse", ["rayscope", "duckdb", "chdb-core", "clickhouse-connect"]))
+    with tempfile.TemporaryDirectory(prefix="rsf-", dir=args.folder) as temp:
+        folder = Path(temp)
+        with connect(f"chdb://{temp}/warehouse", create=True) as warehouse:
+            migrate.init(warehouse, Layout())
+            teller = Teller(warehouse, "benchmark")
+            base = []
+            for day in range(min(_DAYS, args.sessions)):
+                record, about = make_session(folder / "sessions", day, args.attempts)
+                load(teller, record, about)
+                base.append(about.session)
+            began = time.perf_counter()
+            multiply(warehouse, base, args.sessions)
+            copied_s = time.perf_counter() - began
+            record, about = make_session(folder / "sessions", _DAYS, args.opened)
+            load(teller, record, about)
+            total = args.sessions * args.attempts + args.opened
+            rows = [
+                ("attempts", f"{total:,} in {args.sessions + 1:,} sessions, {disk_bytes(warehouse) / 2**30:.1f} GiB"),
+                ("copying them inside ClickHouse", f"{copied_s:.0f} s"),
+                ("list the 100 newest sessions", times(lambda: warehouse.rows(_LIST), 20)),
+                ("filter sessions by name", times(lambda: warehouse.rows(_FILTER), 20)),
+                ("trend of sessions by day", times(lambda: warehouse.rows(_TREND_OF_SESSIONS), 20)),
+                ("trend of a function's median by day", times(lambda: warehouse.rows(_TREND_OF_ATTEMPTS), 3)),
+            ]
+            made = folder / "opened" / "record.duckdb"
+            began = time.perf_counter()
+            make_record(warehouse, about, made, folder / "work", "512MB")
+            rows.append((f"open a session of {args.opened:,} attempts", f"{time.perf_counter() - began:.1f} s"))
+            file = SessionFile(made)
+            opened = file.count_attempts()
+            file.close()
+            if opened != args.opened:
+                raise RuntimeError(f"{opened:,} attempts instead of {args.opened:,}")
+    print(table(["what", "figure"], rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+"""Several servers share a warehouse: each takes any part of a session, and all of them show the whole."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.cluster import wait_until
+from tests.unit.warehouse.http_bridge import bridge
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.warehouse import migrate
+from rayscope.warehouse.client import connect
+from rayscope.warehouse.schema import Layout
+
+#: Answers that must not depend on which server recorded what.
+QUESTIONS = (
+    "/api/summary",
+    "/api/functions",
+    "/api/tasks?sort=created_ns&limit=1000",
+    "/api/failures",
+    "/api/actors?limit=1000",
+    "/api/workers?limit=1000&sort=worker_id",
+    "/api/nodes",
+    "/api/jobs",
+    "/api/flow/logical",
+    "/api/flow/gantt?by=worker",
+    "/api/flow/critical_path",
+    "/api/flow/flame",
+)
+#: What belongs to the server that answers, or to the moment.
+OTHERWISE = {
+    "lane",
+    "lane_code",
+    "lanes",
+    "ingest",
+    "disk_bytes",
+    "location",
+    "now_ns",
+    "age_s",
+    "cost_s",
+    "last_ns",
+    "recording",
+    "live",
+    "state_at",
+}
+
+
+@pytest.fixture
+def warehouse(engine: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of an empty warehouse on a server."""
+    with bridge(urlsplit(engine).path) as (port, _):
+        url = f"clickhouse://me@127.0.0.1:{port}/{request.node.name}"
+        with connect(url, create=True) as made:
+            migrate.init(made, Layout())
+        yield url
+
+
+@contextlib.contextmanager
+def running(folder: Path, warehouse: str | None) -> Iterator[Server]:
+    server = Server(Settings(data_dir=folder, port=0, warehouse=warehouse, memory_limit="200MB"))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def send(server: Server, *bodies: bytes) -> None:
+    for body in bodies:
+        assert httpx.post(server.ingest_url, content=body).status_code == 204
+    assert server.services is not None
+    assert server.services.writer.flush(60)
+
+
+def get(server: Server, path: str) -> Any:
+    answer = httpx.get(f"{server.url}{path}", timeout=60)
+    assert answer.status_code == 200, (path, answer.text)
+    return answer.json()
+
+
+def comparable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: comparable(one) for name, one in value.items() if name not in OTHERWISE}
+    return [comparable(one) for one in value] if isinstance(value, list) else value
+
+
+def attempts(server: Server) -> int:
+    items = get(server, "/api/sessions")["items"]
+    return int(items[0]["attempts"]) if items else -1
+
+
+def end(server: Server, end_ns: int) -> None:
+    """The cluster of the only session is gone."""
+    assert server.services is not None
+    (session,) = server.services.catalog.names()
+    server.services.writer.end_session(session, end_ns)
+    assert server.services.writer.flush(60)
+
+
+def differences(found: Any, expected: Any, at: str = "") -> list[str]:
+    """Where two answers differ."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        names = found.keys() | expected.keys()
+        return [d for n in sorted(names) for d in differences(found.get(n), expected.get(n), f"{at}.{n}")]
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        pairs = enumerate(zip(found, expected, strict=True))
+        return [d for n, (a, b) in pairs for d in differences(a, b, f"{at}[{n}]")]
+    return [] if found == expected else [f"{at}: {found!r} is not {expected!r}"]
+
+
+def ended(server: Server) -> bool:
+    return bool(get(server, "/api/sessions")["items"][0]["state"] == "ended")
+
+
+def test_each_shows_all_that_any_has_heard(tmp_path: Path, warehouse: str, bodies: list[bytes]) -> None:
+    with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
+        send(a, *bodies[::2])
+        send(b, *bodies[1::2])
+        end_ns = time.time_ns()
+        with running(tmp_path / "alone", None) as alone:
+            send(alone, *bodies)
+            end(alone, end_ns)
+            expected = {path: comparable(get(alone, path)) for path in QUESTIONS}
+            number = attempts(alone)
+        for server in (a, b):
+            wait_until(lambda server=server: attempts(server) == number, "the parts are together", 30)
+        end(a, end_ns)
+        for server in (a, b):
+            wait_until(lambda server=server: ended(server), "the session has ended everywhere", 30)
+            assert server.services is not None
+            assert server.services.writer.flush(30)
+            for path in QUESTIONS:
+                assert differences(comparable(get(server, path)), expected[path]) == [], path
+        # One that has heard nothing lists the session, and opens it.
+        with running(tmp_path / "c", warehouse) as c:
+            wait_until(lambda: attempts(c) == number, "the session is listed", 30)
+            assert get(c, "/api/sessions")["items"][0]["location"] == "warehouse"
+            for path in QUESTIONS:
+                assert differences(comparable(get(c, path)), expected[path]) == [], path
+            assert get(c, "/api/sessions")["items"][0]["location"] == "local"
+
+
+SERVE = """
+import signal, sys, threading
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+server = Server(Settings(data_dir=sys.argv[1], port=0, warehouse=sys.argv[2], memory_limit="200MB"))
+server.start()
+print(server.ingest_url, flush=True)
+signal.pause()
+"""
+
+
+def test_what_a_killed_server_acknowledged_is_told_once_it_is_back(
+    tmp_path: Path, warehouse: str, bodies: list[bytes]
+) -> None:
+    with running(tmp_path / "b", warehouse) as b:
+        command = [sys.executable, "-c", SERVE, str(tmp_path / "a")]
+        # It cannot reach the warehouse, so nothing is told before it is killed.
+        away = "clickhouse://me@127.0.0.1:9/away"
+        with subprocess.Popen([*command, away], stdout=subprocess.PIPE, text=True) as a:
+            assert a.stdout is not None
+            url = a.stdout.readline().strip()
+            for body in bodies[::2]:
+                assert httpx.post(url, content=body).status_code == 204
+            a.kill()
+        send(b, *bodies[1::2])
+        assert get(b, "/api/health")["status"] == "ok"  # the other one goes on
+        with running(tmp_path / "alone", None) as alone:
+            send(alone, *bodies)
+            whole = {row["task_id"] for row in get(alone, "/api/tasks?limit=1000")["items"]}
+        assert {row["task_id"] for row in get(b, "/api/tasks?limit=1000")["items"]} < whole
+        with running(tmp_path / "a", warehouse):
+            wait_until(
+                lambda: {row["task_id"] for row in get(b, "/api/tasks?limit=1000")["items"]} == whole,
+                "the other server has it all",
+                60,
+            )
+
+
+def test_a_warehouse_that_is_away_is_told_all_later(
+    tmp_path: Path, engine: str, warehouse: str, bodies: list[bytes]
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    database = warehouse.rpartition("/")[2]
+    with running(tmp_path / "a", f"clickhouse://me:secret@127.0.0.1:{port}/{database}") as a:
+        send(a, *bodies)
+        wait_until(lambda: health(a)["error"] is not None, "the trouble is told", 30)
+        assert "cannot be reached" in health(a)["error"]["message"]
+        assert "secret" not in str(health(a))
+        assert a.services is not None
+        assert a.services.warehouse is not None
+        (session,) = a.services.catalog.names()
+        assert a.services.warehouse.is_keeper(session)  # alerts do not fall silent
+        with bridge(urlsplit(engine).path, port=port):
+            wait_until(lambda: health(a)["error"] is None, "it is used again", 60)
+            with running(tmp_path / "b", warehouse) as b:
+                wait_until(lambda: attempts(b) == attempts(a) > 0, "all of it is there", 60)
+
+
+def test_one_server_has_the_alerts_of_a_session(tmp_path: Path, warehouse: str, bodies: list[bytes]) -> None:
+    def keepers(*servers: Server) -> list[bool]:
+        return [s.services.warehouse.is_keeper(session) for s in servers]  # type: ignore[union-attr]
+
+    with running(tmp_path / "a", warehouse) as a:
+        send(a, bodies[0])
+        assert a.services is not None
+        (session,) = a.services.catalog.names()
+        with running(tmp_path / "b", warehouse) as b, running(tmp_path / "c", warehouse) as c:
+            send(b, bodies[1])
+            wait_until(lambda: keepers(a, b) == [True, False], "the first one has them", 30)
+            wait_until(lambda: attempts(c) >= 0, "the third one knows the session", 30)
+            assert keepers(c) == [False]  # it only shows it
+            a.stop()
+            wait_until(lambda: send(b, bodies[2]) or keepers(b) == [True], "the second one takes over", 90)
+
+
+def health(server: Server) -> Any:
+    return get(server, "/api/health")["warehouse"]
