@@ -29,16 +29,12 @@ from rayscope.warehouse.servers import Teller
 from warehouse import disk_bytes, make_session
 
 _DAYS = 30
-_LIST = (
-    "SELECT session, name, script, first_ns, last_ns, attempts, failed FROM sessions ORDER BY first_ns DESC LIMIT 100"
-)
+_LIST = "SELECT session, name, script, first_ns, last_ns, attempts, failed FROM sessions ORDER BY first_ns DESC LIMIT 100"
 _FILTER = (
     "SELECT session, name, attempts FROM sessions WHERE cluster = 'head' AND session LIKE '%_7%' "
     "ORDER BY first_ns DESC LIMIT 100"
 )
-_TREND_OF_SESSIONS = (
-    "SELECT day, count(), sum(attempts), sum(failed), quantile(0.5)(last_ns - first_ns) FROM sessions GROUP BY day"
-)
+_TREND_OF_SESSIONS = "SELECT day, count(), sum(attempts), sum(failed), quantile(0.5)(last_ns - first_ns) FROM sessions GROUP BY day"
 _TREND_OF_ATTEMPTS = (
     "SELECT toDate(fromUnixTimestamp64Nano(created_ns)) AS day, quantile(0.5)(duration_ns), countIf(state = 'FAILED') "
     "FROM tasks WHERE func_name = 'f3' GROUP BY day"
@@ -73,7 +69,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=100)
     parser.add_argument("--attempts", type=int, default=100_000, help="of each session")
-    parser.add_argument("--opened", type=int, default=1_000_000, help="attempts of the session that is opened")
+    parser.add_argument(
+        "--opened", type=int, default=1_000_000, help="attempts of the session that is opened"
+    )
     parser.add_argument("--folder", help="where to put the warehouse (default: a temporary folder)")
     args = parser.parse_args()
     print(header("A fleet's warehouse", ["rayscope", "duckdb", "chdb-core", "clickhouse-connect"]))
@@ -94,7 +92,10 @@ def main() -> int:
             load(teller, record, about)
             total = args.sessions * args.attempts + args.opened
             rows = [
-                ("attempts", f"{total:,} in {args.sessions + 1:,} sessions, {disk_bytes(warehouse) / 2**30:.1f} GiB"),
+                (
+                    "attempts",
+                    f"{total:,} in {args.sessions + 1:,} sessions, {disk_bytes(warehouse) / 2**30:.1f} GiB",
+                ),
                 ("copying them inside ClickHouse", f"{copied_s:.0f} s"),
                 ("list the 100 newest sessions", times(lambda: warehouse.rows(_LIST), 20)),
                 ("filter sessions by name", times(lambda: warehouse.rows(_FILTER), 20)),
@@ -104,7 +105,9 @@ def main() -> int:
             made = folder / "opened" / "record.duckdb"
             began = time.perf_counter()
             make_record(warehouse, about, made, folder / "work", "512MB")
-            rows.append((f"open a session of {args.opened:,} attempts", f"{time.perf_counter() - began:.1f} s"))
+            rows.append(
+                (f"open a session of {args.opened:,} attempts", f"{time.perf_counter() - began:.1f} s")
+            )
             file = SessionFile(made)
             opened = file.count_attempts()
             file.close()

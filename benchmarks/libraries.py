@@ -6,7 +6,8 @@
 Plain Ray, what ``rayscope run`` sets (the fast lane, the tracer, the real server in a process of its own, on the same
 cores), and the same with a sink that keeps nothing in place of the server (what it costs in Ray's own processes, as
 with a server on another machine) take turns, each in a fresh local cluster that a process of its own starts and
-stops. Outputs are compared too: they must be equal with and without Rayscope.
+stops. Beside the throughput stands the CPU that Ray's processes took for each unit, which a busy machine stretches
+less. Outputs are compared too: they must be equal with and without Rayscope.
 """
 
 from __future__ import annotations
@@ -51,6 +52,12 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def ratio(found: list[float], plain: list[float]) -> str:
+    """The median of the ratios of each round, with the extremes."""
+    shares = [a / b for a, b in zip(found, plain, strict=True)]
+    return f"**{statistics.median(shares):.2f}** ({min(shares):.2f} to {max(shares):.2f})"
+
+
 def main() -> int:
     """Measure in turns and print. Returns 1 if an output differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -63,25 +70,34 @@ def main() -> int:
         args.rounds, args.rows, args.requests = 1, 40_000, 300
     print(header("Ray's libraries under Rayscope", ["rayscope", "ray"]))
     rates: dict[tuple[str, str], list[float]] = defaultdict(list)
+    cpu: dict[tuple[str, str], list[float]] = defaultdict(list)
     outputs: dict[str, set[str]] = defaultdict(set)
     for number in range(args.rounds):
         for variant in VARIANTS if number % 2 == 0 else VARIANTS[::-1]:
             for workload, one in run(variant, args).items():
                 rates[workload, variant].append(one["rate"])
+                cpu[workload, variant].append(one["cpu_us"])
                 outputs[workload].add(json.dumps(one["output"]))
             print(f"round {number + 1} of {args.rounds}: {variant}", file=sys.stderr, flush=True)
     rows = []
     for workload, found in outputs.items():
-        plain = rates[workload, "plain"]
-        shares = [[a / b for a, b in zip(rates[workload, one], plain, strict=True)] for one in VARIANTS[1:]]
         rows.append(
             [
-                *(workload, f"{statistics.median(plain):,.0f}"),
-                *(f"**{statistics.median(one):.2f}** ({min(one):.2f} to {max(one):.2f})" for one in shares),
+                *(workload, f"{statistics.median(rates[workload, 'plain']):,.0f}"),
+                *(ratio(rates[workload, one], rates[workload, "plain"]) for one in VARIANTS[1:]),
+                *(ratio(cpu[workload, one], cpu[workload, "plain"]) for one in VARIANTS[1:]),
                 "yes" if len(found) == 1 else "NO",
             ]
         )
-    print(table(["Workload", "plain, a second", "Rayscope", "with a sink", "equal outputs"], rows))
+    columns = [
+        "Workload",
+        "plain, a second",
+        "Rayscope",
+        "with a sink",
+        "Ray's CPU, Rayscope",
+        "Ray's CPU, sink",
+    ]
+    print(table([*columns, "equal outputs"], rows))
     return int(any(len(found) > 1 for found in outputs.values()))
 
 
