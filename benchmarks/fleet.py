@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.follow import make_record
 from rayscope.warehouse.load import load
 from rayscope.warehouse.schema import TABLES, Layout
-from rayscope.warehouse.servers import Teller
+from rayscope.warehouse.servers import telling
 from warehouse import disk_bytes, make_session
 
 _DAYS = 30
@@ -77,19 +78,20 @@ def main() -> int:
     print(header("A fleet's warehouse", ["rayscope", "duckdb", "chdb-core", "clickhouse-connect"]))
     with tempfile.TemporaryDirectory(prefix="rsf-", dir=args.folder) as temp:
         folder = Path(temp)
-        with connect(f"chdb://{temp}/warehouse", create=True) as warehouse:
+        url = f"chdb://{temp}/warehouse"
+        with connect(url, create=True) as warehouse, ExitStack() as stack:
             migrate.init(warehouse, Layout())
-            teller = Teller(warehouse, "benchmark")
+            teller = stack.enter_context(telling("benchmark", url))
             base = []
             for day in range(min(_DAYS, args.sessions)):
                 record, about = make_session(folder / "sessions", day, args.attempts)
-                load(teller, record, about)
+                load(warehouse, teller, record, about)
                 base.append(about.session)
             began = time.perf_counter()
             multiply(warehouse, base, args.sessions)
             copied_s = time.perf_counter() - began
             record, about = make_session(folder / "sessions", _DAYS, args.opened)
-            load(teller, record, about)
+            load(warehouse, teller, record, about)
             total = args.sessions * args.attempts + args.opened
             rows = [
                 (

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.schema import Layout
-from rayscope.warehouse.servers import Teller
+from rayscope.warehouse.servers import telling
 
 _DAY_NS = 86400 * 10**9
 _BEGIN_NS = 1_764_000_000 * 10**9
@@ -125,13 +126,14 @@ def main() -> int:
         made = [make_session(Path(temp) / "sessions", n, args.attempts) for n in range(args.sessions)]
         records = [record for record, _ in made]
         url = args.warehouse or f"chdb://{temp}/warehouse"
-        with connect(url, create=True) as warehouse:
+        with connect(url, create=True) as warehouse, ExitStack() as stack:
             migrate.init(warehouse, Layout())
+            teller = stack.enter_context(telling("benchmark", url))
             loads = []
             for again in (False, True):
                 began = time.perf_counter()
                 for record, about in made:
-                    load(Teller(warehouse, "benchmark"), record, about, again=again)
+                    load(warehouse, teller, record, about, again=again)
                 loads.append(time.perf_counter() - began)
             asked = {
                 name: (

@@ -17,7 +17,7 @@ from rayscope.archive.manifest import Manifest
 from rayscope.archive.tables import PARTS
 from rayscope.periodic import PeriodicTask
 from rayscope.storage.catalog import RECORD, Catalog
-from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.server")
 
@@ -37,6 +37,7 @@ class ArchiveService:
     """
 
     files: Collection[str] = tuple(_PART_OF_FILE)
+    continues = True
 
     def __init__(
         self,
@@ -86,6 +87,10 @@ class ArchiveService:
         with self._lock:
             known = self._known.get(session)
         return known[1] if known is not None else None
+
+    def has(self, session: str) -> bool:
+        """Whether the archive has a session, as far as is known."""
+        return self.manifest(session) is not None
 
     def is_sealed(self, session: str) -> bool:
         """Whether the archive has all of a session that this disk has."""
@@ -148,7 +153,7 @@ class ArchiveService:
         for session in gone:  # another server has deleted it
             with self._lock:
                 self._known.pop(session, None)
-            self._forget(session)
+            self._catalog.forget(session)
 
     def _learn(self, session: str, found: Object) -> None:
         """Read a manifest that is new, and list its session if this disk does not have it."""
@@ -170,13 +175,6 @@ class ArchiveService:
         if self._warned.get(session) != message:
             self._warned[session] = message
             log.warning("%s", message)
-
-    def _forget(self, session: str) -> None:
-        if not self._catalog.path_of(session).exists():
-            try:
-                self._catalog.remove(session)
-            except NotFound:
-                return
 
     def _seal_some(self) -> None:
         """Seal what has ended and is not in the archive as it is here, the oldest first."""
@@ -223,4 +221,4 @@ class ArchiveService:
         for session in old:
             log.info("deleting session %s from the archive (retention)", session)
             self.remove(session)
-            self._forget(session)
+            self._catalog.forget(session)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -90,14 +91,15 @@ def load(
     from rayscope.storage.catalog import Catalog
     from rayscope.warehouse import migrate
     from rayscope.warehouse.load import load as load_session
-    from rayscope.warehouse.servers import Teller
+    from rayscope.warehouse.servers import telling
 
     catalog = Catalog(recorded_folder(settings_from(data_dir), _ERROR), read_only=True)
     oldest_ns = _oldest_ns()
     failed = 0
-    with open_warehouse(warehouse) as opened:
+    server, url = f"load-{socket.gethostname()}-{os.getpid()}", warehouse or settings_from().warehouse or ""
+    with open_warehouse(warehouse) as opened, ExitStack() as stack:
         migrate.check(opened)
-        teller = Teller(opened, f"load-{socket.gethostname()}-{os.getpid()}")
+        teller = stack.enter_context(telling(server, url))
         for name in sessions or reversed(catalog.names()):
             title = name
             try:
@@ -110,7 +112,7 @@ def load(
                 if about.first_ns < oldest_ns:
                     say(f"{title}: not loaded, older than RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS")
                     continue
-                made = load_session(teller, catalog.path(name), about, again=again)
+                made = load_session(opened, teller, catalog.path(name), about, again=again)
             except StoreError as error:
                 # A damaged record is of one session; a full or unreachable warehouse is of all.
                 if error.code not in ("not_found", "corrupt", "newer", "older", "unusable"):

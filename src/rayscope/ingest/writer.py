@@ -25,6 +25,7 @@ from rayscope.model import RecordBatch
 from rayscope.model.long_texts import cut_long_texts
 from rayscope.ray.events.batch import Format
 from rayscope.storage import rows
+from rayscope.storage.about import About
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 from rayscope.storage.session_file import explain
@@ -100,7 +101,7 @@ class Writer:
         self.error: StoreError | None = None
         self.last_batch_ns = 0
         #: Called with all that this server has heard of itself, once it is merged.
-        self.on_merge: Callable[[RecordBatch, rows.Tables], None] | None = None
+        self.on_merge: Callable[[About, RecordBatch, rows.Tables], None] | None = None
         for name in spool.waiting():
             self._queue.put(Spooled(name, spool.size(name)))
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
@@ -335,9 +336,9 @@ class Writer:
         writer.add(batch, now, tables)
         if not is_own:
             return
+        about.last_ns = about.heard_ns = time.time_ns()
         if self.on_merge is not None:
-            self.on_merge(batch, tables)
-        about.last_ns = time.time_ns()
+            self.on_merge(about, batch, tables)
         if recording not in about.recording:
             about.recording = sorted({*about.recording, recording})
         about.events += batch.events

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
-import socket
 import threading
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -31,7 +29,7 @@ from rayscope.server.records import Records
 from rayscope.server.rollups import Rollups
 from rayscope.server.security import RefusedBodies
 from rayscope.server.services import Services
-from rayscope.server.settings import Settings, ingest_key, operator_token
+from rayscope.server.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
 from rayscope.storage.spool import Spool
@@ -153,17 +151,16 @@ def _create_warehouse(
     from rayscope.warehouse.service import WarehouseService
 
     folder = settings.folder
-    # The same after a restart, and another one for another data directory of this machine.
-    mark = hashlib.sha256(operator_token(folder).encode()).hexdigest()[:8]
     return WarehouseService(
         settings.warehouse or "",
-        f"{socket.gethostname()}-{mark}",
+        server_name(folder),
         catalog,
         writer,
         is_live=clusters.is_live,
         polled=clusters.in_use,
         work=folder / "warehouse",
         memory_limit=settings.memory_limit,
+        max_age_days=settings.warehouse_max_age_days,
     )
 
 
@@ -189,8 +186,7 @@ class Lifecycle:
         if services.archive is not None:
             services.archive.start()
         if services.warehouse is not None:
-            services.warehouse.own_url = services.url
-            services.warehouse.start()
+            services.warehouse.start(services.url)
 
     def stop(self) -> None:
         """Stop polling, flush and close."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 import secrets
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -119,7 +122,18 @@ def operator_token(data_dir: Path) -> str:
     return _secret(data_dir / "operator")
 
 
+def server_name(data_dir: Path) -> str:
+    """How other servers know the one of a data directory, made at first use. It moves with the directory."""
+    host = re.sub(r"[^\w.-]", "-", socket.gethostname())[:60]
+    return _kept(data_dir / "server-name", lambda: f"{host}-{secrets.token_hex(4)}")
+
+
 def _secret(path: Path) -> str:
+    return _kept(path, lambda: secrets.token_urlsafe(18))
+
+
+def _kept(path: Path, make: Callable[[], str]) -> str:
+    """A word in a file, made at first use, and readable by its owner alone."""
     try:
         key = path.read_text().strip()
         if key and len(key) <= _MAX_KEY_CHARS and key.isascii() and key.isprintable():
@@ -134,6 +148,6 @@ def _secret(path: Path) -> str:
         log.warning(
             "%s was damaged and is kept as %s; anyone who used its content needs the new one", path, aside
         )
-    key = secrets.token_urlsafe(18)
+    key = make()
     replace_file(path, f"{key}\n".encode(), mode=0o600)
     return key

@@ -68,7 +68,12 @@ class About(msgspec.Struct):
     #: The machine of the head node.
     host: str | None = None
     label: Label = Label()
-    #: Up to when this server has merged what other servers told of the session.
+    #: With several servers: when this one heard of the session itself last (0: never); whether some of that
+    #: is not told to the others; when it told something last, and up to when it has merged what they told,
+    #: by the clock of :mod:`rayscope.warehouse.servers`.
+    heard_ns: int = 0
+    has_untold: bool = False
+    told_ns: int = 0
     followed_ns: int = 0
 
     @property

@@ -53,8 +53,12 @@ RECORD = "record.duckdb"
 class Elsewhere(Protocol):
     """Where sessions are besides: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
 
-    ``files``: the files of a session that it can bring; the rest of a session's folder stays here.
+    ``files``: the files of a session that are dropped here once it is there; the rest of its folder stays.
+    ``continues``: whether a record is brought before more is written to it; else a new one begins, and merges
+    what is there later.
     """
+
+    continues: bool
 
     files: Collection[str]
 
@@ -63,6 +67,9 @@ class Elsewhere(Protocol):
 
     def is_sealed(self, session: str) -> bool:
         """Whether all of a session is there."""
+
+    def has(self, session: str) -> bool:
+        """Whether anything of a session is there."""
 
 
 class Retention(msgspec.Struct):
@@ -91,9 +98,11 @@ class Catalog:
         #: When the last sessions began (monotonic s).
         self._begun: deque[float] = deque(maxlen=_MAX_NEW)
         self._saving = threading.Lock()
+        #: Held while files of a session are brought from elsewhere.
+        self._bringing: dict[str, threading.Lock] = {}
         #: Sessions whose counts are not those of their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
-        #: Where sessions are besides, in the order in which they are asked.
+        #: Where sessions are besides, in the order in which they are asked. The first keeps them for good.
         self.elsewhere: list[Elsewhere] = []
         #: When sessions were read last (ns).
         self._used_ns: dict[str, int] = {}
@@ -238,16 +247,34 @@ class Catalog:
         Raises NotFound for an unknown session, and StoreError while it cannot be brought.
         """
         path = self.path(session).with_name(name)
-        for place in self.elsewhere:
-            if not path.exists():
-                place.bring(session, name)
+        self._bring(path, self.elsewhere)
         return path
+
+    def _bring(self, path: Path, places: Iterable[Elsewhere]) -> None:
+        if path.exists() or not places:
+            return
+        session = path.parent.name
+        with self._lock:
+            bringing = self._bringing.setdefault(session, threading.Lock())
+        with bringing:
+            for place in places:
+                if not path.exists():
+                    place.bring(session, path.name)
+
+    def forget(self, session: str) -> bool:
+        """Take a session off the list that is neither here nor elsewhere any more. Returns whether it was."""
+        if self.path_of(session).exists() or any(place.has(session) for place in self.elsewhere):
+            return False
+        try:
+            return self.remove(session)
+        except NotFound:
+            return False
 
     def open_for_writing(self, session: str) -> SessionFile:
         """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
         with contextlib.suppress(OSError):  # DuckDB says it better
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
-        self.local_file(session, RECORD)
+        self._bring(self.path(session), [place for place in self.elsewhere if place.continues])
         try:
             with self._lock:
                 file = self._open_file(session)
@@ -304,6 +331,8 @@ class Catalog:
         if file is None:
             path = self.path(session)
             is_missing = not path.exists()
+            if is_missing and not self._read_only:
+                self.about(session).followed_ns = 0
             if self._read_only and is_missing:
                 raise NotFound(
                     f"The record of {session} is not on this disk.",
@@ -318,8 +347,8 @@ class Catalog:
 
     def _note_loss(self, about: About, file: SessionFile, is_missing: bool) -> None:
         """Tell in the list of sessions if a record has less than it once had."""
-        if about.note:
-            return
+        if about.note or any(place.has(about.session) for place in self.elsewhere if not place.continues):
+            return  # what is elsewhere comes, and perhaps not all of it has come so far
         if is_missing and (about.attempts or about.nodes):
             about.note = "The record's file was missing; a new record continues from there."
         elif (attempts := file.count_attempts()) < about.attempts:
@@ -390,8 +419,8 @@ class Catalog:
                 if self.remove(name):
                     dropped.append(name)
             else:
-                sealed = [place for place in self.elsewhere if place.is_sealed(name)]
-                if any(self._drop_files(name, place.files) for place in sealed):
+                place = self.elsewhere[0]  # the one that keeps sessions for good
+                if place.is_sealed(name) and self._drop_files(name, place.files):
                     dropped.append(name)
         return dropped
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field
@@ -12,11 +11,12 @@ import duckdb
 import pyarrow as pa
 
 from rayscope.model import Drop, Entity, RecordBatch
+from rayscope.storage.about import About
 from rayscope.storage.rows import Tables
 from rayscope.storage.sql.merge import merge
 from rayscope.warehouse import rows_sql
 
-#: Rows that may wait in memory. A session that has more is told from its record, as a whole.
+#: Rows that may wait in memory. Beyond that, the session with the most is told from its record, as a whole.
 _MAX_ROWS = 500_000
 _DROPS = pa.schema(
     [
@@ -35,6 +35,7 @@ class Change:
     tables: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     entities: list[Entity] = field(default_factory=list)
     drops: list[Drop] = field(default_factory=list)
+    size: int = 0
 
     def rows(self, session: str, cluster: str | None) -> Iterator[tuple[str, pa.Table]]:
         """Names of the warehouse's tables, and rows for them."""
@@ -70,14 +71,18 @@ class Changes:
         self._changes: dict[str, Change] = defaultdict(Change)
         #: Rows that wait.
         self.waiting = 0
-        #: Sessions of which something was left out, to be told as a whole.
+        #: Sessions of which something is not among the changes.
         self._behind: set[str] = set()
-        #: When something came to a session last (ns).
-        self.heard_ns: dict[str, int] = {}
 
-    def note(self, batch: RecordBatch, tables: Tables) -> None:
-        """Something came. The writer calls this: it must take no time."""
+    def note(self, about: About, batch: RecordBatch, tables: Tables) -> bool:
+        """Something came. Returns whether all that came before was told.
+
+        The writer calls this: it must take no time.
+        """
         rows = sum(table.num_rows for of_name in tables.values() for table in of_name)
+        rows += len(batch.entities) + len(batch.drops)
+        if not rows:
+            return False
         # The writer merges later accounts into the very entities that it was given.
         entities = [
             Entity(
@@ -92,34 +97,38 @@ class Changes:
             if one.id
         ]
         with self._lock:
-            self.heard_ns[batch.session] = time.time_ns()
-            if self.waiting + rows > _MAX_ROWS:
-                self._leave_out(batch.session)
-                return
+            was_told, about.has_untold = not about.has_untold, True
             change = self._changes[batch.session]
             for name, of_name in tables.items():
                 if of_name:
                     change.tables[name] += of_name
             change.entities += entities
             change.drops += batch.drops
+            change.size += rows
             self.waiting += rows
+            if self.waiting > _MAX_ROWS:
+                self._tell_whole(max(self._changes, key=lambda session: self._changes[session].size))
+        return was_told
 
-    def _leave_out(self, session: str) -> None:
+    def _tell_whole(self, session: str) -> None:
         self._behind.add(session)
-        change = self._changes.pop(session, Change())
-        self.waiting -= sum(table.num_rows for tables in change.tables.values() for table in tables)
+        self.waiting -= self._changes.pop(session, Change()).size
 
-    def leave_out(self, session: str) -> None:
-        """Something of a session could not be told: it is told as a whole, later."""
+    def tell_whole(self, session: str) -> None:
+        """Something of a session could not be told: it is to be told as a whole."""
         with self._lock:
-            self._leave_out(session)
+            self._tell_whole(session)
+
+    def set_told(self, about: About) -> None:
+        """All that was taken of a session is told. If nothing came since, all of it is."""
+        with self._lock:
+            about.has_untold = about.session in self._changes or about.session in self._behind
 
     def forget(self, session: str) -> None:
         """A session is deleted: nothing of it is told any more."""
         with self._lock:
-            self._leave_out(session)
+            self._tell_whole(session)
             self._behind.discard(session)
-            self.heard_ns.pop(session, None)
 
     def take(self) -> dict[str, Change]:
         """What has come since, which is the caller's to tell now."""
@@ -127,8 +136,14 @@ class Changes:
             taken, self._changes, self.waiting = dict(self._changes), defaultdict(Change), 0
             return taken
 
-    def take_behind(self) -> set[str]:
+    @property
+    def behind(self) -> set[str]:
         """The sessions to be told as a whole."""
         with self._lock:
-            taken, self._behind = self._behind, set()
-            return taken
+            return set(self._behind)
+
+    def take_behind(self, session: str) -> None:
+        """The caller tells all of a session that is on record now."""
+        with self._lock:
+            self._behind.discard(session)
+            self.waiting -= self._changes.pop(session, Change()).size

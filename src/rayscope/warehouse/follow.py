@@ -23,7 +23,7 @@ from rayscope.warehouse.claims import decode_claims
 from rayscope.warehouse.client import Warehouse
 from rayscope.warehouse.rows_sql import OF_SET
 from rayscope.warehouse.schema import UNKNOWN_NS
-from rayscope.warehouse.servers import read_members, stored_ns
+from rayscope.warehouse.servers import read_members, watermark_ns
 from rayscope.warehouse.views_sql import members
 
 _COLUMNS: Mapping[str, Sequence[tuple[str, str]]] = {
@@ -67,7 +67,7 @@ def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memo
     Returns up to when all that was told is in it. Raises StoreError and OSError.
     """
     work.mkdir(parents=True, exist_ok=True)
-    until_ns = stored_ns(read_members(warehouse))
+    until_ns = watermark_ns(read_members(warehouse))
     with tempfile.TemporaryDirectory(dir=work) as folder:
         made = Path(folder) / RECORD
         writer = SessionWriter(about.session, lambda: SessionFile(made, memory_limit=memory_limit))

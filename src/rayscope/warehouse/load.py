@@ -42,30 +42,40 @@ class Loaded(NamedTuple):
 
 
 def load(
-    teller: Teller, record: Path, about: About, *, again: bool = False, complete_ns: int = 0
+    warehouse: Warehouse,
+    teller: Teller,
+    record: Path,
+    about: About,
+    *,
+    again: bool = False,
+    complete_ns: int = 0,
+    work: Path | None = None,
 ) -> Loaded | None:
     """Load the record of a session, which may be in use. None: the warehouse has it as it is here.
 
     ``again``: load it even then. ``complete_ns``: the record has all that any server had told by then; 0: it
-    may not. Raises StoreError.
+    may not. ``work``: where the record is copied to (None: among the system's temporary files). Raises
+    StoreError.
     """
     stamp = _stamp(about)
-    if not again and _has(teller.warehouse, about.session, stamp):
+    if not again and _has(warehouse, about.session, stamp):
         return None
     began = time.monotonic()
     counted = dict.fromkeys(rows_sql.FROM_RECORD, 0)
     cluster = cluster_name(about)
-    with _opened(record) as (db, as_of_ns):
+    with _opened(record, work) as (db, as_of_ns):
         parameters = {"session": about.session, "cluster": cluster, "as_of_ns": as_of_ns}
         for table, query in rows_sql.FROM_RECORD.items():
             for batch in _batches(db, query, parameters):
-                teller.insert(table, batch)
+                teller.insert(warehouse, table, batch)
                 counted[table] += batch.num_rows
         counted["raw_entities"] = 0
         for batch in _entities(db, about.session, cluster, as_of_ns):
-            teller.insert("raw_entities", batch)
+            teller.insert(warehouse, "raw_entities", batch)
             counted["raw_entities"] += batch.num_rows
-    teller.insert("raw_sessions", session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns))
+    teller.insert(
+        warehouse, "raw_sessions", session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns)
+    )
     return Loaded(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
 
 
@@ -87,9 +97,9 @@ def _has(warehouse: Warehouse, session: str, stamp: str) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(record: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
+def _opened(record: Path, work: Path | None) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
     """A copy of a record, read-only, and when it was last written to (ns)."""
-    with tempfile.TemporaryDirectory(prefix="rayscope-warehouse-") as folder:
+    with tempfile.TemporaryDirectory(dir=work, prefix="rayscope-warehouse-") as folder:
         copy = Path(folder) / record.name
         try:
             copy_record(record, copy)

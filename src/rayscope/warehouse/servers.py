@@ -1,27 +1,40 @@
 """The servers that share a warehouse: which of them live, what each has told, and who does what only one may.
 
-Each server says every few seconds that it lives. The ages of these words are told by the warehouse's clock,
-so those of the servers need not agree; when a row was told, and up to when a server's rows are stored, are
-told by one clock as well: that server's.
+Each server says every two seconds that it lives. How long ago that was is told by the warehouse's clock, so
+those of the servers need not agree. When rows are told is counted by a clock that all servers move on
+together: none is behind what it has seen of the others.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from rayscope.warehouse.client import Warehouse
+from rayscope.periodic import PeriodicTask
+from rayscope.storage.errors import StoreError
+from rayscope.warehouse.client import Warehouse, connect
+from rayscope.warehouse.migrate import check
 from rayscope.warehouse.schema import SERVERS
+
+log = logging.getLogger("rayscope.server")
 
 #: A server that has said nothing for longer is taken for gone.
 GONE_S = 30.0
-#: So long after its last word a server is still sure that no other one has taken over.
+#: So long after its last word a server is still sure that no other one takes it for gone.
 SURE_S = 15.0
-#: How often a server says that it lives, also while it loads a large record.
+#: How often a server says that it lives.
 BEAT_S = 2.0
+#: How long the first word to the others may take.
+_BEGIN_S = 10.0
+#: What a server says last: it will tell nothing more.
+_FAREWELL_NS = (1 << 63) - 1
 
 
 class Member(NamedTuple):
@@ -36,65 +49,141 @@ class Member(NamedTuple):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was heard from just now."""
-        return self.age_s <= GONE_S
+        """Whether it was heard from just now, and has not said that it ends."""
+        return self.age_s <= GONE_S and self.stored_ns != _FAREWELL_NS
 
 
 class Teller:
-    """Inserts rows in the name of one server, and says how far it has come. One thread at a time.
+    """Tells rows in the name of one server, and says that it lives. Thread-safe; each thread brings its own
+    connection.
 
     ``url``: where people reach the server; '' for a command, which shares no work.
     """
 
-    def __init__(self, warehouse: Warehouse, server: str, url: str = "") -> None:
-        self.warehouse = warehouse
+    def __init__(self, server: str, url: str = "") -> None:
         self.server = server
-        self._url = url
+        self.url = url
         self._began_ns = time.time_ns()
-        self._watches: list[str] = []
-        self._next_beat = 0.0
-        #: When the last row was told (ns).
-        self.told_ns = 0
-        #: When it last said that it lives (monotonic s).
-        self.beat_s = float("-inf")
+        self._lock = threading.Lock()
+        #: When the last rows were told, and (0: none) those that are being stored now.
+        self.told_ns = self._storing_ns = 0
+        self._beat_s = float("-inf")
 
-    def insert(self, table: str, rows: pa.Table) -> None:
-        """Insert rows. Raises StoreError."""
-        # Readers wait for all servers that live, so they have to know this one first.
-        if time.monotonic() - self.beat_s > SURE_S:
-            self.beat(self._watches)
-        while True:
-            began = time.monotonic()
-            self.told_ns = max(time.time_ns(), self.told_ns + 1)
-            told = {
-                "told_ns": pa.repeat(pa.scalar(self.told_ns, pa.int64()), rows.num_rows),
-                "told_by": pa.repeat(pa.scalar([self.server], pa.list_(pa.string())), rows.num_rows),
-            }
-            self.warehouse.insert(
-                table, pa.table([*rows.columns, *told.values()], [*rows.column_names, *told])
+    @property
+    def is_sure(self) -> bool:
+        """Whether no other server takes this one for gone."""
+        return time.monotonic() - self._beat_s < SURE_S
+
+    def insert(self, warehouse: Warehouse, table: str, rows: pa.Table) -> None:
+        """Insert rows. Raises StoreError; then it is not known whether they are there."""
+        # Readers wait for the servers that they know.
+        self.check_sure()
+        with self._lock:
+            self.told_ns = self._storing_ns = max(time.time_ns(), self.told_ns + 1)
+        told = {
+            "told_ns": pa.repeat(pa.scalar(self.told_ns, pa.int64()), rows.num_rows),
+            "told_by": pa.repeat(pa.scalar([self.server], pa.list_(pa.string())), rows.num_rows),
+        }
+        try:
+            warehouse.insert(table, pa.table([*rows.columns, *told.values()], [*rows.column_names, *told]))
+            self.check_sure()
+        finally:
+            with self._lock:
+                self._storing_ns = 0
+
+    def check_sure(self) -> None:
+        """Raises StoreError if other servers may take this one for gone."""
+        if not self.is_sure:
+            raise StoreError(
+                "The other servers have not heard from this one for a while.",
+                "It goes on by itself.",
+                "unreachable",
             )
-            # Readers do not wait for a server that is silent. What came so late they might not look for.
-            if time.monotonic() - began < SURE_S:
-                break
-        if time.monotonic() >= self._next_beat:
-            self.beat(self._watches)
 
-    def beat(self, watches: Collection[str]) -> None:
-        """Say that the server lives, and that all that it has told is stored. Raises StoreError."""
+    def beat(self, warehouse: Warehouse, watches: Collection[str], *, is_last: bool = False) -> list[Member]:
+        """Say that the server lives, and up to when what it told is stored. Returns all servers.
+
+        ``is_last``: that it ends. Raises StoreError.
+        """
         began = time.monotonic()
-        self._watches = sorted(watches)
-        stored_ns = max(self.told_ns, time.time_ns() - 1)
+        with self._lock:
+            self.told_ns = max(self.told_ns, time.time_ns() - 1)
+            stored_ns = self._storing_ns - 1 if self._storing_ns else self.told_ns
         row = {
             "server": [self.server],
-            "url": [self._url],
+            "url": [self.url],
             "began_ns": [self._began_ns],
-            "stored_ns": [stored_ns],
-            "watches": pa.array([self._watches], pa.list_(pa.string())),
+            "stored_ns": [_FAREWELL_NS if is_last else stored_ns],
+            "watches": pa.array([sorted(watches)], pa.list_(pa.string())),
         }
-        self.warehouse.insert(SERVERS, pa.table(row))
-        self.told_ns = stored_ns
-        self.beat_s = began
-        self._next_beat = began + BEAT_S
+        warehouse.insert(SERVERS, pa.table(row))
+        members = read_members(warehouse)
+        with self._lock:
+            others = (member.stored_ns for member in members if member.is_alive)
+            self.told_ns = max(self.told_ns, *others, 0)
+            self._beat_s = float("-inf") if is_last else began
+        return members
+
+
+class Beats:
+    """Says again and again that a server lives, in a thread and by a connection of its own.
+
+    ``watches()``: the sessions that it records.
+    """
+
+    def __init__(self, teller: Teller, url: str, watches: Callable[[], Collection[str]] = tuple) -> None:
+        self._teller = teller
+        self._url = url
+        self._watches = watches
+        self._open = ExitStack()
+        self._warehouse: Warehouse | None = None
+        self._task = PeriodicTask("rayscope-warehouse-beat", BEAT_S, self._turn, at_once=True)
+        #: All servers, as they told of themselves last.
+        self.members: list[Member] = []
+
+    def start(self) -> None:
+        """Begin."""
+        self._task.start()
+
+    def wait(self) -> None:
+        """Wait until it has been said once. Raises StoreError."""
+        deadline = time.monotonic() + _BEGIN_S
+        while not self._teller.is_sure and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self._teller.check_sure()
+
+    def stop(self) -> None:
+        """Say farewell, so that nobody waits for this server."""
+        self._task.stop(timeout_s=5.0)
+        with contextlib.suppress(StoreError):
+            if self._warehouse is not None and not self._task.is_alive:
+                self._teller.beat(self._warehouse, (), is_last=True)
+        self._open.close()
+
+    def _turn(self) -> None:
+        try:
+            if self._warehouse is None:
+                self._warehouse = self._open.enter_context(connect(self._url))
+                check(self._warehouse)
+            self.members = self._teller.beat(self._warehouse, self._watches())
+        except StoreError as error:
+            # Whoever tells something says what the matter is.
+            log.debug("%s", error.message)
+            self._warehouse = None
+            self._open.close()
+
+
+@contextlib.contextmanager
+def telling(server: str, url: str) -> Iterator[Teller]:
+    """A teller for the time of a command. Raises StoreError."""
+    teller = Teller(server)
+    beats = Beats(teller, url)
+    beats.start()
+    try:
+        beats.wait()
+        yield teller
+    finally:
+        beats.stop()
 
 
 def read_members(warehouse: Warehouse) -> list[Member]:
@@ -109,8 +198,8 @@ def read_members(warehouse: Warehouse) -> list[Member]:
     ]
 
 
-def stored_ns(members: Sequence[Member]) -> int:
-    """All that was told before is stored, whoever told it."""
+def watermark_ns(members: Sequence[Member]) -> int:
+    """All that was told up to then is stored, whoever told it."""
     return min((member.stored_ns for member in members if member.is_alive), default=0)
 
 

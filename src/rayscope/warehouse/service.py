@@ -1,13 +1,13 @@
 """The warehouse of a running server: tells it what comes here, and learns what comes to other servers.
 
-Every server keeps a record of its own of each session that somebody opened on it, so that all views work as
-they do without a warehouse. What comes here is told as it comes. A session that has ended is told once more
-from its record, as a whole, with what only a whole record knows (call paths, ends that were inferred).
+Every server keeps a record of its own of each session that it records or that somebody opened on it, so that
+all views work as they do without a warehouse. What comes here is told as it comes. A session that has ended
+is told once more from its record, as a whole, with what only a whole record knows (call paths, ends that were
+inferred). So is one of which something could not be told.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import shutil
 import threading
@@ -20,28 +20,23 @@ from typing import Any
 
 import msgspec
 
+from rayscope.archive.tables import PARTS
 from rayscope.files import replace_file
 from rayscope.ingest.writer import STRAGGLERS_NS, TOLD, Writer
+from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.periodic import PeriodicTask
 from rayscope.storage.about import About, Label, seal
 from rayscope.storage.catalog import RECORD, SESSION_NAME, Catalog
 from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.rows import Tables
 from rayscope.warehouse import migrate
 from rayscope.warehouse.changes import Change, Changes
 from rayscope.warehouse.client import Warehouse, connect, parse_url
 from rayscope.warehouse.follow import make_record, read_news
 from rayscope.warehouse.load import cluster_name, load, session_row
 from rayscope.warehouse.schema import TABLES, on_cluster, stored_name, text
-from rayscope.warehouse.servers import (
-    BEAT_S,
-    SURE_S,
-    Member,
-    Teller,
-    keeper,
-    read_members,
-    stored_ns,
-)
+from rayscope.warehouse.servers import BEAT_S, Beats, Teller, keeper, watermark_ns
 
 log = logging.getLogger("rayscope.server")
 
@@ -52,10 +47,15 @@ _FLUSH_S = 30.0
 #: Batches of at most 65,000 rows that may wait for it.
 _BATCHES = 4
 _MAX_PAUSE_S = 30.0
+#: How often what fails for one session is tried again, and a session is told as a whole at most.
+_AGAIN_S = 60.0
 #: How often the others are told of a quiet session that it lives.
 _SAY_AGAIN_S = 10.0
 #: How often all sessions are listed, also those of which nothing new was told: some may be gone.
 _LIST_ALL_S = 300.0
+_DAY_NS = 86400 * 10**9
+#: Errors that are not of one session.
+_OF_ALL = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 _SESSIONS = (
     "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about "
     "FROM (SELECT session, told_ns, told_by, account, last_ns FROM raw_sessions FINAL) "
@@ -77,10 +77,11 @@ class WarehouseService:
     """Keeps a data directory and a warehouse in step. :meth:`start` before use, :meth:`stop` at the end.
 
     ``server``: the name of this one. ``is_live``: whether a session's cluster lives; ``polled()``: the
-    sessions whose clusters this server asks.
+    sessions whose clusters this server asks. ``max_age_days``: what began before is not told.
     """
 
-    files: Collection[str] = (RECORD,)
+    files: Collection[str] = tuple(part.file for part in PARTS.values())
+    continues = False
 
     def __init__(
         self,
@@ -93,56 +94,64 @@ class WarehouseService:
         polled: Callable[[], Collection[str]],
         work: Path,
         memory_limit: str,
+        max_age_days: float | None = None,
     ) -> None:
         self._url = url
-        self.server = server
         self._catalog = catalog
         self._writer = writer
         self._is_live = is_live
         self._polled = polled
         self._work = work
         self._memory_limit = memory_limit
+        self._max_age_days = max_age_days
         self._changes = Changes()
-        writer.on_merge = self._changes.note
+        writer.on_merge = self._note_change
+        self._teller = Teller(server)
+        self._beats = Beats(self._teller, url, self._watched)
         self._open = ExitStack()
-        self._teller: Teller | None = None
-        self._members: list[Member] = []
+        self._warehouse: Warehouse | None = None
         #: Up to when the sessions of the warehouse were listed, and when all are listed again (monotonic s).
         self._listed_ns, self._next_listing = 0, 0.0
         self._known: dict[str, _Known] = {}
-        #: Session -> when this server told something of it last.
-        self._told: dict[str, int] = {}
         #: Session -> the gist of it when it was told last, and when that was (monotonic s).
-        self._said_of: dict[str, tuple[object, float]] = {}
-        #: Session -> the gist of it when it was told as a whole.
-        self._whole: dict[str, object] = {}
+        self._gists: dict[str, tuple[object, float]] = {}
         #: Session -> entity -> what was told of it last: clusters say the same again and again.
-        self._said: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+        self._entities: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+        #: Session -> when it may be told as a whole, or followed, again (monotonic s).
+        self._not_whole_before: dict[str, float] = {}
+        self._not_followed_before: dict[str, float] = {}
         self._failures = 0
         self._is_caught_up = False
         self._lock = threading.Lock()
-        self._bringing: dict[str, threading.Lock] = {}
+        #: Sessions that people deleted, which the thread still has to forget.
+        self._deleted: set[str] = set()
         self._task = PeriodicTask("rayscope-warehouse", BEAT_S, self._turn, at_once=True)
-        #: The address that others reach this server at, once it is known.
-        self.own_url = ""
         #: Why the warehouse cannot be used now, None if it can.
         self.problem: StoreError | None = None
         shutil.rmtree(work, ignore_errors=True)  # of a server that was killed
 
-    def start(self) -> None:
-        """Begin."""
+    def start(self, own_url: str) -> None:
+        """Begin. ``own_url``: the address that people reach this server at."""
+        self._teller.url = own_url
+        self._beats.start()
         self._task.start()
 
     def stop(self) -> None:
         """End. What is not told yet is told from the record after the next start."""
         self._task.stop(timeout_s=5.0)
+        self._beats.stop()
         self._open.close()
+
+    @property
+    def shown_url(self) -> str:
+        """Where the warehouse is, without a password."""
+        return parse_url(self._url).shown
 
     def status(self) -> dict[str, Any]:
         """What ``/api/health`` says."""
         return {
             "url": self.shown_url,
-            "server": self.server,
+            "server": self._teller.server,
             "waiting_rows": self._changes.waiting,
             "servers": [
                 {
@@ -152,15 +161,10 @@ class WarehouseService:
                     "age_s": round(member.age_s, 1),
                     "sessions": len(member.watches),
                 }
-                for member in self._members
+                for member in self._beats.members
                 if member.url
             ],
         }
-
-    @property
-    def shown_url(self) -> str:
-        """Where the warehouse is, without a password."""
-        return parse_url(self._url).shown
 
     # What only one server does.
 
@@ -169,21 +173,22 @@ class WarehouseService:
 
         Alerts must not fall silent with the warehouse: without it, each server is on its own.
         """
-        teller = self._teller
-        is_sure = teller is not None and time.monotonic() - teller.beat_s < SURE_S
+        server, members, is_sure = self._teller.server, self._beats.members, self._teller.is_sure
         if session is None:
-            return is_sure and keeper(self._members) == self.server
+            return is_sure and keeper(members) == server
         if not self._is_own(session):
             return False
-        watching = {member.server for member in self._members if session in member.watches}
+        watching = {member.server for member in members if session in member.watches}
         known = self._known.get(session)
-        found = keeper(self._members, watching or (known.told_by if known else ()))
-        return not is_sure or found in (None, self.server)
+        found = keeper(members, watching or (known.told_by if known else ()))
+        return not is_sure or found in (None, server)
 
     def _is_own(self, session: str) -> bool:
         """Whether anything of a session came to this server itself."""
-        known = self._known.get(session)
-        return known is None or self.server in known.told_by or session in self._told
+        about = self._catalog.about(session)
+        # What was recorded by a Rayscope without several servers has none of these times.
+        is_old = not about.followed_ns and self._catalog.path_of(session).exists()
+        return bool(about.heard_ns) or is_old
 
     def _watched(self) -> set[str]:
         """The live sessions that are recorded here."""
@@ -191,69 +196,77 @@ class WarehouseService:
         return {
             name
             for name in self._catalog.names()
-            if name in polled or (name in self._told and self._is_live(name))
+            if name in polled or (self._catalog.about(name).heard_ns and self._is_live(name))
         }
 
-    # Opening sessions that others recorded.
+    # Sessions that others recorded.
+
+    def has(self, session: str) -> bool:
+        """Whether the warehouse has a session, as far as is known."""
+        return session in self._known
 
     def is_sealed(self, session: str) -> bool:
-        """Whether the warehouse has all of a session's record."""
-        known = self._known.get(session)
+        """Whether the warehouse has all of a session's record that is here."""
+        known, about = self._known.get(session), self._catalog.about(session)
+        if self._is_too_old(about):  # the warehouse keeps it no longer, and nor does this disk
+            return True
         if known is None or not self._is_own(session):
             return known is not None
-        return bool(known.complete_ns) and known.complete_ns >= self._told.get(session, 0)
+        return bool(known.complete_ns) and not about.has_untold and known.complete_ns >= about.told_ns
+
+    def _is_too_old(self, about: About) -> bool:
+        days = self._max_age_days
+        return days is not None and about.first_ns < time.time_ns() - days * _DAY_NS
 
     def bring(self, session: str, file: str) -> None:
         """Make a session's record, if others have recorded it. Raises StoreError."""
-        known, path = self._known.get(session), self._catalog.path_of(session)
-        if file != RECORD or known is None or path.exists():
+        if file != RECORD or session not in self._known:
             return
-        with self._lock:
-            bringing = self._bringing.setdefault(session, threading.Lock())
-        with bringing:
-            if path.exists():
-                return
-            began = time.monotonic()
-            try:
-                with connect(self._url) as warehouse:
-                    until_ns = make_record(
-                        warehouse, self._catalog.about(session), path, self._work, self._memory_limit
-                    )
-            except OSError as error:
-                raise StoreError(
-                    f"{session} cannot be brought from the warehouse: {error.strerror or error}.",
-                    "Free some space on the server's disk, and try again.",
-                    "full",
-                ) from error
-            self._catalog.about(session).followed_ns = until_ns
-            self._catalog.save_about(session)
-            log.info("brought %s from the warehouse in %.1f s", session, time.monotonic() - began)
+        began = time.monotonic()
+        about = self._catalog.about(session)
+        try:
+            with connect(self._url) as warehouse:
+                path = self._catalog.path_of(session)
+                until_ns = make_record(warehouse, about, path, self._work, self._memory_limit)
+        except OSError as error:
+            raise StoreError(
+                f"{session} cannot be brought from the warehouse: {error.strerror or error}.",
+                "Free some space on the server's disk, and try again.",
+                "full",
+            ) from error
+        about.followed_ns = until_ns
+        self._catalog.save_about(session)
+        log.info("brought %s from the warehouse in %.1f s", session, time.monotonic() - began)
 
     def remove(self, session: str) -> None:
         """Delete a session from the warehouse. Raises StoreError."""
+        with self._lock:
+            self._deleted.add(session)
+        self._changes.forget(session)
         with connect(self._url) as warehouse:
             layout = migrate.check(warehouse)
             for table in TABLES:
                 name = f"{stored_name(table, layout)}{on_cluster(layout)}"
                 warehouse.run(f"DELETE FROM {name} WHERE session = {text(session)}")
-        self._changes.forget(session)
-        for known in (self._known, self._told, self._said, self._said_of, self._whole):
-            known.pop(session, None)
 
-    # The thread.
+    # The writer's thread.
+
+    def _note_change(self, about: About, batch: RecordBatch, tables: Tables) -> None:
+        if self._changes.note(about, batch, tables):
+            # Before the batch leaves the spool: what a killed server has not told, it tells when it is back.
+            self._catalog.save_about(about.session)
+
+    # The service's own thread.
 
     def _turn(self) -> float | None:
         try:
-            teller = self._connected()
-            self._tell(teller)
-            self._tell_abouts(teller)
-            teller.beat(self._watched())
-            self._members = read_members(teller.warehouse)
-            self._list(teller.warehouse)
-            self._follow(teller.warehouse)
-            if not self._is_caught_up:
-                self._find_untold()
-            self._tell_whole(teller)
+            warehouse = self._connected()
+            self._forget_deleted()
+            self._tell(warehouse)
+            self._tell_gists(warehouse)
+            self._list(warehouse)
+            self._follow(warehouse)
+            self._tell_whole(warehouse)
         except StoreError as error:
             self._disconnect()
             if self.problem is None or self.problem.message != error.message:
@@ -266,86 +279,96 @@ class WarehouseService:
         self.problem, self._failures = None, 0
         return None
 
-    def _connected(self) -> Teller:
-        if self._teller is None:
+    def _connected(self) -> Warehouse:
+        if self._warehouse is None:
             opened: AbstractContextManager[Warehouse] = connect(self._url)
             warehouse = self._open.enter_context(opened)
             migrate.check(warehouse)
-            self._teller = Teller(warehouse, self.server, self.own_url)
+            self._warehouse = warehouse
             self._next_listing = 0.0
-        return self._teller
+        self._beats.wait()
+        return self._warehouse
 
     def _disconnect(self) -> None:
-        self._teller = None
+        self._warehouse = None
         self._open.close()
-        self._open = ExitStack()
 
-    def _tell(self, teller: Teller) -> None:
+    def _forget_deleted(self) -> None:
+        with self._lock:
+            deleted, self._deleted = self._deleted, set()
+        for session in deleted:
+            for of_session in (self._known, self._gists, self._entities):
+                of_session.pop(session, None)
+
+    def _tell(self, warehouse: Warehouse) -> None:
         """Tell what has come. What cannot be told is told from the record, later."""
         taken = self._changes.take()
         try:
             for session in list(taken):
-                self._tell_change(teller, session, taken[session])
+                self._tell_change(warehouse, session, taken[session])
                 del taken[session]
         finally:
             for session in taken:
-                self._changes.leave_out(session)
+                self._changes.tell_whole(session)
 
-    def _tell_change(self, teller: Teller, session: str, change: Change) -> None:
+    def _tell_change(self, warehouse: Warehouse, session: str, change: Change) -> None:
         try:
             about = self._catalog.about(session)
         except NotFound:  # removed meanwhile
             return
-        said, fresh = self._said[session], []
+        known, fresh = self._entities[session], []
         for entity in change.entities:
-            accounts = [entity.fields, list(entity.transitions.items()), entity.observed]
-            content = hash(msgspec.json.encode(accounts))
-            if said.get((entity.kind, entity.id)) != content:
-                said[entity.kind, entity.id] = content
+            content = hash(
+                msgspec.json.encode([entity.fields, list(entity.transitions.items()), entity.observed])
+            )
+            if known.get((entity.kind, entity.id)) != content:
+                known[entity.kind, entity.id] = content
                 fresh.append(entity)
         change.entities = fresh
-        told = False
+        is_news = False
         try:
             for table, rows in change.rows(session, cluster_name(about)):
-                teller.insert(table, rows)
-                told = True
+                self._teller.insert(warehouse, table, rows)
+                is_news = True
         except BaseException:
-            said.clear()
+            known.clear()
             raise
-        if told:
-            self._tell_about(teller, about)
+        if is_news:
+            self._tell_gist(warehouse, about)
+        self._changes.set_told(about)
 
-    def _tell_abouts(self, teller: Teller) -> None:
+    def _tell_gists(self, warehouse: Warehouse) -> None:
         """Tell what became of sessions: that they have ended, are named otherwise, or live though quiet."""
-        for session in list(self._told):
+        polled = self._polled()
+        for session in list(self._gists):
             try:
                 about = self._catalog.about(session)
             except NotFound:
-                del self._told[session]
+                del self._gists[session]
                 continue
-            said, said_s = self._said_of.get(session, (None, 0.0))
-            is_old = time.monotonic() - said_s > _SAY_AGAIN_S and session in self._polled()
-            if is_old or said != _gist(about):
-                self._tell_about(teller, about)
+            gist, said_s = self._gists[session]
+            is_due = session in polled and time.monotonic() - said_s > _SAY_AGAIN_S
+            if is_due or gist != _gist(about):
+                self._tell_gist(warehouse, about)
 
-    def _tell_about(self, teller: Teller, about: About) -> None:
+    def _tell_gist(self, warehouse: Warehouse, about: About) -> None:
         gist = _gist(about)
         # Only what is known here: servers that repeat each other would let a session live forever.
-        heard_ns = self._changes.heard_ns.get(about.session, about.first_ns)
-        if about.session in self._polled():
-            heard_ns = time.time_ns()
-        teller.insert("raw_sessions", session_row(about, heard_ns))
-        self._told[about.session] = teller.told_ns
-        self._said_of[about.session] = (gist, time.monotonic())
+        heard_ns = time.time_ns() if about.session in self._polled() else about.heard_ns
+        self._teller.insert(warehouse, "raw_sessions", session_row(about, heard_ns))
+        about.told_ns = self._teller.told_ns
+        self._gists[about.session] = (gist, time.monotonic())
 
     def _list(self, warehouse: Warehouse) -> None:
         """Learn what the warehouse has of sessions, and list those that are not here."""
-        until_ns = stored_ns(self._members)
+        until_ns = watermark_ns(self._beats.members)
         is_all = time.monotonic() >= self._next_listing
         found = warehouse.rows(_SESSIONS, {"since_ns": 0 if is_all else self._listed_ns})
         if is_all:
             self._next_listing = time.monotonic() + _LIST_ALL_S
-            self._forget(set(self._known) - {session for session, *_ in found})
+            for session in self._known.keys() - {session for session, *_ in found}:
+                del self._known[session]
+                self._catalog.forget(session)
         for session, told_ns, told_by, complete_ns, last_ns, content in found:
             if not SESSION_NAME.fullmatch(session):
                 continue
@@ -362,21 +385,31 @@ class WarehouseService:
 
     def _note(self, session: str, known: _Known) -> None:
         """Let the list of sessions know what others told."""
-        if known.told_by <= {self.server}:
+        if known.told_by <= {self._teller.server}:
             return
-        is_listed = session in self._catalog.names()
-        if is_listed and (self._catalog.path_of(session).exists() or self._is_own(session)):
+        is_here = self._catalog.path_of(session).exists()
+        try:
             about = self._catalog.about(session)
+        except NotFound:
+            about = None
+        if about is not None and (is_here or about.heard_ns):
             about.last_ns = max(about.last_ns, min(known.last_ns, time.time_ns()))
             self._learn_end(about, known)
             return
-        folder = self._catalog.folder / session
         told = known.about
-        about = msgspec.structs.replace(
-            told, label=Label(), last_ns=max(told.last_ns, known.last_ns), followed_ns=0
+        last_ns = min(max(told.last_ns, known.last_ns), time.time_ns())
+        # Its address is the other server's to ask.
+        made = msgspec.structs.replace(
+            told,
+            label=Label(),
+            gcs_address=None,
+            last_ns=last_ns,
+            **dict.fromkeys(("heard_ns", "told_ns", "followed_ns"), 0),
+            has_untold=False,
         )
+        folder = self._catalog.folder / session
         folder.mkdir(parents=True, exist_ok=True)
-        replace_file(folder / "about.json", seal(msgspec.json.encode(about)), sync=False)
+        replace_file(folder / "about.json", seal(msgspec.json.encode(made)), sync=False)
         if told.label != Label():
             replace_file(folder / "label.json", msgspec.json.encode(told.label), sync=False)
         self._catalog.load(session)
@@ -386,40 +419,37 @@ class WarehouseService:
         session, ended_ns = about.session, known.about.ended_ns
         if session in self._polled():
             return
-        heard_ns = self._changes.heard_ns.get(session, 0)
-        if ended_ns is not None and about.ended_ns is None and heard_ns < ended_ns + STRAGGLERS_NS:
+        if ended_ns is not None and about.ended_ns is None and about.heard_ns < ended_ns + STRAGGLERS_NS:
             self._writer.end_session(session, ended_ns)
         elif ended_ns is None and known.last_ns > (about.ended_ns or known.last_ns) + STRAGGLERS_NS:
             self._writer.end_session(session, None)
 
-    def _forget(self, sessions: Collection[str]) -> None:
-        """What the warehouse has no more, and this disk neither, is listed no more."""
-        for session in sessions:
-            del self._known[session]
-            if not self._catalog.path_of(session).exists():
-                with contextlib.suppress(NotFound):
-                    self._catalog.remove(session)
-
     def _follow(self, warehouse: Warehouse) -> None:
         """Merge what others told of the sessions that are on this disk."""
-        until_ns = stored_ns(self._members)
-        for session in list(self._known):
-            known = self._known[session]
+        until_ns = watermark_ns(self._beats.members)
+        for session, known in list(self._known.items()):
             if self._task.is_stopping:
                 return
-            if known.told_by <= {self.server} or not self._catalog.path_of(session).exists():
+            if not self._catalog.path_of(session).exists():
                 continue
             about = self._catalog.about(session)
-            if about.followed_ns >= known.told_ns:
+            # A record that begins anew lacks also what was told from here.
+            is_new = not about.followed_ns
+            if about.followed_ns >= known.told_ns or (known.told_by <= {self._teller.server} and not is_new):
                 continue
-            if self._merge_news(warehouse, session, about.followed_ns):
-                about.followed_ns = until_ns
-                self._catalog.save_about(session)
+            if time.monotonic() < self._not_followed_before.get(session, 0.0):
+                continue
+            server = "" if is_new else self._teller.server
+            if not self._merge_news(warehouse, session, about.followed_ns, server):
+                self._not_followed_before[session] = time.monotonic() + _AGAIN_S
+                return
+            about.followed_ns = until_ns
+            self._catalog.save_about(session)
 
-    def _merge_news(self, warehouse: Warehouse, session: str, since_ns: int) -> bool:
+    def _merge_news(self, warehouse: Warehouse, session: str, since_ns: int, server: str) -> bool:
         """Returns whether all of it is on record; else it is read again."""
         waiting = 0
-        for batch, tables in read_news(warehouse, session, since_ns, self.server):
+        for batch, tables in read_news(warehouse, session, since_ns, server):
             self._writer.submit_records(batch, TOLD, tables)
             waiting += 1
             if waiting == _BATCHES:  # they wait in memory
@@ -428,59 +458,68 @@ class WarehouseService:
                 waiting = 0
         return not waiting or self._writer.flush(_FLUSH_S)
 
-    def _find_untold(self) -> None:
-        """What an earlier process of this server may not have told is told as a whole."""
-        for session in self._catalog.names():
-            is_here = self._catalog.path_of(session).exists()
-            if is_here and self._is_own(session) and not self.is_sealed(session):
-                self._changes.leave_out(session)
-        self._is_caught_up = True
-
-    def _tell_whole(self, teller: Teller) -> None:
+    def _tell_whole(self, warehouse: Warehouse) -> None:
         """Tell the sessions as a whole that have ended, and those of which something is not told."""
-        for session in self._changes.take_behind() | {
-            name for name in self._catalog.names() if self._is_due(name)
-        }:
+        if not self._is_caught_up:  # what an earlier process of this server may not have told
+            for session in self._catalog.names():
+                if self._is_own(session) and not self.is_sealed(session):
+                    self._changes.tell_whole(session)
+            self._is_caught_up = True
+        due = self._changes.behind | {name for name in self._catalog.names() if self._is_due(name)}
+        for session in sorted(due):
             if self._task.is_stopping:
                 return
+            if time.monotonic() < self._not_whole_before.get(session, 0.0):
+                continue
+            self._not_whole_before[session] = time.monotonic() + _AGAIN_S
             try:
-                path, about = self._catalog.path(session), self._catalog.about(session)
-                if not path.exists():
-                    continue
-                known = self._known.get(session)
-                is_all = not self._is_live(session) and (
-                    known is None or known.told_by <= {self.server} or about.followed_ns >= known.told_ns
-                )
-                # What was told from here is in the record, too.
-                complete_ns = max(stored_ns(self._members), self._told.get(session, 0)) if is_all else 0
-                self._whole[session] = _gist(about)
-                made = load(teller, path, about, again=True, complete_ns=complete_ns)
-            except StoreError as error:
-                self._whole.pop(session, None)
-                self._changes.leave_out(session)
-                # A damaged record is of one session; a warehouse that is away is of all.
-                if error.code not in ("not_found", "corrupt", "newer", "older", "unusable"):
+                self._tell_session(warehouse, session)
+            except (StoreError, OSError) as error:
+                self._changes.tell_whole(session)
+                if isinstance(error, StoreError) and error.code in _OF_ALL:
                     raise
                 log.warning("session %s could not be told to the warehouse: %s", session, error)
-                continue
-            if made is not None:
-                log.info(
-                    "told session %s to the warehouse: %d attempts in %.1f s",
-                    session,
-                    made.attempts,
-                    made.seconds,
-                )
-            self._said.pop(session, None)
+
+    def _tell_session(self, warehouse: Warehouse, session: str) -> None:
+        try:
+            path, about = self._catalog.path(session), self._catalog.about(session)
+        except NotFound:  # removed meanwhile
+            self._changes.take_behind(session)
+            return
+        if not path.exists() or self._is_too_old(about):
+            self._changes.take_behind(session)
+            self._changes.set_told(about)
+            return
+        self._changes.take_behind(session)
+        if not self._writer.flush(_FLUSH_S):
+            raise StoreError(f"The record of {session} is not written yet.", "It goes on by itself.", "busy")
+        known = self._known.get(session)
+        others = known is not None and not known.told_by <= {self._teller.server}
+        is_whole = not self._is_live(session) and not (
+            known is not None and others and about.followed_ns < known.told_ns
+        )
+        # What was told from here is in the record, too.
+        complete_ns = max(watermark_ns(self._beats.members), about.told_ns) if is_whole else 0
+        self._work.mkdir(parents=True, exist_ok=True)
+        made = load(
+            warehouse, self._teller, path, about, again=True, complete_ns=complete_ns, work=self._work
+        )
+        if not complete_ns:
+            about.told_ns = self._teller.told_ns
+        self._changes.set_told(about)
+        self._catalog.save_about(session)
+        self._gists[session] = (_gist(about), time.monotonic())
+        self._entities.pop(session, None)
+        if made is not None:
+            log.info("told %s to the warehouse: %d attempts, %.1f s", session, made.attempts, made.seconds)
 
     def _is_due(self, session: str) -> bool:
         """Whether a session that was recorded here has ended and is not told as a whole."""
         about = self._catalog.about(session)
-        if not self._is_own(session) or self._whole.get(session) == _gist(about):
-            return False
         quiet_ns = time.time_ns() - max(about.last_ns, about.ended_ns or 0)
-        if quiet_ns < _QUIET_NS or self._is_live(session) or not self._catalog.path_of(session).exists():
+        if quiet_ns < _QUIET_NS or not self._is_own(session) or self._is_live(session):
             return False
-        return not self.is_sealed(session)
+        return self._catalog.path_of(session).exists() and not self.is_sealed(session)
 
 
 def _gist(about: About) -> object:

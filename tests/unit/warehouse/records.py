@@ -18,6 +18,8 @@ from rayscope.storage.about import About, Label
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import INTEGERS
+from rayscope.warehouse.client import Warehouse
+from rayscope.warehouse.servers import Teller
 
 START_NS = 1_764_000_000 * 10**9
 LAST_NS = START_NS + 10**11
@@ -26,6 +28,13 @@ HOSTILE = [
     "plain", "it's", 'say "so"', "back\\slash", "`tick`", "a\0b", "\U0001f600 ünï", "line\nbreak\ttab", "x" * 10_000,
     "'); DROP TABLE raw_attempts; --", "{session:String}", "%s %(name)s", "\\N", "NULL", "",
 ]  # fmt: skip
+
+
+def teller_of(warehouse: Warehouse) -> Teller:
+    """Somebody who may tell something now."""
+    teller = Teller("test")
+    teller.beat(warehouse, ())
+    return teller
 
 
 def make_record(folder: Path, session: str, seed: int = 0, tasks: int = 60, *, is_over: bool = True) -> Path:

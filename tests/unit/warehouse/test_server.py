@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.unit.warehouse.http_bridge import bridge
-from tests.unit.warehouse.records import make_record
+from tests.unit.warehouse.records import make_record, teller_of
 
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery
@@ -18,7 +18,6 @@ from rayscope.warehouse.client import connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.query import run_sql
 from rayscope.warehouse.schema import Layout
-from rayscope.warehouse.servers import Teller
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +34,9 @@ def test_make_load_and_ask(server: tuple[str, list[dict[str, str]]], tmp_path: P
     (name,) = catalog.names()
     with connect(url, create=True) as warehouse:
         assert migrate.init(warehouse, Layout()) == (0, 1)
-        made = load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name))
+        made = load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name))
         assert made is not None
-        assert load(Teller(warehouse, "test"), catalog.path(name), catalog.about(name)) is None
+        assert load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name)) is None
     with connect(url) as warehouse:
         migrate.check(warehouse)
         sql = "SELECT count() AS n, uniqExact(cluster) FROM attempts -- all"

@@ -19,6 +19,7 @@ from tests.unit.warehouse.http_bridge import bridge
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from rayscope.storage.catalog import Catalog
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.schema import Layout
@@ -155,6 +156,7 @@ SERVE = """
 import signal, sys, threading
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from rayscope.storage.catalog import Catalog
 server = Server(Settings(data_dir=sys.argv[1], port=0, warehouse=sys.argv[2], memory_limit="200MB"))
 server.start()
 print(server.ingest_url, flush=True)
@@ -230,3 +232,21 @@ def test_one_server_has_the_alerts_of_a_session(tmp_path: Path, warehouse: str, 
 
 def health(server: Server) -> Any:
     return get(server, "/api/health")["warehouse"]
+
+
+def test_what_is_not_told_is_not_dropped(tmp_path: Path, warehouse: str, bodies: list[bytes]) -> None:
+    """Also where another server has told its part of the session, as a whole."""
+    with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
+        send(b, *bodies[::2])
+        wait_until(lambda: attempts(a) > 0, "the session is listed", 60)
+        assert a.services is not None
+        service, (session,) = a.services.warehouse, a.services.catalog.names()
+        assert service is not None
+        assert service.is_sealed(session)  # all of it is elsewhere
+        service._task.stop()
+        send(a, *bodies[1::2])
+        assert not service.is_sealed(session)
+    about = (tmp_path / "a" / "sessions" / session / "about.json").read_text()
+    assert '"has_untold":true' in about
+    catalog = Catalog(tmp_path / "a", read_only=True)
+    assert catalog.path(session).exists()

@@ -84,7 +84,8 @@ def _session_row(services: Services, name: str) -> dict[str, Any]:
 def _location(services: Services, name: str) -> str:
     is_here = services.catalog.path(name).exists()
     if services.archive is None or services.archive.manifest(name) is None:
-        return "local" if is_here or services.warehouse is None else "warehouse"
+        is_there = services.warehouse is not None and services.warehouse.has(name)
+        return "warehouse" if is_there and not is_here else "local"
     return "both" if is_here else "archive"
 
 
@@ -203,10 +204,10 @@ def delete(
         )
     if services.archive is not None:
         services.archive.remove(session)
-    if services.warehouse is not None:
-        services.warehouse.remove(session)
     if not services.writer.remove_session(session):
         raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
+    if services.warehouse is not None:
+        services.warehouse.remove(session)
     services.records.forget(session)
     services.metrics.forget(session)
     return answer({"session": session})

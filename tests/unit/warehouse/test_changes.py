@@ -1,0 +1,99 @@
+"""What waits to be told, and the clock that servers share."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+import pytest
+
+from rayscope.model import Attempt, Entity, RecordBatch
+from rayscope.storage.about import About
+from rayscope.storage.errors import StoreError
+from rayscope.storage.rows import batch_tables
+from rayscope.warehouse import changes
+from rayscope.warehouse.changes import Changes
+from rayscope.warehouse.client import Warehouse
+from rayscope.warehouse.schema import SERVERS
+from rayscope.warehouse.servers import Teller, keeper, read_members, watermark_ns
+
+HOUR_NS = 3600 * 10**9
+
+
+def note(waiting: Changes, about: About, attempts: int = 0, entities: int = 0) -> bool:
+    batch = RecordBatch(
+        about.session,
+        attempts=[Attempt(f"{number:048x}") for number in range(attempts)],
+        entities=[Entity("node", f"n{number}") for number in range(entities)],
+    )
+    return waiting.note(about, batch, batch_tables(batch))
+
+
+def test_it_is_known_whether_all_of_a_session_was_told() -> None:
+    waiting, about = Changes(), About("s")
+    assert note(waiting, about, attempts=1)
+    assert not note(waiting, about, attempts=1)
+    assert about.has_untold
+    (taken,) = waiting.take().values()
+    assert taken.size == 2
+    note(waiting, about, entities=1)  # comes while the others are told
+    waiting.set_told(about)
+    assert about.has_untold
+    waiting.take()
+    waiting.set_told(about)
+    assert not about.has_untold
+    assert not note(waiting, about)  # nothing
+    assert not about.has_untold
+
+
+def test_the_session_with_the_most_is_told_whole_when_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "_MAX_ROWS", 100)
+    waiting, small, large = Changes(), About("small"), About("large")
+    note(waiting, large, entities=60)
+    note(waiting, small, attempts=30)
+    note(waiting, small, entities=20)
+    assert waiting.waiting == 50
+    assert waiting.behind == {"large"}
+    assert set(waiting.take()) == {"small"}
+    waiting.set_told(large)
+    assert large.has_untold
+    waiting.take_behind("large")
+    waiting.set_told(large)
+    assert not large.has_untold
+
+
+def rows(number: int) -> pa.Table:
+    return pa.table({"session": ["session_2026-01-01_x"], "path_id": [number], "name": [f"n{number}"]})
+
+
+def test_who_has_not_spoken_tells_nothing(warehouse: Warehouse) -> None:
+    teller = Teller("mute", "http://mute")
+    with pytest.raises(StoreError, match="not heard from"):
+        teller.insert(warehouse, "raw_paths", rows(1))
+    members = teller.beat(warehouse, ["s"])
+    (me,) = [one for one in members if one.server == "mute"]
+    assert me.is_alive
+    assert me.watches == {"s"}
+    teller.insert(warehouse, "raw_paths", rows(1))
+    assert me.stored_ns < teller.told_ns
+    (me,) = [one for one in teller.beat(warehouse, (), is_last=True) if one.server == "mute"]
+    assert not me.is_alive
+    with pytest.raises(StoreError, match="not heard from"):
+        teller.insert(warehouse, "raw_paths", rows(2))
+
+
+def test_no_server_is_behind_one_whose_clock_is_ahead(warehouse: Warehouse) -> None:
+    """What it tells would be older than what the others have read to."""
+    ahead_ns = time.time_ns() + HOUR_NS
+    row = {"server": ["ahead"], "url": ["http://a"], "began_ns": [1], "stored_ns": [ahead_ns]}
+    warehouse.insert(SERVERS, pa.table({**row, "watches": pa.array([["s"]], pa.list_(pa.string()))}))
+    teller = Teller("behind", "http://b")
+    teller.beat(warehouse, ["s"])
+    teller.insert(warehouse, "raw_paths", rows(3))
+    assert teller.told_ns > ahead_ns
+    members = read_members(warehouse)
+    assert watermark_ns(members) < teller.told_ns
+    assert keeper(members) == "ahead"  # it has run longest
+    assert keeper(members, {"behind", "nobody"}) == "behind"
+    assert keeper(members, ()) is None
+    Teller("ahead").beat(warehouse, (), is_last=True)
