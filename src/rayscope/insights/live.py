@@ -17,7 +17,6 @@ from rayscope.metrics.service import Metrics
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.periodic import PeriodicTask
 from rayscope.server.records import Records
-from rayscope.storage.catalog import Catalog
 from rayscope.storage.interruption import Abandoned, Work, working
 from rayscope.storage.session_file import SessionFile
 
@@ -48,8 +47,7 @@ class LiveFindings:
     interval_s = 0.0
     timeout_s = 5.0
 
-    def __init__(self, catalog: Catalog, records: Records, metrics: Metrics) -> None:
-        self._catalog = catalog
+    def __init__(self, records: Records, metrics: Metrics) -> None:
         self._records = records
         self._metrics = metrics
         self._found: dict[str, list[Sample]] = {}
@@ -81,7 +79,7 @@ class LiveFindings:
     def _look(self) -> float:
         """Look at all live sessions that have changed. Returns how long to rest."""
         before_s = time.process_time()
-        live = [name for name in self._catalog.names() if self._records.is_live(name)]
+        live = self._records.live_here()
         for gone in self._written.keys() - set(live):
             del self._written[gone]
             self._found.pop(gone, None)

@@ -356,13 +356,12 @@ class Metrics:
 
     def _tick(self, time_ns: int) -> None:
         names = set(self._catalog.names())
-        for name in names:
+        for name in self._records.live_here():
             try:
-                if self._records.is_live(name):
-                    live = self._start_measuring(name)
-                    if live is not None:
-                        live.seen = time.monotonic()
-                        live.tick(time_ns)
+                live = self._start_measuring(name)
+                if live is not None:
+                    live.seen = time.monotonic()
+                    live.tick(time_ns)
             except (NotFound, StoreError, OSError) as error:
                 log.info("metrics of %s: %s", name, error)
         self._end_some(names)

@@ -332,6 +332,7 @@ class Clusters:
             if about.ended_ns is None
             and about.session not in self._unreadable | set(local)
             and now_ns - about.last_ns > _SILENT_S * 1e9
+            and self._catalog.path_of(about.session).exists()
         )
         if session := next(silent, None):  # one at a time: each is opened to be written
             self._conclude(session)

@@ -70,7 +70,7 @@ def create_services(settings: Settings) -> Services:
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
-    findings = LiveFindings(catalog, records, metrics)
+    findings = LiveFindings(records, metrics)
     metrics.register("insights", findings.collector)
 
     def link(session: str) -> str | None:
@@ -87,7 +87,7 @@ def create_services(settings: Settings) -> Services:
         records=records,
         clusters=clusters,
         agent_reports=AgentReports(catalog, writer, clusters),
-        rollups=Rollups(catalog, records),
+        rollups=Rollups(records),
         sql=SqlRunner(
             folder / "sql",
             memory_limit=settings.memory_limit,
@@ -104,9 +104,7 @@ def create_services(settings: Settings) -> Services:
         alerts=AlertService(
             folder / "alerts",
             live=lambda: [
-                name
-                for name in catalog.names()
-                if records.is_live(name) and (warehouse is None or warehouse.is_keeper(name))
+                name for name in records.live_here() if warehouse is None or warehouse.is_keeper(name)
             ],
             store=metrics.store,
             home=lambda session: catalog.path(records.resolve(session)).parent,

@@ -46,6 +46,14 @@ class Records:
             raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
         return names[0]
 
+    def live_here(self) -> list[str]:
+        """The live sessions whose records are on this disk. What nobody opened here is not watched here."""
+        return [
+            name
+            for name in self._catalog.names()
+            if self.is_live(name) and self._catalog.path_of(name).exists()
+        ]
+
     def last_ns(self, session: str) -> int:
         """Until when a running attempt has run: now while the session lives, else its last sign of life."""
         if self.is_live(session):

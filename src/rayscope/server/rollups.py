@@ -11,7 +11,6 @@ import msgspec
 
 from rayscope.periodic import PeriodicTask
 from rayscope.server.records import Records
-from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
 from rayscope.storage.rollups import read_rollup, stored_attempts, write_rollup
 from rayscope.storage.session_file import SessionFile
@@ -31,8 +30,7 @@ T = TypeVar("T")
 class Rollups:
     """The rollups that views ask for, each by its name. :meth:`start` before use, :meth:`stop` at the end."""
 
-    def __init__(self, catalog: Catalog, records: Records) -> None:
-        self._catalog = catalog
+    def __init__(self, records: Records) -> None:
         self._records = records
         self._makers: dict[str, Make] = {}
         self._live: set[str] = set()
@@ -98,7 +96,7 @@ class Rollups:
 
     def _due(self) -> set[str]:
         """The sessions that have ended since the last look, and those that were asked for."""
-        live = {name for name in self._catalog.names() if self._records.is_live(name)}
+        live = set(self._records.live_here())
         due, self._live = self._live - live, live
         while not self._requested.empty():
             due.add(self._requested.get())

@@ -57,7 +57,7 @@ def record(running: Running, story: Story) -> LiveFindings:
     running.record(story)
     services: Any = running.server.services
     services.catalog.about(SESSION).last_ns = 2**62
-    return LiveFindings(services.catalog, services.records, services.metrics)
+    return LiveFindings(services.records, services.metrics)
 
 
 def share_samples(findings: LiveFindings) -> list[Any]:
