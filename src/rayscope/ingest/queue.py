@@ -38,7 +38,7 @@ class Records:
 
     batch: RecordBatch
     recording: str
-    tables: Tables
+    tables: Tables = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

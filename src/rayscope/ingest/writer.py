@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection
-from types import MappingProxyType
 
 import duckdb
 
@@ -26,7 +25,7 @@ from rayscope.model.long_texts import cut_long_texts
 from rayscope.ray.events.batch import Format
 from rayscope.storage import rows
 from rayscope.storage.about import About
-from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.catalog import STRAGGLERS_NS, Catalog, Retention
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 from rayscope.storage.session_file import explain
 from rayscope.storage.session_writer import SessionWriter
@@ -57,15 +56,13 @@ _MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
 #: Rows in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
-#: What comes so soon after a session's end was under way; what comes later shows that it lives.
-STRAGGLERS_NS = 10 * 10**9
 #: How long a stop may go on merging.
 _STOP_S = 15.0
 #: How much nicer the writer is than the server: the tasks that it records may run on the same cores.
 _NICENESS = 5
 _IDLE_RELEASE_S = 120.0
-#: The source of records that another server told this one of.
-TOLD = "told"
+#: The source of what another server told this one.
+_TOLD = "told"
 
 
 class Writer:
@@ -120,14 +117,15 @@ class Writer:
         self.last_batch_ns = time.time_ns()
         self._queue.put(Spooled(name, len(body), batch))
 
-    def submit_records(
-        self, batch: RecordBatch, recording: str = "snapshot", tables: rows.Tables = MappingProxyType({})
-    ) -> None:
-        """Take records that need not survive a crash, from source ``recording``. ``tables``: what of them is
-        in tables.
-        """
+    def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
+        """Take records that need not survive a crash, from source ``recording``."""
         self.catalog.add(batch.session)
-        self._queue.put(Records(batch, recording, tables))
+        self._queue.put(Records(batch, recording))
+
+    def submit_told(self, batch: RecordBatch, tables: rows.Tables) -> None:
+        """Take what another server told, which can be read again; ``tables``: what of it is in tables."""
+        self.catalog.add(batch.session)
+        self._queue.put(Records(batch, _TOLD, tables))
 
     def end_session(self, session: str, end_ns: int | None) -> None:
         """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so.
@@ -326,7 +324,7 @@ class Writer:
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
         # Whoever told it knows when the session was heard from, and whether it lives.
-        is_own = recording != TOLD
+        is_own = recording != _TOLD
         if is_own and about.ended_ns is not None and time.time_ns() - about.ended_ns > STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)

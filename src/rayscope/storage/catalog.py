@@ -43,6 +43,8 @@ SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
+#: What comes so soon after a session's end was under way; what comes later shows that it lives.
+STRAGGLERS_NS = 10 * 10**9
 #: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
 _MAX_NEW, _NEW_S = 30, 60.0
 

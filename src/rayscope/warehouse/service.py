@@ -16,18 +16,17 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from rayscope.archive.tables import PARTS
 from rayscope.files import replace_file
-from rayscope.ingest.writer import STRAGGLERS_NS, TOLD, Writer
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.periodic import PeriodicTask
 from rayscope.storage.about import About, Label, seal
-from rayscope.storage.catalog import RECORD, SESSION_NAME, Catalog
+from rayscope.storage.catalog import RECORD, SESSION_NAME, STRAGGLERS_NS, Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.rows import Tables
 from rayscope.warehouse import migrate
@@ -63,6 +62,21 @@ _SESSIONS = (
 )
 
 
+class Writer(Protocol):
+    """Who writes the records, see :class:`rayscope.ingest.writer.Writer`."""
+
+    on_merge: Callable[[About, RecordBatch, Tables], None] | None
+
+    def submit_told(self, batch: RecordBatch, tables: Tables) -> None:
+        """Take what another server told."""
+
+    def flush(self, timeout_s: float) -> bool:
+        """Write all that was submitted. Returns whether that was done in time."""
+
+    def end_session(self, session: str, end_ns: int | None) -> None:
+        """A session has ended, or (None) lives after all."""
+
+
 class _Known(msgspec.Struct):
     """What the warehouse has of a session."""
 
@@ -77,7 +91,8 @@ class WarehouseService:
     """Keeps a data directory and a warehouse in step. :meth:`start` before use, :meth:`stop` at the end.
 
     ``server``: the name of this one. ``is_live``: whether a session's cluster lives; ``polled()``: the
-    sessions whose clusters this server asks. ``max_age_days``: what began before is not told.
+    sessions whose clusters this server asks. ``max_age_days``: what began before is not told. Raises
+    StoreError for what is no URL of a warehouse.
     """
 
     files: Collection[str] = tuple(part.file for part in PARTS.values())
@@ -96,6 +111,8 @@ class WarehouseService:
         memory_limit: str,
         max_age_days: float | None = None,
     ) -> None:
+        #: Without a password.
+        self.shown_url = parse_url(url).shown
         self._url = url
         self._catalog = catalog
         self._writer = writer
@@ -141,11 +158,6 @@ class WarehouseService:
         self._task.stop(timeout_s=5.0)
         self._beats.stop()
         self._open.close()
-
-    @property
-    def shown_url(self) -> str:
-        """Where the warehouse is, without a password."""
-        return parse_url(self._url).shown
 
     def status(self) -> dict[str, Any]:
         """What ``/api/health`` says."""
@@ -450,7 +462,7 @@ class WarehouseService:
         """Returns whether all of it is on record; else it is read again."""
         waiting = 0
         for batch, tables in read_news(warehouse, session, since_ns, server):
-            self._writer.submit_records(batch, TOLD, tables)
+            self._writer.submit_told(batch, tables)
             waiting += 1
             if waiting == _BATCHES:  # they wait in memory
                 if not self._writer.flush(_FLUSH_S):

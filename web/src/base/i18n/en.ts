@@ -184,7 +184,8 @@ export const en = {
     locationHint: {
       both: 'The archive has a copy of this session.',
       archive: 'No longer on this server. Opening it fetches it from the archive, which takes a moment.',
-      warehouse: 'Recorded by another server. Opening it fetches the record from the warehouse, which takes a moment; metrics and logs stay there.',
+      warehouse:
+        'Recorded by another server. Opening it fetches the record from the warehouse, which takes a moment; metrics and logs stay there.',
     },
     ray: 'Ray {{version}}',
     dropped: '{{n}} dropped',
