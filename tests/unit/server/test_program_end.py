@@ -60,7 +60,7 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
 
 def test_no_program_ends_later_than_now(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that is ahead, or somebody who makes up an end, must not keep a session ended for good."""
-    monkeypatch.setattr("rayscope.ingest.writer._STRAGGLERS_NS", 0)
+    monkeypatch.setattr("rayscope.ingest.writer.STRAGGLERS_NS", 0)
     story = Story()
     story.task("ran", 0, 10)
     fresh.record(story)
