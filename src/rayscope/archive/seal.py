@@ -17,7 +17,7 @@ from rayscope.archive.location import Location, Object, sha256
 from rayscope.archive.manifest import Manifest, Sealed
 from rayscope.archive.tables import PARTS, SMALL_FILES
 from rayscope.files import replace_file
-from rayscope.storage.about import About, Label, seal
+from rayscope.storage.about import About, write_about
 from rayscope.storage.errors import StoreError
 from rayscope.version import __version__
 
@@ -146,10 +146,7 @@ def make_folder(location: Location, manifest: Manifest, folder: Path) -> None:
             content = location.read(manifest.path(sealed), _SMALL_BYTES)
             if hashlib.sha256(content).hexdigest() == sealed.sha256:
                 replace_file(folder / sealed.name, content, mode=0o600)
-    about = msgspec.structs.replace(manifest.about, label=Label())
-    replace_file(folder / "about.json", seal(msgspec.json.encode(about)))
-    if manifest.about.label != Label():
-        replace_file(folder / "label.json", msgspec.json.encode(manifest.about.label))
+    write_about(folder, manifest.about)
 
 
 def _fetch(location: Location, manifest: Manifest, sealed: Sealed, local: Path) -> None:

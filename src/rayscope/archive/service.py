@@ -182,7 +182,7 @@ class ArchiveService:
             if self._task.is_stopping:
                 return
             about = self._catalog.about(session)
-            quiet_ns = time.time_ns() - max(about.last_ns, about.ended_ns or 0)
+            quiet_ns = about.quiet_ns(time.time_ns())
             if quiet_ns < self._after_s * 1e9 or self._is_live(session) or self.is_sealed(session):
                 continue
             if not self._is_keeper(session):

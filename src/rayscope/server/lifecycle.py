@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -64,7 +65,8 @@ def create_services(settings: Settings) -> Services:
     records = Records(catalog, writer, lambda session: clusters.is_live(session))
     clusters = Clusters(catalog, writer, records)
     warehouse = _create_warehouse(settings, catalog, writer, clusters) if settings.warehouse else None
-    archive = _create_archive(settings, catalog, clusters, warehouse) if settings.archive else None
+    is_keeper = warehouse.is_keeper if warehouse is not None else _is_alone
+    archive = _create_archive(settings, catalog, clusters, is_keeper) if settings.archive else None
     catalog.elsewhere = [place for place in (archive, warehouse) if place is not None]
     logs = Logs(settings, catalog, records, clusters)
     readings = LastReadings(catalog, clusters)
@@ -103,9 +105,7 @@ def create_services(settings: Settings) -> Services:
         metrics=metrics,
         alerts=AlertService(
             folder / "alerts",
-            live=lambda: [
-                name for name in records.live_here() if warehouse is None or warehouse.is_keeper(name)
-            ],
+            live=lambda: [name for name in records.live_here() if is_keeper(name)],
             store=metrics.store,
             home=lambda session: catalog.path(records.resolve(session)).parent,
             link=link,
@@ -124,8 +124,13 @@ def create_services(settings: Settings) -> Services:
     return services
 
 
+def _is_alone(_: str | None) -> bool:
+    """Whether this server does what of several only one does: without a warehouse there is no other."""
+    return True
+
+
 def _create_archive(
-    settings: Settings, catalog: Catalog, clusters: Clusters, warehouse: WarehouseService | None
+    settings: Settings, catalog: Catalog, clusters: Clusters, is_keeper: Callable[[str | None], bool]
 ) -> ArchiveService:
     # Only now: the libraries of three clouds take a while to load.
     from rayscope.archive.location import Location
@@ -138,7 +143,7 @@ def _create_archive(
         settings.folder / "archive",
         after_s=settings.archive_after_min * 60,
         max_age_days=settings.archive_max_age_days,
-        **({} if warehouse is None else {"is_keeper": warehouse.is_keeper}),
+        is_keeper=is_keeper,
     )
 
 

@@ -125,14 +125,14 @@ def operator_token(data_dir: Path) -> str:
 def server_name(data_dir: Path) -> str:
     """How other servers know the one of a data directory, made at first use. It moves with the directory."""
     host = re.sub(r"[^\w.-]", "-", socket.gethostname())[:60]
-    return _kept(data_dir / "server-name", lambda: f"{host}-{secrets.token_hex(4)}")
+    return _read_or_make(data_dir / "server-name", lambda: f"{host}-{secrets.token_hex(4)}")
 
 
 def _secret(path: Path) -> str:
-    return _kept(path, lambda: secrets.token_urlsafe(18))
+    return _read_or_make(path, lambda: secrets.token_urlsafe(18))
 
 
-def _kept(path: Path, make: Callable[[], str]) -> str:
+def _read_or_make(path: Path, make: Callable[[], str]) -> str:
     """A word in a file, made at first use, and readable by its owner alone."""
     try:
         key = path.read_text().strip()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import time
 import zlib
+from pathlib import Path
 
 import msgspec
 
+from rayscope.files import replace_file
 from rayscope.model import AgentReport
 from rayscope.storage.schema import SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
@@ -85,6 +87,10 @@ class About(msgspec.Struct):
             return None
         return f"{self.script} +{self.jobs - 1}" if self.jobs > 1 else self.script
 
+    def quiet_ns(self, now_ns: int) -> int:
+        """How long ago something came last, or the session ended."""
+        return now_ns - max(self.last_ns, self.ended_ns or 0)
+
     @property
     def searchable(self) -> str:
         """All that people look for a session by."""
@@ -128,6 +134,14 @@ _CHECK = b',"check":'
 def seal(content: bytes) -> bytes:
     """A JSON object with a check sum as its last field."""
     return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
+
+
+def write_about(folder: Path, about: About, *, sync: bool = True) -> None:
+    """Write what is known of a session whose record is elsewhere into its folder. Raises OSError."""
+    content = seal(msgspec.json.encode(msgspec.structs.replace(about, label=Label())))
+    replace_file(folder / "about.json", content, sync=sync)
+    if about.label != Label():
+        replace_file(folder / "label.json", msgspec.json.encode(about.label), sync=sync)
 
 
 def unseal(content: bytes) -> bytes:

@@ -21,11 +21,10 @@ from typing import Any, Protocol
 import msgspec
 
 from rayscope.archive.tables import PARTS
-from rayscope.files import replace_file
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.periodic import PeriodicTask
-from rayscope.storage.about import About, Label, seal
+from rayscope.storage.about import About, write_about
 from rayscope.storage.catalog import RECORD, SESSION_NAME, STRAGGLERS_NS, Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.rows import Tables
@@ -201,6 +200,9 @@ class WarehouseService:
         # What was recorded by a Rayscope without several servers has none of these times.
         is_old = not about.followed_ns and self._catalog.path_of(session).exists()
         return bool(about.heard_ns) or is_old
+
+    def _is_told_by_others(self, known: _Known) -> bool:
+        return not known.told_by <= {self._teller.server}
 
     def _watched(self) -> set[str]:
         """The live sessions that are recorded here."""
@@ -397,7 +399,7 @@ class WarehouseService:
 
     def _note(self, session: str, known: _Known) -> None:
         """Let the list of sessions know what others told."""
-        if known.told_by <= {self._teller.server}:
+        if not self._is_told_by_others(known):
             return
         is_here = self._catalog.path_of(session).exists()
         try:
@@ -413,7 +415,6 @@ class WarehouseService:
         # Its address is the other server's to ask.
         made = msgspec.structs.replace(
             told,
-            label=Label(),
             gcs_address=None,
             last_ns=last_ns,
             **dict.fromkeys(("heard_ns", "told_ns", "followed_ns"), 0),
@@ -421,9 +422,7 @@ class WarehouseService:
         )
         folder = self._catalog.folder / session
         folder.mkdir(parents=True, exist_ok=True)
-        replace_file(folder / "about.json", seal(msgspec.json.encode(made)), sync=False)
-        if told.label != Label():
-            replace_file(folder / "label.json", msgspec.json.encode(told.label), sync=False)
+        write_about(folder, made, sync=False)
         self._catalog.load(session)
 
     def _learn_end(self, about: About, known: _Known) -> None:
@@ -447,7 +446,7 @@ class WarehouseService:
             about = self._catalog.about(session)
             # A record that begins anew lacks also what was told from here.
             is_new = not about.followed_ns
-            if about.followed_ns >= known.told_ns or (known.told_by <= {self._teller.server} and not is_new):
+            if about.followed_ns >= known.told_ns or not (is_new or self._is_told_by_others(known)):
                 continue
             if time.monotonic() < self._not_followed_before.get(session, 0.0):
                 continue
@@ -493,23 +492,19 @@ class WarehouseService:
                 log.warning("session %s could not be told to the warehouse: %s", session, error)
 
     def _tell_session(self, warehouse: Warehouse, session: str) -> None:
+        self._changes.take_behind(session)
         try:
             path, about = self._catalog.path(session), self._catalog.about(session)
         except NotFound:  # removed meanwhile
-            self._changes.take_behind(session)
             return
         if not path.exists() or self._is_too_old(about):
-            self._changes.take_behind(session)
             self._changes.set_told(about)
             return
-        self._changes.take_behind(session)
         if not self._writer.flush(_FLUSH_S):
             raise StoreError(f"The record of {session} is not written yet.", "It goes on by itself.", "busy")
         known = self._known.get(session)
-        others = known is not None and not known.told_by <= {self._teller.server}
-        is_whole = not self._is_live(session) and not (
-            known is not None and others and about.followed_ns < known.told_ns
-        )
+        lacks = known is not None and self._is_told_by_others(known) and about.followed_ns < known.told_ns
+        is_whole = not lacks and not self._is_live(session)
         # What was told from here is in the record, too.
         complete_ns = max(watermark_ns(self._beats.members), about.told_ns) if is_whole else 0
         self._work.mkdir(parents=True, exist_ok=True)
@@ -528,8 +523,8 @@ class WarehouseService:
     def _is_due(self, session: str) -> bool:
         """Whether a session that was recorded here has ended and is not told as a whole."""
         about = self._catalog.about(session)
-        quiet_ns = time.time_ns() - max(about.last_ns, about.ended_ns or 0)
-        if quiet_ns < _QUIET_NS or not self._is_own(session) or self._is_live(session):
+        is_quiet = about.quiet_ns(time.time_ns()) >= _QUIET_NS
+        if not is_quiet or not self._is_own(session) or self._is_live(session):
             return False
         return self._catalog.path_of(session).exists() and not self.is_sealed(session)
 
