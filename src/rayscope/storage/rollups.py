@@ -22,12 +22,11 @@ def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:
 def write_rollup(file: SessionFile, name: str, last_ns: int, writes: int, body: bytes) -> None:
     """Put a rollup in place of an older one. ``writes``: ``file.writes`` before it was made."""
     with file.reader() as reader:
-        reader.execute("BEGIN")
         reader.execute("DELETE FROM rollups WHERE name = ?", [name])
         reader.execute(
             "INSERT INTO rollups VALUES (?, ?, ?, ?, ?)", [name, __version__, writes, last_ns, body]
         )
-        reader.execute("COMMIT")
+        reader.commit()
 
 
 def stored_attempts(file: SessionFile) -> int:

@@ -193,13 +193,17 @@ class SessionFile:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of its own, for one query of one thread; sees the last committed state."""
+        """A cursor for one thread. All that it reads is of one state of the record.
+
+        What is written through it is undone unless it is committed.
+        """
         with self._lock:
             cursor = self._connection.cursor()
             self._readers.append(cursor)
         work = current_work()
         try:
             with work.querying(cursor) if work is not None else contextlib.nullcontext():
+                cursor.begin()
                 yield cursor
         finally:
             with self._lock:

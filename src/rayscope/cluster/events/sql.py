@@ -133,7 +133,6 @@ def list_events(
     if cursor:
         _, *last = decode_cursor(cursor, "-time_ns", [int, str, str, str])
     with file.reader() as reader:
-        reader.execute("BEGIN TRANSACTION")
         # Of each severity the newest times, too: what is older than the page is not looked at again.
         counted = reader.execute(
             f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({_EVENTS})"

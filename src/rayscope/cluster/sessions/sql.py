@@ -98,8 +98,6 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
     """Attempts and entities by state, and ``span`` (first and last time seen) in ns."""
     result: dict[str, dict[str, int]] = {}
     with file.reader() as reader:
-        # All of one state of the record: a flush may come in between.
-        reader.begin()
         result["tasks"] = dict(reader.execute(COUNT_STATES).fetchall())
         for kind, (view, _) in ENTITY_VIEWS.items():
             where = "WHERE NOT is_internal " if kind in IS_INTERNAL else ""
@@ -108,7 +106,6 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
                     f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} {where}GROUP BY 1 ORDER BY 1"
                 ).fetchall()
             )
-        reader.rollback()
     return result
 
 

@@ -125,7 +125,6 @@ def list_attempts(
     where = attempt_filters(filters)
     order = "DESC" if descending else "ASC"
     with file.reader() as reader:
-        reader.execute("BEGIN TRANSACTION")
         after = Where([], [])
         if cursor:
             # A running attempt's duration is that of the first page, or rows would move between pages.

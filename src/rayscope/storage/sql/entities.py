@@ -135,7 +135,6 @@ def list_entities(
             rows += f" LEFT JOIN beside u ON {beside.on}"
             if used or name in measured:
                 counted = rows
-        reader.execute("BEGIN TRANSACTION")
         hidden = 0
         if kind in IS_INTERNAL and not internal:
             found = reader.execute(

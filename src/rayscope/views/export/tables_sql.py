@@ -74,5 +74,4 @@ class Tables:
 def tables(file: SessionFile, filters: TaskFilters) -> Iterator[Tables]:
     """The views of the attempts that ``filters`` leave. Raises BadQuery."""
     with file.reader() as reader:
-        reader.execute("BEGIN TRANSACTION")
         yield Tables(reader, filters)

@@ -365,5 +365,4 @@ def timeline(
     ``by_lane``: in the order of lanes, and of time in each; else in the order of time. Raises BadQuery.
     """
     with file.reader() as reader:
-        reader.execute("BEGIN TRANSACTION")
         yield Timeline(reader, filters, last_ns=last_ns, by_lane=by_lane, most=most)

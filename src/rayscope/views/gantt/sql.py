@@ -154,7 +154,6 @@ def window_bars(
     with file.reader() as reader:
         if by == "path":
             call_lanes.prepare(reader, levels)
-        reader.execute("BEGIN TRANSACTION")  # rows are told by where they lie
         in_window = _cells(reader, window, grain)
         step, is_all_merged = _fitting(reader)
         bars = _bars(reader, None if is_all_merged else window, lanes, origin, grain, step)

@@ -1,0 +1,30 @@
+"""What readers of a record see while it is written to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.story import SESSION, Story
+
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.session_writer import SessionWriter
+
+_COUNT = "SELECT count(*) FROM attempts"
+
+
+def test_a_reader_sees_one_state_while_more_is_written(tmp_path: Path) -> None:
+    story = Story()
+    story.task("one", 0, 10, 20)
+    writer = SessionWriter(SESSION, lambda: SessionFile(tmp_path / "record.duckdb"))
+    writer.add(story.batch, 0.0)
+    writer.flush(0.0, everything=True)
+    assert writer.file is not None
+    with writer.file.reader() as before:
+        assert before.execute(_COUNT).fetchall() == [(1,)]
+        story.task("two", 30, 40, 50)
+        writer.add(story.batch, 1.0)
+        writer.flush(1.0, everything=True)
+        assert before.execute(_COUNT).fetchall() == [(1,)]
+        with writer.file.reader() as after:
+            assert after.execute(_COUNT).fetchall() == [(2,)]
+    writer.close()
