@@ -23,8 +23,8 @@ from common import header, ms, quantile, table
 from rayscope.storage.session_file import SessionFile
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect
-from rayscope.warehouse.follow import make_record
 from rayscope.warehouse.load import load
+from rayscope.warehouse.news import make_record
 from rayscope.warehouse.schema import TABLES, Layout
 from rayscope.warehouse.servers import telling
 from warehouse import disk_bytes, make_session

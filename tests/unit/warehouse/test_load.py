@@ -18,8 +18,8 @@ from rayscope.model.attempt import DEFINITION
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, TABLE_NAMES
 from rayscope.warehouse.client import Warehouse, connect
-from rayscope.warehouse.follow import make_record as make_again
 from rayscope.warehouse.load import load
+from rayscope.warehouse.news import make_record as make_again
 from rayscope.warehouse.views_sql import VIEWS
 
 #: What is Rayscope's own, and what is computed of several tables.
