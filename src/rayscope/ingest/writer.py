@@ -26,7 +26,7 @@ from rayscope.ray.events.batch import Format
 from rayscope.storage import rows
 from rayscope.storage.about import About
 from rayscope.storage.catalog import STRAGGLERS_NS, Catalog, Retention
-from rayscope.storage.errors import SpoolFull, StoreError, no_memory
+from rayscope.storage.errors import NotFound, SpoolFull, StoreError, no_memory
 from rayscope.storage.session_file import explain
 from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
@@ -362,8 +362,10 @@ class Writer:
             self._writer_of(item.session).end(item.end_ns, time.monotonic())
 
     def _remove(self, removal: Removal) -> None:
-        with contextlib.suppress(StoreError):  # removed meanwhile
+        try:
             removal.is_gone = self.catalog.remove(removal.session, pinned_too=True)
+        except NotFound:  # removed meanwhile
+            removal.is_gone = True
         if removal.is_gone:
             self._writers.pop(removal.session, None)
         removal.done.set()

@@ -64,7 +64,11 @@ def create_services(settings: Settings) -> Services:
     writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
     records = Records(catalog, writer, lambda session: clusters.is_live(session))
     clusters = Clusters(catalog, writer, records)
-    warehouse = _create_warehouse(settings, catalog, writer, clusters) if settings.warehouse else None
+    warehouse = None
+    if settings.warehouse:
+        warehouse = _create_warehouse(
+            settings, catalog, writer, clusters, lambda session: services.delete_here(session)
+        )
     is_keeper = warehouse.is_keeper if warehouse is not None else _is_alone
     archive = _create_archive(settings, catalog, clusters, is_keeper) if settings.archive else None
     catalog.elsewhere = [place for place in (archive, warehouse) if place is not None]
@@ -148,7 +152,11 @@ def _create_archive(
 
 
 def _create_warehouse(
-    settings: Settings, catalog: Catalog, writer: Writer, clusters: Clusters
+    settings: Settings,
+    catalog: Catalog,
+    writer: Writer,
+    clusters: Clusters,
+    delete: Callable[[str], bool],
 ) -> WarehouseService:
     # Only now: the libraries for it are an extra.
     from rayscope.warehouse.service import WarehouseService
@@ -161,6 +169,8 @@ def _create_warehouse(
         writer,
         is_live=clusters.is_live,
         polled=clusters.in_use,
+        delete=delete,
+        position=folder / "warehouse-deletions",
         work=folder / "warehouse",
         memory_limit=settings.memory_limit,
         max_age_days=settings.warehouse_max_age_days,

@@ -75,3 +75,11 @@ class Services:
     export_slots: threading.BoundedSemaphore
     #: Where this server is reached, once it is known.
     url: str
+
+    def delete_here(self, session: str) -> bool:
+        """Delete what this server has of a session, unless it is in use. Returns whether that was done."""
+        if not self.writer.remove_session(session):
+            return False
+        self.records.forget(session)
+        self.metrics.forget(session)
+        return True

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from rayscope.files import replace_file
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.about import About, write_about
@@ -34,6 +36,10 @@ _SESSIONS = (
     "FROM (SELECT session, told_ns, told_by, account, last_ns FROM raw_sessions FINAL) "
     "WHERE told_ns > {since_ns:Int64}"
 )
+_DELETIONS = (
+    "SELECT DISTINCT session FROM raw_deletions "
+    "WHERE told_ns > {since_ns:Int64} AND told_ns <= {until_ns:Int64}"
+)
 
 
 class Merger(Protocol):
@@ -52,14 +58,28 @@ class Merger(Protocol):
 class Follower:
     """Keeps the list of sessions, and the records on this disk, in step with what others tell.
 
-    ``watermark_ns()``: all that any server told up to then is stored.
+    ``watermark_ns()``: all that any server told up to then is stored. ``delete(warehouse, session)`` deletes
+    what there is of a session, and says whether that was done. ``position``: the file that says up to when
+    deletions were followed.
     """
 
-    def __init__(self, sessions: Sessions, writer: Merger, *, watermark_ns: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        writer: Merger,
+        *,
+        watermark_ns: Callable[[], int],
+        delete: Callable[[Warehouse, str], bool],
+        position: Path,
+    ) -> None:
         self._sessions = sessions
         self._catalog = sessions.catalog
         self._writer = writer
         self._watermark_ns = watermark_ns
+        self._delete = delete
+        self._position = position
+        #: Up to when deletions were followed, once the file was read.
+        self._deleted_ns: int | None = None
         #: Up to when the sessions of the warehouse were listed, and when all are listed again (monotonic s).
         self._listed_ns, self._next_listing = 0, 0.0
         #: Session -> when it may be followed again (monotonic s).
@@ -69,8 +89,43 @@ class Follower:
         """The warehouse can be used again: what it lists may be another."""
         self._next_listing = 0.0
 
-    def forget(self, session: str) -> None:
-        """Forget what the warehouse had of a session that is deleted."""
+    def delete(self, warehouse: Warehouse) -> bool:
+        """Delete the sessions that people deleted on any server, each once: what came later stays.
+
+        Returns whether that was done; else it is to be tried again. A data directory that comes to the
+        warehouse keeps what it brings: nobody meant that. Raises StoreError.
+        """
+        until_ns = self._watermark_ns()
+        if self._deleted_ns is None:
+            self._deleted_ns = self._read_position()
+        if self._deleted_ns is None:
+            self._save_position(until_ns)
+            return True
+        found = warehouse.rows(_DELETIONS, {"since_ns": self._deleted_ns, "until_ns": until_ns})
+        for (session,) in found:
+            if SESSION_NAME.fullmatch(session):
+                if not self._delete(warehouse, session):
+                    return False
+                self._forget(session)
+        if found:
+            self._save_position(until_ns)
+        self._deleted_ns = until_ns
+        return True
+
+    def _read_position(self) -> int | None:
+        try:
+            return int(self._position.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def _save_position(self, until_ns: int) -> None:
+        self._deleted_ns = until_ns
+        try:
+            replace_file(self._position, str(until_ns).encode())
+        except OSError as error:  # then some are deleted once more after the next start
+            log.warning("could not write %s: %s", self._position, error.strerror or error)
+
+    def _forget(self, session: str) -> None:
         for of_session in (self._sessions.known, self._not_before):
             of_session.pop(session, None)
 
@@ -83,7 +138,7 @@ class Follower:
         if is_all:
             self._next_listing = time.monotonic() + _LIST_ALL_S
             for session in known_of.keys() - {session for session, *_ in found}:
-                self.forget(session)
+                self._forget(session)
                 self._catalog.forget(session)
         for session, told_ns, told_by, complete_ns, last_ns, content in found:
             if not SESSION_NAME.fullmatch(session):

@@ -13,7 +13,12 @@ from rayscope.warehouse.schema import TABLES, VERSIONS, Layout, on_cluster, stor
 from rayscope.warehouse.views_sql import create_views
 
 #: Version -> the statements that lead to it from the one before. New columns need none: they are added.
-MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType({1: schema.create_tables})
+MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
+    {
+        1: schema.create_tables,
+        2: schema.create_tables,  # what is new: raw_deletions
+    }
+)
 
 
 def create_statements(layout: Layout) -> list[str]:

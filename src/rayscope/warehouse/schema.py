@@ -15,7 +15,7 @@ from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUM
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 
 #: Of the tables and views below; :mod:`rayscope.warehouse.migrate` brings an older warehouse up to it.
-VERSION = 1
+VERSION = 2
 #: DuckDB's type -> ClickHouse's.
 TYPES = {
     "UBIGINT": "UInt64",
@@ -156,6 +156,8 @@ ENTITIES = Table(
     ),
     3,
 )
+#: Sessions that people deleted: every server deletes what it has of them.
+DELETIONS = Table("raw_deletions", (_SESSION, *_TOLD), 1)
 TABLES: tuple[Table, ...] = (
     ATTEMPTS,
     _set("raw_spans", SPAN_COLUMNS),
@@ -176,6 +178,7 @@ TABLES: tuple[Table, ...] = (
         ),
         2,
     ),
+    DELETIONS,
     # Of two accounts of a loss the larger one holds.
     Table(
         "raw_drops",

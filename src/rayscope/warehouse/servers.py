@@ -146,9 +146,9 @@ class Beats:
         self._task.start()
 
     def wait(self) -> None:
-        """Wait until it has been said once. Raises StoreError."""
+        """Wait until it has been said, and the servers are known. Raises StoreError."""
         deadline = time.monotonic() + _BEGIN_S
-        while not self._teller.is_sure and time.monotonic() < deadline:
+        while not (self._teller.is_sure and self.members) and time.monotonic() < deadline:
             time.sleep(0.01)
         self._teller.check_sure()
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import shutil
-import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, Protocol
+
+import pyarrow as pa
 
 from rayscope.archive.tables import PARTS
 from rayscope.model import RecordBatch
@@ -27,7 +28,7 @@ from rayscope.warehouse.client import Warehouse, connect, parse_url
 from rayscope.warehouse.follower import Follower, Merger
 from rayscope.warehouse.news import make_record
 from rayscope.warehouse.reporter import Reporter
-from rayscope.warehouse.schema import TABLES, on_cluster, stored_name, text
+from rayscope.warehouse.schema import DELETIONS, TABLES, on_cluster, stored_name, text
 from rayscope.warehouse.servers import BEAT_S, Beats, Teller, keeper, watermark_ns
 from rayscope.warehouse.sessions import Sessions
 
@@ -46,7 +47,9 @@ class WarehouseService:
     """Keeps a data directory and a warehouse in step. :meth:`start` before use, :meth:`stop` at the end.
 
     ``server``: the name of this one. ``is_live``, ``polled`` and ``max_age_days``: see
-    :class:`rayscope.warehouse.sessions.Sessions`. ``work``: a folder for what is made and thrown away. Raises
+    :class:`rayscope.warehouse.sessions.Sessions`; ``delete(session)`` deletes what
+    this server has of a session, and says whether that was done; ``position``: see
+    :class:`rayscope.warehouse.follower.Follower`. ``work``: a folder for what is made and thrown away. Raises
     StoreError for what is no URL of a warehouse.
     """
 
@@ -62,6 +65,8 @@ class WarehouseService:
         *,
         is_live: Callable[[str], bool],
         polled: Callable[[], Collection[str]],
+        delete: Callable[[str], bool],
+        position: Path,
         work: Path,
         memory_limit: str,
         max_age_days: float | None = None,
@@ -79,13 +84,17 @@ class WarehouseService:
             self._sessions, self._teller, writer, watermark_ns=self._watermark_ns, work=work
         )
         writer.on_merge = self._reporter.note
-        self._follower = Follower(self._sessions, writer, watermark_ns=self._watermark_ns)
+        self._follower = Follower(
+            self._sessions,
+            writer,
+            watermark_ns=self._watermark_ns,
+            delete=self._delete_all,
+            position=position,
+        )
+        self._delete = delete
         self._open = ExitStack()
         self._warehouse: Warehouse | None = None
         self._failures = 0
-        self._lock = threading.Lock()
-        #: Sessions that people deleted, which the thread still has to forget.
-        self._deleted: set[str] = set()
         self._task = PeriodicTask("rayscope-warehouse", BEAT_S, self._turn, at_once=True)
         #: Why the warehouse cannot be used now, None if it can.
         self.problem: StoreError | None = None
@@ -170,22 +179,19 @@ class WarehouseService:
         log.info("brought %s from the warehouse in %.1f s", session, time.monotonic() - began)
 
     def remove(self, session: str) -> None:
-        """Delete a session from the warehouse. Raises StoreError."""
-        with self._lock:
-            self._deleted.add(session)
+        """Have a session deleted by all servers, and from the warehouse. Raises StoreError."""
         self._reporter.drop(session)
         with connect(self._url) as warehouse:
-            layout = migrate.check(warehouse)
-            for table in TABLES:
-                name = f"{stored_name(table, layout)}{on_cluster(layout)}"
-                warehouse.run(f"DELETE FROM {name} WHERE session = {text(session)}")
+            migrate.check(warehouse)
+            self._teller.insert(warehouse, DELETIONS.name, pa.table({"session": [session]}))
 
     # The service's own thread.
 
     def _turn(self) -> float | None:
         try:
             warehouse = self._connected()
-            self._forget_deleted()
+            if not self._follower.delete(warehouse):
+                return None
             self._reporter.tell(warehouse)
             self._follower.list(warehouse)
             self._follower.follow(warehouse, self._is_stopping)
@@ -202,6 +208,22 @@ class WarehouseService:
         self.problem, self._failures = None, 0
         return None
 
+    def _delete_all(self, warehouse: Warehouse, session: str) -> bool:
+        if not self._delete(session):
+            return False
+        self._reporter.drop(session)
+        self._reporter.forget(session)
+        # Each server does so, once it tells nothing more of it.
+        layout, told_ns = migrate.check(warehouse), self._teller.told_ns
+        for table in TABLES:
+            if table is not DELETIONS:
+                name = f"{stored_name(table, layout)}{on_cluster(layout)}"
+                warehouse.run(
+                    f"DELETE FROM {name} WHERE session = {text(session)} AND told_ns <= {told_ns:d}"
+                )
+        log.info("deleted %s, as a server was asked to", session)
+        return True
+
     def _connected(self) -> Warehouse:
         if self._warehouse is None:
             opened: AbstractContextManager[Warehouse] = connect(self._url)
@@ -215,13 +237,6 @@ class WarehouseService:
     def _disconnect(self) -> None:
         self._warehouse = None
         self._open.close()
-
-    def _forget_deleted(self) -> None:
-        with self._lock:
-            deleted, self._deleted = self._deleted, set()
-        for session in deleted:
-            self._reporter.forget(session)
-            self._follower.forget(session)
 
     def _is_stopping(self) -> bool:
         return self._task.is_stopping

@@ -16,7 +16,7 @@ from rayscope.warehouse.views_sql import VIEWS
 
 #: Version -> what was made then. After a change of tables or views: raise ``schema.VERSION``, add a migration
 #: if a key or a rule changed (new columns are added without), and pin the new version here.
-FINGERPRINTS = {1: "3b2f4e399de36cbe"}
+FINGERPRINTS = {1: "3b2f4e399de36cbe", 2: "69fd7a4741460138"}
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def test_making_it_again_changes_nothing(empty: Warehouse, monkeypatch: pytest.M
     with pytest.raises(StoreError, match="no warehouse"):
         migrate.check(empty)
     layout = Layout(None, 30)
-    assert migrate.init(empty, layout) == (0, 1)
+    assert migrate.init(empty, layout) == (0, schema.VERSION)
     assert migrate.check(empty) == Layout()
     statements: list[str] = []
     monkeypatch.setattr(Warehouse, "run", lambda self, statement: statements.append(statement))
-    assert migrate.init(empty, layout) == (1, 1)
+    assert migrate.init(empty, layout) == (schema.VERSION, schema.VERSION)
     assert [statement.split("(")[0].split()[0] for statement in statements] == ["CREATE"]
 
 
@@ -59,14 +59,15 @@ def test_an_older_one_is_migrated(empty: Warehouse, monkeypatch: pytest.MonkeyPa
     drops, sessions = schema.TABLES
     grown = Table(drops.name, (*drops.columns, Column("more", "Nullable(Int64)", "min")), drops.indexed)
     monkeypatch.setattr(migrate, "TABLES", (grown, sessions))
-    monkeypatch.setattr(schema, "VERSION", 2)
+    before, now = schema.VERSION, schema.VERSION + 1
+    monkeypatch.setattr(schema, "VERSION", now)
     upgrade = {
-        2: lambda layout: [f"ALTER TABLE raw_drops{schema.on_cluster(layout)} COMMENT COLUMN source 'x'"]
+        now: lambda layout: [f"ALTER TABLE raw_drops{schema.on_cluster(layout)} COMMENT COLUMN source 'x'"]
     }
     monkeypatch.setattr(migrate, "MIGRATIONS", {**migrate.MIGRATIONS, **upgrade})
     with pytest.raises(StoreError, match=r"older version.*rayscope warehouse init"):
         migrate.check(empty)
-    assert migrate.init(empty, Layout()) == (1, 2)
+    assert migrate.init(empty, Layout()) == (before, now)
     assert migrate.check(empty) == Layout()
     assert [tuple(row) for row in empty.rows("SELECT source, more FROM raw_drops FINAL")] == [("a", None)]
     comment = "SELECT comment FROM system.columns WHERE name = 'source' AND database = currentDatabase()"

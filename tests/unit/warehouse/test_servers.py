@@ -19,10 +19,12 @@ from tests.unit.warehouse.http_bridge import bridge
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from rayscope.server.write_access import HEADER
 from rayscope.storage.catalog import Catalog
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.schema import Layout
+from rayscope.warehouse.servers import BEAT_S
 
 #: Answers that must not depend on which server recorded what.
 QUESTIONS = (
@@ -141,6 +143,13 @@ def test_each_shows_all_that_any_has_heard(tmp_path: Path, warehouse: str, bodie
             wait_until(lambda server=server: ended(server), "the session has ended everywhere", 30)
             assert server.services is not None
             assert server.services.writer.flush(30)
+            # Workers may come a moment after what ran on them.
+            summary = QUESTIONS[0]
+            wait_until(
+                lambda server=server: comparable(get(server, summary)) == expected[summary],
+                "all is there",
+                30,
+            )
             for path in QUESTIONS:
                 assert differences(comparable(get(server, path)), expected[path]) == [], path
         # One that has heard nothing lists the session, and opens it.
@@ -250,3 +259,29 @@ def test_what_is_not_told_is_not_dropped(tmp_path: Path, warehouse: str, bodies:
     assert '"has_untold":true' in about
     catalog = Catalog(tmp_path / "a", read_only=True)
     assert catalog.path(session).exists()
+
+
+def test_what_is_deleted_on_one_server_is_gone_from_all(
+    tmp_path: Path, warehouse: str, bodies: list[bytes]
+) -> None:
+    """Also from one that was down meanwhile. What comes later begins a new record."""
+    with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
+        send(a, *bodies[::2])
+        send(b, *bodies[1::2])
+        with running(tmp_path / "c", warehouse) as c:
+            send(c, bodies[0])
+            wait_until(lambda: attempts(c) == attempts(a) == attempts(b) > 0, "all have it", 60)
+            session = get(c, "/api/sessions")["items"][0]["session"]
+        assert a.services is not None
+        headers = {HEADER: a.services.operator_token}
+        httpx.delete(f"{a.url}/api/sessions/{session}?force=true", headers=headers).raise_for_status()
+        for server in (a, b):
+            wait_until(lambda server=server: attempts(server) == -1, "it is gone", 30)
+        with running(tmp_path / "c", warehouse) as c:
+            wait_until(lambda: attempts(c) == -1, "it is gone from the one that was down", 30)
+            send(b, bodies[0])
+            some = attempts(b)
+            for server in (a, c):
+                wait_until(lambda server=server: attempts(server) == some, "a new record has begun", 30)
+            time.sleep(3 * BEAT_S)
+            assert attempts(b) == some

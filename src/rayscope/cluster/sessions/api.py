@@ -204,12 +204,10 @@ def delete(
         )
     if services.archive is not None:
         services.archive.remove(session)
-    if not services.writer.remove_session(session):
+    if not services.delete_here(session):
         raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
     if services.warehouse is not None:
         services.warehouse.remove(session)
-    services.records.forget(session)
-    services.metrics.forget(session)
     return answer({"session": session})
 
 
