@@ -227,8 +227,10 @@ class Sink(Watched):
 class RayscopeServer(Watched):
     """The real server in a process of its own, on a free port."""
 
-    def __init__(self, data_dir: Path) -> None:
-        super().__init__([sys.executable, str(HERE / "serve.py"), str(data_dir)])
+    def __init__(self, data_dir: Path, **settings: str) -> None:
+        super().__init__(
+            [sys.executable, str(HERE / "serve.py"), str(data_dir)], {**environment(), **settings}
+        )
         about = json.loads(self.line())
         self.url: str = about["url"]
         self.ingest_url: str = about["ingest_url"]
