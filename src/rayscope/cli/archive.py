@@ -231,7 +231,7 @@ def _row(one: Manifest) -> dict[str, Any]:
         "first_ns": about.first_ns,
         "last_ns": about.ended_ns or about.last_ns,
         "tasks": about.tasks,
-        "failed": about.states.get("FAILED", 0),
+        "failed": about.failed,
         "bytes": one.bytes,
         "sealed_ns": one.sealed_ns,
     }

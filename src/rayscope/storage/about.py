@@ -24,9 +24,10 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 _FILE_NAME_CHARS = 80
 
 
-class Label(msgspec.Struct, frozen=True):
-    """What the operator says of a session."""
+class Label(msgspec.Struct, frozen=True, order=True):
+    """What the operator says of a session, and when (ns). Of two the later one is the greater."""
 
+    set_ns: int = 0
     name: str = ""
     note: str = ""
     tags: tuple[str, ...] = ()
@@ -86,6 +87,11 @@ class About(msgspec.Struct):
         if not self.script:
             return None
         return f"{self.script} +{self.jobs - 1}" if self.jobs > 1 else self.script
+
+    @property
+    def failed(self) -> int:
+        """Attempts that failed, without those that a library stopped on purpose."""
+        return max(0, self.states.get("FAILED", 0) - self.stopped_by_libraries)
 
     def quiet_ns(self, now_ns: int) -> int:
         """How long ago something came last, or the session ended."""

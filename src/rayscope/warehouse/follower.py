@@ -13,7 +13,7 @@ import msgspec
 from rayscope.files import replace_file
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.storage.about import About, write_about
+from rayscope.storage.about import About, Label, write_about
 from rayscope.storage.catalog import SESSION_NAME, STRAGGLERS_NS
 from rayscope.storage.errors import NotFound
 from rayscope.storage.rows import Tables
@@ -32,8 +32,9 @@ _AGAIN_S = 60.0
 #: How often all sessions are listed, also those of which nothing new was told: some may be gone.
 _LIST_ALL_S = 300.0
 _SESSIONS = (
-    "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about "
-    "FROM (SELECT session, told_ns, told_by, account, last_ns FROM raw_sessions FINAL) "
+    "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about, "
+    "label.set_ns, label.name, label.note, label.tags "
+    "FROM (SELECT session, told_ns, told_by, account, last_ns, label FROM raw_sessions FINAL) "
     "WHERE told_ns > {since_ns:Int64}"
 )
 _DELETIONS = (
@@ -140,7 +141,7 @@ class Follower:
             for session in known_of.keys() - {session for session, *_ in found}:
                 self._forget(session)
                 self._catalog.forget(session)
-        for session, told_ns, told_by, complete_ns, last_ns, content in found:
+        for session, told_ns, told_by, complete_ns, last_ns, content, set_ns, name, note, tags in found:
             if not SESSION_NAME.fullmatch(session):
                 continue
             try:
@@ -148,7 +149,8 @@ class Follower:
             except DECODE_ERRORS:
                 about = About(session)
             about.session = session
-            known = Known(told_ns, frozenset(told_by), complete_ns, last_ns or 0, about)
+            label = Label(set_ns, name, note, tuple(tags))
+            known = Known(told_ns, frozenset(told_by), complete_ns, last_ns or 0, about, label)
             if known_of.get(session) != known:
                 known_of[session] = known
                 self._note(session, known)
@@ -156,12 +158,14 @@ class Follower:
 
     def _note(self, session: str, known: Known) -> None:
         """Let the list of sessions know what others told."""
-        if not self._sessions.is_told_by_others(session):
-            return
         try:
             about = self._catalog.about(session)
         except NotFound:
             about = None
+        if about is not None and known.label > about.label:
+            self._catalog.set_label(session, known.label)
+        if not self._sessions.is_told_by_others(session):
+            return
         if about is not None and (self._sessions.is_here(session) or about.heard_ns):
             about.last_ns = max(about.last_ns, min(known.last_ns, time.time_ns()))
             self._learn_end(about, known)
@@ -173,6 +177,7 @@ class Follower:
             told,
             gcs_address=None,
             last_ns=last_ns,
+            label=max(known.label, about.label if about is not None else told.label),
             **dict.fromkeys(("heard_ns", "told_ns", "followed_ns"), 0),
             has_untold=False,
         )

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from rayscope.archive.manifest import cluster_of, stamp_of
 from rayscope.model import KINDS
-from rayscope.storage.about import About
+from rayscope.storage.about import About, Label
 from rayscope.storage.copying import copy_record
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import explain
@@ -76,6 +76,8 @@ def load(
     teller.insert(
         warehouse, "raw_sessions", session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns)
     )
+    if about.label != Label():
+        teller.insert(warehouse, "raw_sessions", label_row(about.session, about.label))
     return Loaded(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
 
 
@@ -138,6 +140,19 @@ def _entities(
             yield rows_sql.entity_rows(session, cluster, rows_sql.read_entities(kind, found), as_of_ns)
 
 
+def label_row(session: str, label: Label) -> pa.Table:
+    """A row of ``raw_sessions`` with what the operator says of a session, and nothing else."""
+    struct = pa.struct(
+        [
+            ("set_ns", pa.int64()),
+            *((name, pa.string()) for name in ("name", "note")),
+            ("tags", pa.list_(pa.string())),
+        ]
+    )
+    said = [{**msgspec.structs.asdict(label), "tags": list(label.tags)}]
+    return pa.table({"session": pa.array([session], pa.string()), "label": pa.array(said, struct)})
+
+
 def session_row(about: About, last_ns: int, *, stamp: str = "", complete_ns: int = 0) -> pa.Table:
     """The row of ``raw_sessions``. ``last_ns``: when whoever tells it heard of the session last; ``stamp``:
     of the state of the session that was loaded, '' for none.
@@ -153,7 +168,7 @@ def session_row(about: About, last_ns: int, *, stamp: str = "", complete_ns: int
         "ray_version": about.ray_version or "",
         "tasks": about.tasks,
         "attempts": about.attempts,
-        "failed": max(0, about.states.get("FAILED", 0) - about.stopped_by_libraries),
+        "failed": about.failed,
         "actors": about.actors,
         "nodes": about.nodes,
         "jobs": about.jobs,

@@ -16,7 +16,7 @@ from rayscope.warehouse.views_sql import create_views
 MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
     {
         1: schema.create_tables,
-        2: schema.create_tables,  # what is new: raw_deletions
+        2: schema.create_tables,  # what is new: raw_deletions, and names of sessions
     }
 )
 

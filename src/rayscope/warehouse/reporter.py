@@ -5,6 +5,7 @@ As a whole is also told of which something could not be told, or was not because
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import defaultdict
@@ -20,7 +21,7 @@ from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.rows import Tables
 from rayscope.warehouse.changes import Change, Changes
 from rayscope.warehouse.client import Warehouse
-from rayscope.warehouse.load import cluster_name, load, session_row
+from rayscope.warehouse.load import cluster_name, label_row, load, session_row
 from rayscope.warehouse.servers import Teller
 from rayscope.warehouse.sessions import Sessions
 
@@ -137,7 +138,7 @@ class Reporter:
         self._changes.set_told(about)
 
     def _tell_gists(self, warehouse: Warehouse) -> None:
-        """Tell what became of sessions: that they have ended, are named otherwise, or live though quiet."""
+        """Tell what became of sessions: that they have ended, have a name, or live though quiet."""
         polled = self._sessions.polled()
         for session in list(self._gists):
             try:
@@ -149,6 +150,12 @@ class Reporter:
             is_due = session in polled and time.monotonic() - said_s > _SAY_AGAIN_S
             if is_due or gist != _gist(about):
                 self._tell_gist(warehouse, about)
+        for session, known in list(self._sessions.known.items()):
+            with contextlib.suppress(NotFound):
+                label = self._catalog.about(session).label
+                if label > known.label:
+                    # Not in the name of this server, which may have nothing of the session.
+                    self._teller.insert(warehouse, "raw_sessions", label_row(session, label), told_by=())
 
     def _tell_gist(self, warehouse: Warehouse, about: About) -> None:
         gist = _gist(about)

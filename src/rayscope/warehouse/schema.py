@@ -208,6 +208,8 @@ TABLES: tuple[Table, ...] = (
                 "about String)",
                 "max",
             ),
+            # Any server may tell it, also one that has recorded nothing of the session.
+            Column("label", "Tuple(set_ns Int64, name String, note String, tags Array(String))", "max"),
             *_TOLD,
         ),
         1,

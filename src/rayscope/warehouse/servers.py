@@ -74,15 +74,23 @@ class Teller:
         """Whether no other server takes this one for gone."""
         return time.monotonic() - self._beat_s < SURE_S
 
-    def insert(self, warehouse: Warehouse, table: str, rows: pa.Table) -> None:
-        """Insert rows. Raises StoreError; then it is not known whether they are there."""
+    def insert(
+        self, warehouse: Warehouse, table: str, rows: pa.Table, *, told_by: Sequence[str] | None = None
+    ) -> None:
+        """Insert rows. ``told_by``: the servers that have what they are of, this one unless told.
+
+        Raises StoreError; then it is not known whether they are there.
+        """
         # Readers wait for the servers that they know.
         self.check_sure()
         with self._lock:
             self.told_ns = self._storing_ns = max(time.time_ns(), self.told_ns + 1)
         told = {
             "told_ns": pa.repeat(pa.scalar(self.told_ns, pa.int64()), rows.num_rows),
-            "told_by": pa.repeat(pa.scalar([self.server], pa.list_(pa.string())), rows.num_rows),
+            "told_by": pa.repeat(
+                pa.scalar([self.server] if told_by is None else list(told_by), pa.list_(pa.string())),
+                rows.num_rows,
+            ),
         }
         try:
             warehouse.insert(table, pa.table([*rows.columns, *told.values()], [*rows.column_names, *told]))

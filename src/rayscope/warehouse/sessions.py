@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from rayscope.storage.about import About
+from rayscope.storage.about import About, Label
 from rayscope.storage.catalog import Catalog
 
 _DAY_NS = 86400 * 10**9
@@ -21,6 +21,7 @@ class Known(msgspec.Struct):
     complete_ns: int
     last_ns: int
     about: About
+    label: Label
 
 
 class Sessions:

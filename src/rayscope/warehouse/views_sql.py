@@ -301,11 +301,13 @@ SELECT {_WHOSE}, source, reason, account.count AS count, account.observed_ns AS 
     nullIf(account.first_ns, {UNKNOWN_NS}) AS first_ns, nullIf(account.last_ns, {UNKNOWN_NS}) AS last_ns
 FROM {_merged("raw_drops")}"""
 _SESSIONS = f"""
-SELECT {_WHOSE}, nullIf(account.name, '') AS name, nullIf(account.script, '') AS script, day,
+SELECT {_WHOSE}, coalesce(nullIf(label.name, ''), nullIf(account.name, '')) AS name,
+    nullIf(account.script, '') AS script, day,
     first_ns, last_ns, nullIf(account.ended_ns, {UNKNOWN_NS}) AS ended_ns,
     nullIf(account.ray_version, '') AS ray_version, account.tasks AS tasks, account.attempts AS attempts,
     account.failed AS failed, account.actors AS actors, account.nodes AS nodes, account.jobs AS jobs,
-    account.dropped AS dropped, account.note AS note, account.tags AS tags, account.loaded_ns AS loaded_ns,
+    account.dropped AS dropped, if(label.set_ns > 0, label.note, account.note) AS note,
+    if(label.set_ns > 0, label.tags, account.tags) AS tags, account.loaded_ns AS loaded_ns,
     account.stamp AS stamp
 FROM {_merged("raw_sessions")}"""
 

@@ -59,7 +59,7 @@ def make_record(folder: Path, session: str, seed: int = 0, tasks: int = 60, *, i
         tasks=tasks,
         states={"FAILED": 5},
         stopped_by_libraries=2,
-        label=Label("it's mine", 'a "note"', ("a", "b'")),
+        label=Label(7, "it's mine", 'a "note"', ("a", "b'")),
     )
     save(record.parent, about)
     return record

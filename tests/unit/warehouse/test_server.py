@@ -17,7 +17,7 @@ from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.query import run_sql
-from rayscope.warehouse.schema import Layout
+from rayscope.warehouse.schema import VERSION, Layout
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_make_load_and_ask(server: tuple[str, list[dict[str, str]]], tmp_path: P
     catalog = Catalog(tmp_path, read_only=True)
     (name,) = catalog.names()
     with connect(url, create=True) as warehouse:
-        assert migrate.init(warehouse, Layout()) == (0, 1)
+        assert migrate.init(warehouse, Layout()) == (0, VERSION)
         made = load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name))
         assert made is not None
         assert load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name)) is None

@@ -285,3 +285,33 @@ def test_what_is_deleted_on_one_server_is_gone_from_all(
                 wait_until(lambda server=server: attempts(server) == some, "a new record has begun", 30)
             time.sleep(3 * BEAT_S)
             assert attempts(b) == some
+
+
+def test_a_name_that_one_server_gives_a_session_is_its_name_on_all(
+    tmp_path: Path, warehouse: str, bodies: list[bytes]
+) -> None:
+    def name(server: Server, session: str, text: str) -> None:
+        assert server.services is not None
+        headers = {HEADER: server.services.operator_token}
+        url = f"{server.url}/api/sessions/{session}"
+        httpx.patch(url, json={"name": text, "tags": [text]}, headers=headers).raise_for_status()
+
+    def names(*servers: Server) -> list[tuple[str, list[str]]]:
+        items = [get(server, "/api/sessions")["items"][0] for server in servers]
+        return [(item["name"], item["tags"]) for item in items]
+
+    with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
+        send(a, *bodies)
+        wait_until(lambda: attempts(b) == attempts(a) > 0, "both list it", 60)
+        assert a.services is not None
+        (session,) = a.services.catalog.names()
+        name(b, session, "mine")  # which has nothing of it
+        wait_until(lambda: names(a, b) == [("mine", ["mine"])] * 2, "it has a name", 30)
+        assert a.services.warehouse is not None
+        assert a.services.warehouse.is_keeper(session)  # still the one that records it
+        get(b, "/api/summary")
+        name(a, session, "ours")
+        wait_until(lambda: names(a, b) == [("ours", ["ours"])] * 2, "it has another name", 30)
+        with connect(warehouse) as asked:
+            found = asked.rows("SELECT name, tags FROM sessions")
+        assert [(text, list(tags)) for text, tags in found] == [("ours", ["ours"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -175,6 +176,7 @@ def label(services: CurrentServices, session: str, given: schemas.SessionLabel) 
     services.catalog.set_label(
         session,
         Label(
+            time.time_ns(),
             before.name if given.name is None else _line(given.name),
             before.note if given.note is None else _text(given.note),
             before.tags if given.tags is None else tuple(dict.fromkeys(filter(None, map(_line, given.tags)))),
