@@ -55,6 +55,8 @@ class Removal:
 
     session: str
     is_gone: bool = False
+    #: Nobody waits for it any more.
+    is_given_up: bool = False
     done: threading.Event = field(default_factory=threading.Event)
 
 

@@ -141,7 +141,8 @@ class Writer:
         removal = Removal(session)
         self._queue.put(removal)
         self._queue.ask()
-        return removal.done.wait(timeout_s) and removal.is_gone
+        removal.is_given_up = not removal.done.wait(timeout_s)
+        return removal.is_gone
 
     def flush_for_reader(self) -> None:
         """Somebody reads now: the first call after a quiet time writes what waits, for 1 s at most."""
@@ -362,6 +363,8 @@ class Writer:
             self._writer_of(item.session).end(item.end_ns, time.monotonic())
 
     def _remove(self, removal: Removal) -> None:
+        if removal.is_given_up:
+            return
         try:
             removal.is_gone = self.catalog.remove(removal.session, pinned_too=True)
         except NotFound:  # removed meanwhile

@@ -77,7 +77,12 @@ class Services:
     url: str
 
     def delete_here(self, session: str) -> bool:
-        """Delete what this server has of a session, unless it is in use. Returns whether that was done."""
+        """Delete a session from the archive, and what this server has of it unless that is in use.
+
+        Returns whether that was done. Raises StoreError.
+        """
+        if self.archive is not None:
+            self.archive.remove(session)
         if not self.writer.remove_session(session):
             return False
         self.records.forget(session)

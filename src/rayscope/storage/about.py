@@ -25,7 +25,10 @@ _FILE_NAME_CHARS = 80
 
 
 class Label(msgspec.Struct, frozen=True, order=True):
-    """What the operator says of a session, and when (ns). Of two the later one is the greater."""
+    """What the operator says of a session. Of two the later one is greater.
+
+    ``set_ns``: when that was said; 0: by a Rayscope that did not note it.
+    """
 
     set_ns: int = 0
     name: str = ""

@@ -123,10 +123,10 @@ class Catalog:
         about = self._load_about(folder)
         with contextlib.suppress(*_FILE_ERRORS):
             about.agents = _AGENTS.decode((folder / "agents.json").read_bytes())
-        about.label = self._load_label(folder / "label.json")
         # Never what the file says: folders are written and removed by this name.
         about.session = session
         with self._lock:
+            about.label = self._load_label(folder / "label.json")
             self._about[session] = about
         if about.jobs and about.script is None:  # recorded before sessions had names
             self.uncounted.add(session)
@@ -217,8 +217,17 @@ class Catalog:
         self._save(session, "agents.json", msgspec.json.encode(dict(self.about(session).agents)))
 
     def set_label(self, session: str, label: Label) -> None:
-        """Keep what the operator says of a session. Raises NotFound, and StoreError if that fails."""
-        about = self.about(session)
+        """Keep what the operator says of a session, unless something later is known.
+
+        Raises NotFound, and StoreError if that fails.
+        """
+        with self._lock:
+            about = self.about(session)
+            if label > about.label:
+                self._save_label(session, label)
+                about.label = label
+
+    def _save_label(self, session: str, label: Label) -> None:
         try:
             (self.folder / session).mkdir(parents=True, exist_ok=True)
             replace_file(self.folder / session / "label.json", msgspec.json.encode(label))
@@ -227,7 +236,6 @@ class Catalog:
                 f"Could not write the name of {session}: {error.strerror or error}.",
                 "Free some space, or make the data directory writable, and try again.",
             ) from error
-        about.label = label
 
     def _save(self, session: str, name: str, content: bytes) -> None:
         # Written each second, and made again from the record where a power cut damages it.

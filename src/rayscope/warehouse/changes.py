@@ -124,12 +124,6 @@ class Changes:
         with self._lock:
             about.has_untold = about.session in self._changes or about.session in self._behind
 
-    def forget(self, session: str) -> None:
-        """A session is deleted: nothing of it is told any more."""
-        with self._lock:
-            self._tell_whole(session)
-            self._behind.discard(session)
-
     def take(self) -> dict[str, Change]:
         """What has come since, which is the caller's to tell now."""
         with self._lock:

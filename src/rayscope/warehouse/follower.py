@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from rayscope.files import replace_file
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.about import About, Label, write_about
 from rayscope.storage.catalog import SESSION_NAME, STRAGGLERS_NS
-from rayscope.storage.errors import NotFound
+from rayscope.storage.errors import StoreError
 from rayscope.storage.rows import Tables
 from rayscope.warehouse.client import Warehouse
 from rayscope.warehouse.news import read_news
@@ -31,15 +29,12 @@ _BATCHES = 4
 _AGAIN_S = 60.0
 #: How often all sessions are listed, also those of which nothing new was told: some may be gone.
 _LIST_ALL_S = 300.0
+_LIST_AFTER_DELETION_S = 60.0
 _SESSIONS = (
     "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about, "
     "label.set_ns, label.name, label.note, label.tags "
     "FROM (SELECT session, told_ns, told_by, account, last_ns, label FROM raw_sessions FINAL) "
     "WHERE told_ns > {since_ns:Int64}"
-)
-_DELETIONS = (
-    "SELECT DISTINCT session FROM raw_deletions "
-    "WHERE told_ns > {since_ns:Int64} AND told_ns <= {until_ns:Int64}"
 )
 
 
@@ -59,30 +54,18 @@ class Merger(Protocol):
 class Follower:
     """Keeps the list of sessions, and the records on this disk, in step with what others tell.
 
-    ``watermark_ns()``: all that any server told up to then is stored. ``delete(warehouse, session)`` deletes
-    what there is of a session, and says whether that was done. ``position``: the file that says up to when
-    deletions were followed.
+    ``watermark_ns()``: all that any server told up to then is stored.
     """
 
-    def __init__(
-        self,
-        sessions: Sessions,
-        writer: Merger,
-        *,
-        watermark_ns: Callable[[], int],
-        delete: Callable[[Warehouse, str], bool],
-        position: Path,
-    ) -> None:
+    def __init__(self, sessions: Sessions, writer: Merger, *, watermark_ns: Callable[[], int]) -> None:
         self._sessions = sessions
         self._catalog = sessions.catalog
         self._writer = writer
         self._watermark_ns = watermark_ns
-        self._delete = delete
-        self._position = position
-        #: Up to when deletions were followed, once the file was read.
-        self._deleted_ns: int | None = None
         #: Up to when the sessions of the warehouse were listed, and when all are listed again (monotonic s).
         self._listed_ns, self._next_listing = 0, 0.0
+        #: Until when all are listed each time (monotonic s).
+        self._all_until = 0.0
         #: Session -> when it may be followed again (monotonic s).
         self._not_before: dict[str, float] = {}
 
@@ -90,41 +73,14 @@ class Follower:
         """The warehouse can be used again: what it lists may be another."""
         self._next_listing = 0.0
 
-    def delete(self, warehouse: Warehouse) -> bool:
-        """Delete the sessions that people deleted on any server, each once: what came later stays.
+    def forget(self, session: str) -> None:
+        """Forget what the warehouse had of a session that is deleted.
 
-        Returns whether that was done; else it is to be tried again. A data directory that comes to the
-        warehouse keeps what it brings: nobody meant that. Raises StoreError.
+        The others may have told something of it meanwhile, and are about to delete that.
         """
-        until_ns = self._watermark_ns()
-        if self._deleted_ns is None:
-            self._deleted_ns = self._read_position()
-        if self._deleted_ns is None:
-            self._save_position(until_ns)
-            return True
-        found = warehouse.rows(_DELETIONS, {"since_ns": self._deleted_ns, "until_ns": until_ns})
-        for (session,) in found:
-            if SESSION_NAME.fullmatch(session):
-                if not self._delete(warehouse, session):
-                    return False
-                self._forget(session)
-        if found:
-            self._save_position(until_ns)
-        self._deleted_ns = until_ns
-        return True
-
-    def _read_position(self) -> int | None:
-        try:
-            return int(self._position.read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
-
-    def _save_position(self, until_ns: int) -> None:
-        self._deleted_ns = until_ns
-        try:
-            replace_file(self._position, str(until_ns).encode())
-        except OSError as error:  # then some are deleted once more after the next start
-            log.warning("could not write %s: %s", self._position, error.strerror or error)
+        self._forget(session)
+        self._catalog.forget(session)
+        self._all_until = time.monotonic() + _LIST_AFTER_DELETION_S
 
     def _forget(self, session: str) -> None:
         for of_session in (self._sessions.known, self._not_before):
@@ -134,10 +90,11 @@ class Follower:
         """Learn what the warehouse has of sessions, and list those that are not here. Raises StoreError."""
         known_of = self._sessions.known
         until_ns = self._watermark_ns()
-        is_all = time.monotonic() >= self._next_listing
+        now = time.monotonic()
+        is_all = now >= self._next_listing or now < self._all_until
         found = warehouse.rows(_SESSIONS, {"since_ns": 0 if is_all else self._listed_ns})
         if is_all:
-            self._next_listing = time.monotonic() + _LIST_ALL_S
+            self._next_listing = now + _LIST_ALL_S
             for session in known_of.keys() - {session for session, *_ in found}:
                 self._forget(session)
                 self._catalog.forget(session)
@@ -153,22 +110,24 @@ class Follower:
             known = Known(told_ns, frozenset(told_by), complete_ns, last_ns or 0, about, label)
             if known_of.get(session) != known:
                 known_of[session] = known
-                self._note(session, known)
+                try:
+                    self._note(session, known)
+                except (StoreError, OSError) as error:
+                    del known_of[session]  # and again, once all are listed
+                    log.warning("session %s could not be listed: %s", session, error)
         self._listed_ns = until_ns
 
     def _note(self, session: str, known: Known) -> None:
         """Let the list of sessions know what others told."""
-        try:
-            about = self._catalog.about(session)
-        except NotFound:
-            about = None
-        if about is not None and known.label > about.label:
-            self._catalog.set_label(session, known.label)
+        about = self._sessions.about(session)
         if not self._sessions.is_told_by_others(session):
+            if about is not None:
+                self._catalog.set_label(session, known.label)
             return
         if about is not None and (self._sessions.is_here(session) or about.heard_ns):
             about.last_ns = max(about.last_ns, min(known.last_ns, time.time_ns()))
             self._learn_end(about, known)
+            self._catalog.set_label(session, known.label)
             return
         told = known.about
         last_ns = min(max(told.last_ns, known.last_ns), time.time_ns())
@@ -177,7 +136,7 @@ class Follower:
             told,
             gcs_address=None,
             last_ns=last_ns,
-            label=max(known.label, about.label if about is not None else told.label),
+            label=Label(),
             **dict.fromkeys(("heard_ns", "told_ns", "followed_ns"), 0),
             has_untold=False,
         )
@@ -185,6 +144,7 @@ class Follower:
         folder.mkdir(parents=True, exist_ok=True)
         write_about(folder, made, sync=False)
         self._catalog.load(session)
+        self._catalog.set_label(session, known.label)
 
     def _learn_end(self, about: About, known: Known) -> None:
         """Take over from others that a session has ended, unless it is heard here, or that it lives."""
@@ -202,9 +162,9 @@ class Follower:
         for session, known in list(self._sessions.known.items()):
             if is_stopping():
                 return
-            if not self._sessions.is_here(session):
+            about = self._sessions.about(session)
+            if about is None or not self._sessions.is_here(session) or session in self._sessions.deleted:
                 continue
-            about = self._catalog.about(session)
             # A record that begins anew lacks also what was told from here.
             is_new = not about.followed_ns
             is_told = is_new or self._sessions.is_told_by_others(session)

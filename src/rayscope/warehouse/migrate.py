@@ -96,8 +96,8 @@ def _add_columns(warehouse: Warehouse, layout: Layout) -> None:
     for table in TABLES:
         local = stored_name(table, layout)
         for column in table.columns:
-            if column.merge and (local, column.name) not in there:
-                for name in dict.fromkeys((local, table.name)):
+            for name in dict.fromkeys((local, table.name)):
+                if column.merge and (name, column.name) not in there:
                     warehouse.run(
                         f"ALTER TABLE {name}{on_cluster(layout)} ADD COLUMN IF NOT EXISTS {column.ddl}"
                     )

@@ -5,7 +5,6 @@ As a whole is also told of which something could not be told, or was not because
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections import defaultdict
@@ -17,7 +16,7 @@ import msgspec
 
 from rayscope.model import RecordBatch
 from rayscope.storage.about import About
-from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.errors import StoreError
 from rayscope.storage.rows import Tables
 from rayscope.warehouse.changes import Change, Changes
 from rayscope.warehouse.client import Warehouse
@@ -87,12 +86,9 @@ class Reporter:
             # Before the batch leaves the spool: what a killed server has not told, it tells when it is back.
             self._catalog.save_about(about.session)
 
-    def drop(self, session: str) -> None:
-        """Tell nothing that waits of a session that is deleted. Any thread may call this."""
-        self._changes.forget(session)
-
     def forget(self, session: str) -> None:
-        """Forget what was told of a session that is deleted."""
+        """Forget what was told of a session that is deleted. What came later is told as a whole."""
+        self._changes.tell_whole(session)
         for of_session in (self._gists, self._entities, self._not_before):
             of_session.pop(session, None)
 
@@ -112,9 +108,8 @@ class Reporter:
         self._tell_gists(warehouse)
 
     def _tell_change(self, warehouse: Warehouse, session: str, change: Change) -> None:
-        try:
-            about = self._catalog.about(session)
-        except NotFound:  # removed meanwhile
+        about = self._sessions.about(session)
+        if about is None or session in self._sessions.deleted:
             return
         known, fresh = self._entities[session], []
         for entity in change.entities:
@@ -138,24 +133,21 @@ class Reporter:
         self._changes.set_told(about)
 
     def _tell_gists(self, warehouse: Warehouse) -> None:
-        """Tell what became of sessions: that they have ended, have a name, or live though quiet."""
+        """Tell what became of sessions: that they have ended, or live though quiet; and their names."""
         polled = self._sessions.polled()
         for session in list(self._gists):
-            try:
-                about = self._catalog.about(session)
-            except NotFound:
-                self.forget(session)
+            about = self._sessions.about(session)
+            if about is None or session in self._sessions.deleted:
                 continue
             gist, said_s = self._gists[session]
             is_due = session in polled and time.monotonic() - said_s > _SAY_AGAIN_S
             if is_due or gist != _gist(about):
                 self._tell_gist(warehouse, about)
         for session, known in list(self._sessions.known.items()):
-            with contextlib.suppress(NotFound):
-                label = self._catalog.about(session).label
-                if label > known.label:
-                    # Not in the name of this server, which may have nothing of the session.
-                    self._teller.insert(warehouse, "raw_sessions", label_row(session, label), told_by=())
+            about = self._sessions.about(session)
+            if about is not None and about.label > known.label and session not in self._sessions.deleted:
+                # Not in the name of this server, which may have nothing of the session.
+                self._teller.insert(warehouse, "raw_sessions", label_row(session, about.label), told_by=())
 
     def _tell_gist(self, warehouse: Warehouse, about: About) -> None:
         gist = _gist(about)
@@ -179,7 +171,7 @@ class Reporter:
         for session in sorted(due):
             if is_stopping():
                 return
-            if time.monotonic() < self._not_before.get(session, 0.0):
+            if time.monotonic() < self._not_before.get(session, 0.0) or session in self._sessions.deleted:
                 continue
             self._not_before[session] = time.monotonic() + _AGAIN_S
             try:
@@ -192,17 +184,16 @@ class Reporter:
 
     def _is_due(self, session: str) -> bool:
         """Whether a session that was recorded here has ended and is not told as a whole."""
-        sessions, about = self._sessions, self._catalog.about(session)
-        is_quiet = about.quiet_ns(time.time_ns()) >= _QUIET_NS
+        sessions, about = self._sessions, self._sessions.about(session)
+        is_quiet = about is not None and about.quiet_ns(time.time_ns()) >= _QUIET_NS
         if not is_quiet or not sessions.is_own(session) or sessions.is_live(session):
             return False
         return sessions.is_here(session) and not sessions.is_sealed(session)
 
     def _tell_session(self, warehouse: Warehouse, session: str) -> None:
         self._changes.take_behind(session)
-        try:
-            path, about = self._catalog.path(session), self._catalog.about(session)
-        except NotFound:  # removed meanwhile
+        path, about = self._catalog.path_of(session), self._sessions.about(session)
+        if about is None:
             return
         if not path.exists() or self._sessions.is_too_old(about):
             self._changes.set_told(about)
@@ -234,4 +225,4 @@ class Reporter:
 
 def _gist(about: About) -> object:
     """Another value once there is more to say of a session than that it lives."""
-    return about.ended_ns, about.label, about.attempts, about.states
+    return about.ended_ns, about.attempts, about.states

@@ -65,8 +65,9 @@ class Teller:
         self.url = url
         self._began_ns = time.time_ns()
         self._lock = threading.Lock()
-        #: When the last rows were told, and (0: none) those that are being stored now.
-        self.told_ns = self._storing_ns = 0
+        #: When the last rows were told, and those that are being stored now.
+        self.told_ns = 0
+        self._storing: set[int] = set()
         self._beat_s = float("-inf")
 
     @property
@@ -77,16 +78,17 @@ class Teller:
     def insert(
         self, warehouse: Warehouse, table: str, rows: pa.Table, *, told_by: Sequence[str] | None = None
     ) -> None:
-        """Insert rows. ``told_by``: the servers that have what they are of, this one unless told.
+        """Insert rows. ``told_by``: the servers that have what the rows describe, this one unless told.
 
         Raises StoreError; then it is not known whether they are there.
         """
         # Readers wait for the servers that they know.
         self.check_sure()
         with self._lock:
-            self.told_ns = self._storing_ns = max(time.time_ns(), self.told_ns + 1)
+            told_ns = self.told_ns = max(time.time_ns(), self.told_ns + 1)
+            self._storing.add(told_ns)
         told = {
-            "told_ns": pa.repeat(pa.scalar(self.told_ns, pa.int64()), rows.num_rows),
+            "told_ns": pa.repeat(pa.scalar(told_ns, pa.int64()), rows.num_rows),
             "told_by": pa.repeat(
                 pa.scalar([self.server] if told_by is None else list(told_by), pa.list_(pa.string())),
                 rows.num_rows,
@@ -97,7 +99,7 @@ class Teller:
             self.check_sure()
         finally:
             with self._lock:
-                self._storing_ns = 0
+                self._storing.discard(told_ns)
 
     def check_sure(self) -> None:
         """Raises StoreError if other servers may take this one for gone."""
@@ -116,7 +118,7 @@ class Teller:
         began = time.monotonic()
         with self._lock:
             self.told_ns = max(self.told_ns, time.time_ns() - 1)
-            stored_ns = self._storing_ns - 1 if self._storing_ns else self.told_ns
+            stored_ns = min(self._storing, default=self.told_ns + 1) - 1
         row = {
             "server": [self.server],
             "url": [self.url],
@@ -154,11 +156,13 @@ class Beats:
         self._task.start()
 
     def wait(self) -> None:
-        """Wait until it has been said, and the servers are known. Raises StoreError."""
+        """Wait for the first word, and until the servers are known. Raises StoreError."""
         deadline = time.monotonic() + _BEGIN_S
         while not (self._teller.is_sure and self.members) and time.monotonic() < deadline:
             time.sleep(0.01)
         self._teller.check_sure()
+        if not self.members:
+            raise StoreError("The servers are not known yet.", "It goes on by itself.", "unreachable")
 
     def stop(self) -> None:
         """Say farewell, so that nobody waits for this server."""

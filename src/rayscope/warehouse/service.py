@@ -14,21 +14,19 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
-import pyarrow as pa
-
 from rayscope.archive.tables import PARTS
 from rayscope.model import RecordBatch
 from rayscope.periodic import PeriodicTask
 from rayscope.storage.about import About
 from rayscope.storage.catalog import RECORD, Catalog
-from rayscope.storage.errors import StoreError
+from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.rows import Tables
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect, parse_url
+from rayscope.warehouse.deletions import Deletions
 from rayscope.warehouse.follower import Follower, Merger
 from rayscope.warehouse.news import make_record
 from rayscope.warehouse.reporter import Reporter
-from rayscope.warehouse.schema import DELETIONS, TABLES, on_cluster, stored_name, text
 from rayscope.warehouse.servers import BEAT_S, Beats, Teller, keeper, watermark_ns
 from rayscope.warehouse.sessions import Sessions
 
@@ -47,10 +45,9 @@ class WarehouseService:
     """Keeps a data directory and a warehouse in step. :meth:`start` before use, :meth:`stop` at the end.
 
     ``server``: the name of this one. ``is_live``, ``polled`` and ``max_age_days``: see
-    :class:`rayscope.warehouse.sessions.Sessions`; ``delete(session)`` deletes what
-    this server has of a session, and says whether that was done; ``position``: see
-    :class:`rayscope.warehouse.follower.Follower`. ``work``: a folder for what is made and thrown away. Raises
-    StoreError for what is no URL of a warehouse.
+    :class:`rayscope.warehouse.sessions.Sessions`; ``delete`` and ``position``: see
+    :class:`rayscope.warehouse.deletions.Deletions`. ``work``: a folder for what is made and thrown away.
+    Raises StoreError for what is no URL of a warehouse.
     """
 
     files: Collection[str] = tuple(part.file for part in PARTS.values())
@@ -84,14 +81,15 @@ class WarehouseService:
             self._sessions, self._teller, writer, watermark_ns=self._watermark_ns, work=work
         )
         writer.on_merge = self._reporter.note
-        self._follower = Follower(
+        self._follower = Follower(self._sessions, writer, watermark_ns=self._watermark_ns)
+        self._deletions = Deletions(
             self._sessions,
-            writer,
+            self._teller,
             watermark_ns=self._watermark_ns,
-            delete=self._delete_all,
+            delete=delete,
             position=position,
+            url=self.shown_url,
         )
-        self._delete = delete
         self._open = ExitStack()
         self._warehouse: Warehouse | None = None
         self._failures = 0
@@ -174,24 +172,28 @@ class WarehouseService:
                 "Free some space on the server's disk, and try again.",
                 "full",
             ) from error
-        about.followed_ns = until_ns
+        try:
+            self._catalog.about(session).followed_ns = until_ns
+        except NotFound:  # deleted meanwhile
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
         self._catalog.save_about(session)
         log.info("brought %s from the warehouse in %.1f s", session, time.monotonic() - began)
 
     def remove(self, session: str) -> None:
-        """Have a session deleted by all servers, and from the warehouse. Raises StoreError."""
-        self._reporter.drop(session)
+        """Have a session deleted by all servers, this one too, and from the warehouse. Raises StoreError."""
         with connect(self._url) as warehouse:
             migrate.check(warehouse)
-            self._teller.insert(warehouse, DELETIONS.name, pa.table({"session": [session]}))
+            self._deletions.ask(warehouse, session)
 
     # The service's own thread.
 
     def _turn(self) -> float | None:
         try:
             warehouse = self._connected()
-            if not self._follower.delete(warehouse):
-                return None
+            for session in self._deletions.follow(warehouse):
+                self._reporter.forget(session)
+                self._follower.forget(session)
             self._reporter.tell(warehouse)
             self._follower.list(warehouse)
             self._follower.follow(warehouse, self._is_stopping)
@@ -207,22 +209,6 @@ class WarehouseService:
             log.info("the warehouse at %s can be used again", self.shown_url)
         self.problem, self._failures = None, 0
         return None
-
-    def _delete_all(self, warehouse: Warehouse, session: str) -> bool:
-        if not self._delete(session):
-            return False
-        self._reporter.drop(session)
-        self._reporter.forget(session)
-        # Each server does so, once it tells nothing more of it.
-        layout, told_ns = migrate.check(warehouse), self._teller.told_ns
-        for table in TABLES:
-            if table is not DELETIONS:
-                name = f"{stored_name(table, layout)}{on_cluster(layout)}"
-                warehouse.run(
-                    f"DELETE FROM {name} WHERE session = {text(session)} AND told_ns <= {told_ns:d}"
-                )
-        log.info("deleted %s, as a server was asked to", session)
-        return True
 
     def _connected(self) -> Warehouse:
         if self._warehouse is None:

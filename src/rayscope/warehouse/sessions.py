@@ -9,6 +9,7 @@ import msgspec
 
 from rayscope.storage.about import About, Label
 from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import NotFound
 
 _DAY_NS = 86400 * 10**9
 
@@ -47,6 +48,15 @@ class Sessions:
         self._max_age_days = max_age_days
         #: Session -> what the warehouse has of it. The service's thread writes it.
         self.known: dict[str, Known] = {}
+        #: Session -> when it was deleted, while that is not done everywhere: nothing is told of it.
+        self.deleted: dict[str, int] = {}
+
+    def about(self, session: str) -> About | None:
+        """What is known of a session; None for one that was removed meanwhile."""
+        try:
+            return self.catalog.about(session)
+        except NotFound:
+            return None
 
     def is_here(self, session: str) -> bool:
         """Whether this disk has the record."""
@@ -54,7 +64,9 @@ class Sessions:
 
     def is_own(self, session: str) -> bool:
         """Whether anything of a session came to this server itself."""
-        about = self.catalog.about(session)
+        about = self.about(session)
+        if about is None:
+            return False
         # What was recorded by a Rayscope without several servers has none of these times.
         is_old = not about.followed_ns and self.is_here(session)
         return bool(about.heard_ns) or is_old
@@ -71,7 +83,9 @@ class Sessions:
 
     def is_sealed(self, session: str) -> bool:
         """Whether the warehouse has all of a session's record that is here."""
-        known, about = self.known.get(session), self.catalog.about(session)
+        known, about = self.known.get(session), self.about(session)
+        if about is None:
+            return False
         if self.is_too_old(about):  # the warehouse keeps it no longer, and nor does this disk
             return True
         if known is None or not self.is_own(session):
@@ -81,8 +95,9 @@ class Sessions:
     def watched(self) -> set[str]:
         """The live sessions that are recorded here."""
         polled = set(self.polled())
+        abouts = filter(None, map(self.about, self.catalog.names()))
         return {
-            name
-            for name in self.catalog.names()
-            if name in polled or (self.catalog.about(name).heard_ns and self.is_live(name))
+            about.session
+            for about in abouts
+            if about.session in polled or (about.heard_ns and self.is_live(about.session))
         }

@@ -176,7 +176,7 @@ def label(services: CurrentServices, session: str, given: schemas.SessionLabel) 
     services.catalog.set_label(
         session,
         Label(
-            time.time_ns(),
+            max(time.time_ns(), before.set_ns + 1),
             before.name if given.name is None else _line(given.name),
             before.note if given.note is None else _text(given.note),
             before.tags if given.tags is None else tuple(dict.fromkeys(filter(None, map(_line, given.tags)))),
@@ -204,12 +204,11 @@ def delete(
             "session_live",
             status=409,
         )
-    if services.archive is not None:
-        services.archive.remove(session)
-    if not services.delete_here(session):
-        raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
     if services.warehouse is not None:
+        # First: then all servers delete it, this one too if it is in use now.
         services.warehouse.remove(session)
+    if not services.delete_here(session) and services.warehouse is None:
+        raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
     return answer({"session": session})
 
 
