@@ -5,7 +5,8 @@
 
 Sessions are made up (see warehouse.py), one for each of 30 days. They are loaded as a server does it; the others are
 copies that ClickHouse makes of them, under names of their own. The warehouse is chDB, ClickHouse's engine in this
-process, on this machine's disk.
+process, on this machine's disk. It is asked as `rayscope sql --all` does: once as it is right after the copies, and once
+after each day is one part, which ClickHouse sees to when nothing was loaded into a day for ten minutes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.news import make_record
+from rayscope.warehouse.query import run_sql
 from rayscope.warehouse.schema import TABLES, Layout
 from rayscope.warehouse.servers import telling
 from warehouse import disk_bytes, make_session
@@ -41,6 +43,14 @@ _TREND_OF_ATTEMPTS = (
     "FROM tasks WHERE func_name = 'f3' GROUP BY day"
 )
 
+#: What is asked, and how often.
+_QUESTIONS = (
+    ("list the 100 newest sessions", _LIST, 20),
+    ("filter sessions by name", _FILTER, 20),
+    ("trend of sessions by day", _TREND_OF_SESSIONS, 20),
+    ("trend of a function's median by day", _TREND_OF_ATTEMPTS, 5),
+)
+
 
 def times(ask: Callable[[], Any], number: int) -> str:
     """The median and the 95th percentile of so many tries."""
@@ -50,6 +60,17 @@ def times(ask: Callable[[], Any], number: int) -> str:
         ask()
         found.append(time.perf_counter() - began)
     return f"{ms(quantile(found, 0.5))}, p95 {ms(quantile(found, 0.95))}"
+
+
+def ask(url: str, sql: str) -> list[Any]:
+    """The rows of a question."""
+    with connect(url) as warehouse:
+        return run_sql(warehouse, sql, limit=1000, timeout_s=60).rows
+
+
+def ask_all(url: str) -> list[str]:
+    """How long each question takes."""
+    return [times(lambda sql=sql: ask(url, sql), number) for _, sql, number in _QUESTIONS]  # type: ignore[misc]
 
 
 def multiply(warehouse: Warehouse, base: list[str], sessions: int) -> None:
@@ -99,11 +120,12 @@ def main() -> int:
                     f"{total:,} in {args.sessions + 1:,} sessions, {disk_bytes(warehouse) / 2**30:.1f} GiB",
                 ),
                 ("copying them inside ClickHouse", f"{copied_s:.0f} s"),
-                ("list the 100 newest sessions", times(lambda: warehouse.rows(_LIST), 20)),
-                ("filter sessions by name", times(lambda: warehouse.rows(_FILTER), 20)),
-                ("trend of sessions by day", times(lambda: warehouse.rows(_TREND_OF_SESSIONS), 20)),
-                ("trend of a function's median by day", times(lambda: warehouse.rows(_TREND_OF_ATTEMPTS), 3)),
             ]
+            found = ask_all(url)
+            for one in TABLES:
+                warehouse.run(f"OPTIMIZE TABLE {one.name} FINAL")
+            for (what, _, _), before, after in zip(_QUESTIONS, found, ask_all(url), strict=True):
+                rows += [(what, before), (f"{what}, days merged", after)]
             made = folder / "opened" / "record.duckdb"
             began = time.perf_counter()
             make_record(warehouse, about, made, folder / "work", "512MB")

@@ -401,6 +401,7 @@ class Writer:
         """Flush one session if that is due, and count what it has. Returns why that failed."""
         session = writer.session
         try:
+            self.catalog.add(session)  # it may have been taken off the list before it had a file
             if writer.is_due():
                 writer.flush(now, everything=everything)
             if writer.count(self.catalog.about(session), now, at_once=everything):

@@ -83,8 +83,7 @@ class Services:
         """
         if self.archive is not None:
             self.archive.remove(session)
-        if not self.writer.remove_session(session):
-            return False
-        self.records.forget(session)
         self.metrics.forget(session)
-        return True
+        is_gone = self.writer.remove_session(session)
+        self.records.forget(session)
+        return is_gone

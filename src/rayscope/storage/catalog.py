@@ -456,7 +456,7 @@ class Catalog:
         return True
 
     def remove(self, session: str, *, pinned_too: bool = False) -> bool:
-        """Drop a session's record unless it is in use. Returns whether it is gone.
+        """Drop a session's record unless it is in use. Returns whether it, and each of its files, is gone.
 
         ``pinned_too``: the caller is who writes it.
         """
@@ -464,10 +464,13 @@ class Catalog:
             if not self._close_unused(session, pinned_too=pinned_too):
                 return False
             self.about(session)
+            folder = self.folder / session
+            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():  # what is left would be the session again, after the next start
+                return False
             del self._about[session]
             self.uncounted.discard(session)
             self._used_ns.pop(session, None)
-        shutil.rmtree(self.folder / session, ignore_errors=True)
         return True
 
     def close(self) -> None:

@@ -39,6 +39,8 @@ _STORED = {"distributed_foreground_insert": 1, "async_insert": 0}
 
 #: ClickHouse's error codes (``ErrorCodes.cpp``) -> what to do about them.
 _UNKNOWN_TABLES = (60, 81)
+#: Codes of errors that are not of one session.
+OF_ALL = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 _LOGIN = (192, 193, 194, 516)
 _FULL = (243, 528)
 _REFUSED = (164, 497)

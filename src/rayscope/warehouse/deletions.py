@@ -14,14 +14,14 @@ from rayscope.files import replace_file
 from rayscope.storage.catalog import SESSION_NAME
 from rayscope.storage.errors import StoreError
 from rayscope.warehouse import migrate
-from rayscope.warehouse.client import Warehouse
+from rayscope.warehouse.client import OF_ALL, Warehouse
 from rayscope.warehouse.schema import DELETIONS, TABLES, on_cluster, stored_name, text
 from rayscope.warehouse.servers import Teller
 from rayscope.warehouse.sessions import Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: How soon what cannot be deleted now is tried again.
+#: How soon what could not be deleted is tried again.
 _AGAIN_S = 30.0
 _SINCE = (
     "SELECT session, max(told_ns) FROM raw_deletions "
@@ -30,10 +30,11 @@ _SINCE = (
 
 
 class _Position(msgspec.Struct):
-    """Up to when the deletions of a warehouse were followed."""
+    """Up to when the deletions of a warehouse were read, and those that are not done: session -> when."""
 
     warehouse: str
     until_ns: int
+    waiting: dict[str, int]
 
 
 class Deletions:
@@ -67,9 +68,13 @@ class Deletions:
         #: Session -> when its deletion is tried again (monotonic s).
         self._not_before: dict[str, float] = {}
 
-    def ask(self, warehouse: Warehouse, session: str) -> None:
-        """Have all servers delete a session. Raises StoreError."""
-        self._teller.insert(warehouse, DELETIONS.name, pa.table({"session": [session]}))
+    def ask(self, warehouse: Warehouse, session: str) -> int:
+        """Have all servers delete a session. Returns when that was told. Raises StoreError."""
+        return self._teller.insert(warehouse, DELETIONS.name, pa.table({"session": [session]}))
+
+    def is_done(self, session: str, deleted_ns: int) -> bool:
+        """Whether this server has followed a deletion."""
+        return (self._read_ns or 0) >= deleted_ns and session not in self._sessions.deleted
 
     def follow(self, warehouse: Warehouse) -> list[str]:
         """Delete what people deleted on any server. Returns the sessions that are gone now.
@@ -81,62 +86,76 @@ class Deletions:
         for session, deleted_ns in list(self._sessions.deleted.items()):
             if time.monotonic() < self._not_before.get(session, 0.0):
                 continue
-            self._not_before[session] = time.monotonic() + _AGAIN_S
+            began, pause_s = time.monotonic(), 0.0  # somebody reads it just now
             try:
                 is_done = self._delete_one(warehouse, session, deleted_ns)
             except (StoreError, OSError) as error:
+                if isinstance(error, StoreError) and error.code in OF_ALL:
+                    raise
                 log.warning("session %s could not be deleted: %s", session, error)
-                continue
-            if is_done:
-                for of_session in (self._sessions.deleted, self._not_before):
-                    of_session.pop(session, None)
-                self._gone_here.discard(session)
-                done.append(session)
-                log.info("deleted %s, as requested on one of the servers", session)
-        if done:
+                is_done, pause_s = False, _AGAIN_S
+            if not is_done:
+                now = time.monotonic()
+                self._not_before[session] = now + max(pause_s, 4 * (now - began))
+                break  # the others in the next turn
+            for of_session in (self._sessions.deleted, self._not_before):
+                of_session.pop(session, None)
+            self._gone_here.discard(session)
             self._save_position()
+            done.append(session)
+            log.info("deleted %s, as requested on one of the servers", session)
         return done
 
     def _read(self, warehouse: Warehouse) -> None:
         until_ns = self._watermark_ns()
         if self._read_ns is None:
-            self._read_ns = self._load_position()
-        if self._read_ns is None:
-            # A data directory that comes to the warehouse keeps what it brings.
-            self._read_ns = until_ns
+            found = self._load_position()
+            if found is None:  # a data directory that comes to the warehouse keeps what it brings
+                found = _Position(self._url, until_ns, {})
+            self._read_ns = found.until_ns
+            self._sessions.deleted.update(found.waiting)
             self._save_position()
         if until_ns <= self._read_ns:  # it can go back, with a server whose clock is behind
             return
-        for session, deleted_ns in warehouse.rows(_SINCE, {"since_ns": self._read_ns, "until_ns": until_ns}):
+        asked = warehouse.rows(_SINCE, {"since_ns": self._read_ns, "until_ns": until_ns})
+        for session, deleted_ns in asked:
             if SESSION_NAME.fullmatch(session):
                 self._sessions.deleted[session] = deleted_ns
                 self._gone_here.discard(session)
         self._read_ns = until_ns
+        if asked:
+            self._save_position()
 
     def _delete_one(self, warehouse: Warehouse, session: str, deleted_ns: int) -> bool:
         if session not in self._gone_here:
             if not self._delete(session):
                 return False
             self._gone_here.add(session)
-        # What this server told after the deletion, before it heard of it, is of the old record, too.
+        # What this server told after the deletion, before it heard of it, is of the old record, too. So are
+        # names: whoever has a later one tells it again.
         layout, me, now_ns = migrate.check(warehouse), text(self._teller.server), self._teller.told_ns
-        told = f"told_ns <= {deleted_ns:d} OR has(told_by, {me}) AND told_ns <= {now_ns:d}"
+        told = (
+            f"told_ns <= {deleted_ns:d} OR (has(told_by, {me}) OR empty(told_by)) AND told_ns <= {now_ns:d}"
+        )
         for table in TABLES:
             if table is not DELETIONS:
                 name = f"{stored_name(table, layout)}{on_cluster(layout)}"
                 warehouse.run(f"DELETE FROM {name} WHERE session = {text(session)} AND ({told})")
         return True
 
-    def _load_position(self) -> int | None:
+    def _load_position(self) -> _Position | None:
         try:
             found = msgspec.json.decode(self._position.read_bytes(), type=_Position)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        except FileNotFoundError:
             return None
-        return found.until_ns if found.warehouse == self._url else None
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            log.warning("could not read %s, so earlier deletions are not followed: %s", self._position, error)
+            return None
+        return found if found.warehouse == self._url else None
 
     def _save_position(self) -> None:
-        done_ns = min(self._sessions.deleted.values(), default=(self._read_ns or 0) + 1) - 1
+        position = _Position(self._url, self._read_ns or 0, self._sessions.deleted)
         try:
-            replace_file(self._position, msgspec.json.encode(_Position(self._url, done_ns)))
+            replace_file(self._position, msgspec.json.encode(position))
         except OSError as error:  # then some are deleted once more after the next start
             log.warning("could not write %s: %s", self._position, error.strerror or error)

@@ -30,6 +30,8 @@ _AGAIN_S = 60.0
 #: How often all sessions are listed, also those of which nothing new was told: some may be gone.
 _LIST_ALL_S = 300.0
 _LIST_AFTER_DELETION_S = 60.0
+#: How long one that is deleted is not listed.
+_UNLISTED_S = 10.0
 _SESSIONS = (
     "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about, "
     "label.set_ns, label.name, label.note, label.tags "
@@ -64,6 +66,7 @@ class Follower:
         self._watermark_ns = watermark_ns
         #: Up to when the sessions of the warehouse were listed, and when all are listed again (monotonic s).
         self._listed_ns, self._next_listing = 0, 0.0
+        self._not_listed_before: dict[str, float] = {}
         #: Until when all are listed each time (monotonic s).
         self._all_until = 0.0
         #: Session -> when it may be followed again (monotonic s).
@@ -76,11 +79,17 @@ class Follower:
     def forget(self, session: str) -> None:
         """Forget what the warehouse had of a session that is deleted.
 
-        The others may have told something of it meanwhile, and are about to delete that.
+        The others may have told something of it meanwhile, and are about to delete that: it is not listed at
+        first.
         """
         self._forget(session)
         self._catalog.forget(session)
-        self._all_until = time.monotonic() + _LIST_AFTER_DELETION_S
+        now = time.monotonic()
+        self._not_listed_before = {
+            name: until for name, until in self._not_listed_before.items() if until > now
+        }
+        self._not_listed_before[session] = now + _UNLISTED_S
+        self._all_until = now + _LIST_AFTER_DELETION_S
 
     def _forget(self, session: str) -> None:
         for of_session in (self._sessions.known, self._not_before):
@@ -99,7 +108,9 @@ class Follower:
                 self._forget(session)
                 self._catalog.forget(session)
         for session, told_ns, told_by, complete_ns, last_ns, content, set_ns, name, note, tags in found:
-            if not SESSION_NAME.fullmatch(session):
+            if not SESSION_NAME.fullmatch(session) or session in self._sessions.deleted:
+                continue
+            if now < self._not_listed_before.get(session, 0.0):
                 continue
             try:
                 about = msgspec.json.decode(content, type=About)

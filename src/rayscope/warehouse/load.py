@@ -49,13 +49,14 @@ def load(
     *,
     again: bool = False,
     complete_ns: int = 0,
+    as_of_ns: int = 0,
     work: Path | None = None,
 ) -> Loaded | None:
     """Load the record of a session, which may be in use. None: the warehouse has it as it is here.
 
     ``again``: load it even then. ``complete_ns``: the record has all that any server had told by then; 0: it
-    may not. ``work``: where the record is copied to (None: among the system's temporary files). Raises
-    StoreError.
+    may not. ``as_of_ns``: accounts of the session from before that are replaced. ``work``: where the record
+    is copied to (None: among the system's temporary files). Raises StoreError.
     """
     stamp = _stamp(about)
     if not again and _has(warehouse, about.session, stamp):
@@ -63,19 +64,18 @@ def load(
     began = time.monotonic()
     counted = dict.fromkeys(rows_sql.FROM_RECORD, 0)
     cluster = cluster_name(about)
-    with _opened(record, work) as (db, as_of_ns):
-        parameters = {"session": about.session, "cluster": cluster, "as_of_ns": as_of_ns}
+    with _opened(record, work) as (db, written_ns):
+        parameters = {"session": about.session, "cluster": cluster, "as_of_ns": written_ns}
         for table, query in rows_sql.FROM_RECORD.items():
             for batch in _batches(db, query, parameters):
                 teller.insert(warehouse, table, batch)
                 counted[table] += batch.num_rows
         counted["raw_entities"] = 0
-        for batch in _entities(db, about.session, cluster, as_of_ns):
+        for batch in _entities(db, about.session, cluster, written_ns):
             teller.insert(warehouse, "raw_entities", batch)
             counted["raw_entities"] += batch.num_rows
-    teller.insert(
-        warehouse, "raw_sessions", session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns)
-    )
+    row = session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns, as_of_ns=as_of_ns)
+    teller.insert(warehouse, "raw_sessions", row)
     if about.label != Label():
         teller.insert(warehouse, "raw_sessions", label_row(about.session, about.label))
     return Loaded(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
@@ -153,13 +153,15 @@ def label_row(session: str, label: Label) -> pa.Table:
     return pa.table({"session": pa.array([session], pa.string()), "label": pa.array(said, struct)})
 
 
-def session_row(about: About, last_ns: int, *, stamp: str = "", complete_ns: int = 0) -> pa.Table:
+def session_row(
+    about: About, last_ns: int, *, stamp: str = "", complete_ns: int = 0, as_of_ns: int = 0
+) -> pa.Table:
     """The row of ``raw_sessions``. ``last_ns``: when whoever tells it heard of the session last; ``stamp``:
-    of the state of the session that was loaded, '' for none.
+    of the state of the session that was loaded, '' for none; ``as_of_ns``: see :func:`load`.
     """
     account = {
         # Whoever heard of it last knows it best, also that it has ended.
-        "as_of_ns": max(last_ns, about.ended_ns or 0),
+        "as_of_ns": max(last_ns, about.ended_ns or 0, as_of_ns),
         "loaded_ns": time.time_ns(),
         "ended_ns": UNKNOWN_NS if about.ended_ns is None else about.ended_ns,
         "stamp": stamp,

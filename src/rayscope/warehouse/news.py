@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +65,8 @@ _FLUSH_AT = 150_000
 def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memory_limit: str) -> int:
     """Make the record of a session of all that was told of it, by way of a folder in ``work``, and count it.
 
-    Returns up to when all that was told is in it. Raises StoreError and OSError.
+    Returns up to when all that was told is in it. Raises StoreError, and OSError: FileExistsError if there is
+    a record by now.
     """
     work.mkdir(parents=True, exist_ok=True)
     until_ns = watermark_ns(read_members(warehouse))
@@ -83,7 +85,7 @@ def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memo
         writer.open().checkpoint()
         writer.close()
         path.parent.mkdir(parents=True, exist_ok=True)
-        made.replace(path)
+        os.link(made, path)
     return until_ns
 
 

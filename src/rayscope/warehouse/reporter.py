@@ -19,7 +19,7 @@ from rayscope.storage.about import About
 from rayscope.storage.errors import StoreError
 from rayscope.storage.rows import Tables
 from rayscope.warehouse.changes import Change, Changes
-from rayscope.warehouse.client import Warehouse
+from rayscope.warehouse.client import OF_ALL, Warehouse
 from rayscope.warehouse.load import cluster_name, label_row, load, session_row
 from rayscope.warehouse.servers import Teller
 from rayscope.warehouse.sessions import Sessions
@@ -34,8 +34,6 @@ _FLUSH_S = 30.0
 _AGAIN_S = 60.0
 #: How often the others are told of a quiet session that it lives.
 _SAY_AGAIN_S = 10.0
-#: Errors that are not of one session.
-_OF_ALL = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 
 
 class Flusher(Protocol):
@@ -178,7 +176,7 @@ class Reporter:
                 self._tell_session(warehouse, session)
             except (StoreError, OSError) as error:
                 self._changes.tell_whole(session)
-                if isinstance(error, StoreError) and error.code in _OF_ALL:
+                if isinstance(error, StoreError) and error.code in OF_ALL:
                     raise
                 log.warning("session %s could not be told to the warehouse: %s", session, error)
 
@@ -211,7 +209,15 @@ class Reporter:
         complete_ns = max(self._watermark_ns(), about.told_ns) if is_whole else 0
         self._work.mkdir(parents=True, exist_ok=True)
         made = load(
-            warehouse, self._teller, path, about, again=True, complete_ns=complete_ns, work=self._work
+            warehouse,
+            self._teller,
+            path,
+            about,
+            again=True,
+            complete_ns=complete_ns,
+            # The last of several servers to have all of it has the last word.
+            as_of_ns=max(known.last_ns, known.about.ended_ns or 0) if known is not None else 0,
+            work=self._work,
         )
         if not complete_ns:
             about.told_ns = self._teller.told_ns

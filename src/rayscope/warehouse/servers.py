@@ -35,6 +35,11 @@ BEAT_S = 2.0
 _BEGIN_S = 10.0
 #: What a server says last: it will tell nothing more.
 _FAREWELL_NS = (1 << 63) - 1
+#: When anything was told last. Sessions are told of after what came to them.
+_LATEST = (
+    "SELECT max(told_ns) FROM "
+    "(SELECT max(told_ns) AS told_ns FROM raw_sessions UNION ALL SELECT max(told_ns) FROM raw_deletions)"
+)
 
 
 class Member(NamedTuple):
@@ -69,6 +74,8 @@ class Teller:
         self.told_ns = 0
         self._storing: set[int] = set()
         self._beat_s = float("-inf")
+        #: How often the others may have taken this one for gone.
+        self._lapses = 0
 
     @property
     def is_sure(self) -> bool:
@@ -77,13 +84,15 @@ class Teller:
 
     def insert(
         self, warehouse: Warehouse, table: str, rows: pa.Table, *, told_by: Sequence[str] | None = None
-    ) -> None:
+    ) -> int:
         """Insert rows. ``told_by``: the servers that have what the rows describe, this one unless told.
 
-        Raises StoreError; then it is not known whether they are there.
+        Returns when they were told, by the servers' clock. Raises StoreError; then it is not known whether
+        they are there.
         """
         # Readers wait for the servers that they know.
         self.check_sure()
+        lapses = self._lapses
         with self._lock:
             told_ns = self.told_ns = max(time.time_ns(), self.told_ns + 1)
             self._storing.add(told_ns)
@@ -96,14 +105,15 @@ class Teller:
         }
         try:
             warehouse.insert(table, pa.table([*rows.columns, *told.values()], [*rows.column_names, *told]))
-            self.check_sure()
+            self.check_sure(lapses)
         finally:
             with self._lock:
                 self._storing.discard(told_ns)
+        return told_ns
 
-    def check_sure(self) -> None:
-        """Raises StoreError if other servers may take this one for gone."""
-        if not self.is_sure:
+    def check_sure(self, lapses: int | None = None) -> None:
+        """Raises StoreError if other servers may take this one for gone, or might have since ``lapses``."""
+        if not self.is_sure or lapses not in (None, self._lapses):
             raise StoreError(
                 "The other servers have not heard from this one for a while.",
                 "It goes on by itself.",
@@ -116,7 +126,11 @@ class Teller:
         ``is_last``: that it ends. Raises StoreError.
         """
         began = time.monotonic()
+        if not self.told_ns:  # a clock may have gone back since this server told something
+            ((latest_ns,),) = warehouse.rows(_LATEST)
+            self.told_ns = latest_ns
         with self._lock:
+            self._lapses += not self.is_sure
             self.told_ns = max(self.told_ns, time.time_ns() - 1)
             stored_ns = min(self._storing, default=self.told_ns + 1) - 1
         row = {

@@ -33,6 +33,8 @@ from rayscope.warehouse.sessions import Sessions
 log = logging.getLogger("rayscope.server")
 
 _MAX_PAUSE_S = 30.0
+#: How long somebody who deletes a session waits for that.
+_DELETION_S = 15.0
 
 
 class Writer(Merger, Protocol):
@@ -150,7 +152,7 @@ class WarehouseService:
 
     def has(self, session: str) -> bool:
         """Whether the warehouse has a session, as far as is known."""
-        return session in self._sessions.known
+        return session in self._sessions.known and session not in self._sessions.deleted
 
     def is_sealed(self, session: str) -> bool:
         """Whether the warehouse has all of a session's record that is here."""
@@ -158,7 +160,7 @@ class WarehouseService:
 
     def bring(self, session: str, file: str) -> None:
         """Make a session's record, if others have recorded it. Raises StoreError."""
-        if file != RECORD or session not in self._sessions.known:
+        if file != RECORD or not self.has(session):
             return
         began = time.monotonic()
         about = self._catalog.about(session)
@@ -166,6 +168,8 @@ class WarehouseService:
             with connect(self._url) as warehouse:
                 path = self._catalog.path_of(session)
                 until_ns = make_record(warehouse, about, path, self._work, self._memory_limit)
+        except FileExistsError:  # the session has come to this server meanwhile, which follows the rest
+            return
         except OSError as error:
             raise StoreError(
                 f"{session} cannot be brought from the warehouse: {error.strerror or error}.",
@@ -180,11 +184,19 @@ class WarehouseService:
         self._catalog.save_about(session)
         log.info("brought %s from the warehouse in %.1f s", session, time.monotonic() - began)
 
-    def remove(self, session: str) -> None:
-        """Have a session deleted by all servers, this one too, and from the warehouse. Raises StoreError."""
+    def remove(self, session: str) -> bool:
+        """Have a session deleted by all servers, and from the warehouse. Raises StoreError.
+
+        Returns whether this server has done so within some seconds; else it goes on.
+        """
         with connect(self._url) as warehouse:
             migrate.check(warehouse)
-            self._deletions.ask(warehouse, session)
+            deleted_ns = self._deletions.ask(warehouse, session)
+        deadline = time.monotonic() + _DELETION_S
+        while not (is_done := self._deletions.is_done(session, deleted_ns)) and time.monotonic() < deadline:
+            self._task.wake()
+            time.sleep(0.2)
+        return is_done
 
     # The service's own thread.
 

@@ -205,9 +205,14 @@ def delete(
             status=409,
         )
     if services.warehouse is not None:
-        # First: then all servers delete it, this one too if it is in use now.
-        services.warehouse.remove(session)
-    if not services.delete_here(session) and services.warehouse is None:
+        if not services.warehouse.remove(session):
+            raise StoreError(
+                f"{session} is not deleted on all servers yet.",
+                "It goes on by itself: look again in a minute.",
+                "session_in_use",
+                status=409,
+            )
+    elif not services.delete_here(session):
         raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
     return answer({"session": session})
 
