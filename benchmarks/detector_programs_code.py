@@ -74,12 +74,12 @@ def make(number: int) -> Any:
 def unnecessary_get_bad() -> None:
     """Each array comes to the driver, and goes from it to the next task."""
     warm_up()
-    print(sum(ray.get([count.remote(ray.get(make.remote(number)), number) for number in range(20)])))
+    print(sum(ray.get([count.remote(ray.get(make.remote(number)), number) for number in range(60)])))
 
 
 def unnecessary_get_good() -> None:
     warm_up()
-    print(sum(ray.get([count.remote(make.remote(number), number) for number in range(20)])))
+    print(sum(ray.get([count.remote(make.remote(number), number) for number in range(60)])))
 
 
 def redefined_function_bad() -> None:
