@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def main() -> int:
                 ("copying and merging them inside ClickHouse", f"{copied_s:.0f} s"),
             ]
             for what, sql, number in _QUESTIONS:
-                rows.append((what, times(lambda sql=sql: ask(url, sql), number)))  # type: ignore[misc]
+                rows.append((what, times(partial(ask, url, sql), number)))
             made = folder / "opened" / "record.duckdb"
             began = time.perf_counter()
             make_record(warehouse, about, made, folder / "work", "512MB")

@@ -96,7 +96,6 @@ def measure(folder: Path, servers: int, *, tasks: int, cores: float, together: b
             running.append(server)
         time.sleep(3)  # they find each other
         cpu = [front.cpu(), sum(server.cpu() for server in running)]
-        began = time.monotonic()
         senders = []
         for number, server in enumerate(running):
             command = [sys.executable, str(HERE / "load.py"), server.ingest_url, "--tasks", str(tasks)]

@@ -401,10 +401,10 @@ class Writer:
         """Flush one session if that is due, and count what it has. Returns why that failed."""
         session = writer.session
         try:
-            self.catalog.add(session)  # it may have been taken off the list before it had a file
+            about = self.catalog.add(session)  # it may have been taken off the list before it had a file
             if writer.is_due():
                 writer.flush(now, everything=everything)
-            if writer.count(self.catalog.about(session), now, at_once=everything):
+            if writer.count(about, now, at_once=everything):
                 self.catalog.save_about(session)
         except Exception as failure:
             # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.

@@ -148,7 +148,7 @@ class Deletions:
             found = msgspec.json.decode(self._position.read_bytes(), type=_Position)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             log.warning("could not read %s, so earlier deletions are not followed: %s", self._position, error)
             return None
         return found if found.warehouse == self._url else None

@@ -174,7 +174,7 @@ class Follower:
             if is_stopping():
                 return
             about = self._sessions.about(session)
-            if about is None or not self._sessions.is_here(session) or session in self._sessions.deleted:
+            if about is None or not self._sessions.is_here(session):
                 continue
             # A record that begins anew lacks also what was told from here.
             is_new = not about.followed_ns

@@ -85,7 +85,7 @@ def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memo
         writer.open().checkpoint()
         writer.close()
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.link(made, path)
+        os.link(made, path)  # never in the place of one that has begun meanwhile
     return until_ns
 
 

@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -36,16 +35,10 @@ _AGAIN_S = 60.0
 _SAY_AGAIN_S = 10.0
 
 
-class Flusher(Protocol):
-    """Who writes the records, see :class:`rayscope.ingest.writer.Writer`."""
-
-    def flush(self, timeout_s: float) -> bool:
-        """Write all that was submitted. Returns whether that was done in time."""
-
-
 class Reporter:
     """What is to be told. :meth:`note` is for the writer's thread, all else for one thread of its own.
 
+    ``flush(timeout_s)`` writes all that was submitted, and says whether that was done in time.
     ``watermark_ns()``: all that any server told up to then is stored. ``work``: a folder for copies.
     """
 
@@ -53,15 +46,15 @@ class Reporter:
         self,
         sessions: Sessions,
         teller: Teller,
-        writer: Flusher,
         *,
+        flush: Callable[[float], bool],
         watermark_ns: Callable[[], int],
         work: Path,
     ) -> None:
         self._sessions = sessions
         self._catalog = sessions.catalog
         self._teller = teller
-        self._writer = writer
+        self._flush = flush
         self._watermark_ns = watermark_ns
         self._work = work
         self._changes = Changes()
@@ -107,7 +100,7 @@ class Reporter:
 
     def _tell_change(self, warehouse: Warehouse, session: str, change: Change) -> None:
         about = self._sessions.about(session)
-        if about is None or session in self._sessions.deleted:
+        if about is None:
             return
         known, fresh = self._entities[session], []
         for entity in change.entities:
@@ -135,7 +128,7 @@ class Reporter:
         polled = self._sessions.polled()
         for session in list(self._gists):
             about = self._sessions.about(session)
-            if about is None or session in self._sessions.deleted:
+            if about is None:
                 continue
             gist, said_s = self._gists[session]
             is_due = session in polled and time.monotonic() - said_s > _SAY_AGAIN_S
@@ -143,7 +136,7 @@ class Reporter:
                 self._tell_gist(warehouse, about)
         for session, known in list(self._sessions.known.items()):
             about = self._sessions.about(session)
-            if about is not None and about.label > known.label and session not in self._sessions.deleted:
+            if about is not None and about.label > known.label:
                 # Not in the name of this server, which may have nothing of the session.
                 self._teller.insert(warehouse, "raw_sessions", label_row(session, about.label), told_by=())
 
@@ -169,7 +162,7 @@ class Reporter:
         for session in sorted(due):
             if is_stopping():
                 return
-            if time.monotonic() < self._not_before.get(session, 0.0) or session in self._sessions.deleted:
+            if time.monotonic() < self._not_before.get(session, 0.0):
                 continue
             self._not_before[session] = time.monotonic() + _AGAIN_S
             try:
@@ -196,7 +189,7 @@ class Reporter:
         if not path.exists() or self._sessions.is_too_old(about):
             self._changes.set_told(about)
             return
-        if not self._writer.flush(_FLUSH_S):
+        if not self._flush(_FLUSH_S):
             raise StoreError(f"The record of {session} is not written yet.", "It goes on by itself.", "busy")
         known = self._sessions.known.get(session)
         is_lacking = (

@@ -80,7 +80,7 @@ class WarehouseService:
         self._teller = Teller(server)
         self._beats = Beats(self._teller, url, self._sessions.watched)
         self._reporter = Reporter(
-            self._sessions, self._teller, writer, watermark_ns=self._watermark_ns, work=work
+            self._sessions, self._teller, flush=writer.flush, watermark_ns=self._watermark_ns, work=work
         )
         writer.on_merge = self._reporter.note
         self._follower = Follower(self._sessions, writer, watermark_ns=self._watermark_ns)

@@ -52,7 +52,9 @@ class Sessions:
         self.deleted: dict[str, int] = {}
 
     def about(self, session: str) -> About | None:
-        """What is known of a session; None for one that was removed meanwhile."""
+        """What is known of a session; None for one that was removed meanwhile, or is being deleted."""
+        if session in self.deleted:
+            return None
         try:
             return self.catalog.about(session)
         except NotFound:
