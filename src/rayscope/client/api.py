@@ -179,6 +179,11 @@ class Api(LogsApi):
         return Call("GET", "/api/failures", params(f.TaskFilters, filters, **more))
 
     @asked
+    def crashes(self, *, session: str | None = None, limit: int | None = None) -> Call[t.CrashesAnswer]:
+        """Workers that crashed, newest first, each with the harm that it did; ``limit``: at most 100."""
+        return Call("GET", "/api/crashes", params(limit=limit, session=self._of(session)))
+
+    @asked
     def functions(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.FunctionsAnswer]:

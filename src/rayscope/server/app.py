@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from rayscope.alerts import api as alerts_api
 from rayscope.alerts import edit_api as alerts_edit_api
+from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
 from rayscope.cluster.find import api as find_api
@@ -67,6 +68,7 @@ _APIS = (
     stack_api,
     frames_api,
     jobs_api,
+    crashes_api,
     memory_api,
     nodes_api,
     entities_api,

@@ -1,8 +1,9 @@
 """Log files as far as they were seen, kept with a session: compressed, within a limit, read by offset.
 
-sessions/<session>/logs.sqlite: table ``files`` (node, name, how much was seen) and table ``frames`` (a
-stretch of a file's bytes, compressed with zstd). SQLite, since a stretch is there whole or not at all after a
-kill, the space of what is dropped is used again, and no name of a file of others becomes a path of ours.
+sessions/<session>/logs.sqlite: table ``files`` (node, name, how much was seen), table ``frames`` (a
+stretch of a file's bytes, compressed with zstd) and table ``crashes`` (the crash report in a file). SQLite,
+since a stretch is there whole or not at all after a kill, the space of what is dropped is used again, and no
+name of a file of others becomes a path of ours.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow
 
+from rayscope.ray.crash_report import CrashReport, find_report
 from rayscope.storage.errors import StoreError
 
 FILE_NAME = "logs.sqlite"
@@ -31,7 +33,11 @@ CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL,
 CREATE TABLE IF NOT EXISTS frames (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, begin INTEGER NOT NULL,
     "end" INTEGER NOT NULL, time_ns INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (file, begin));
 CREATE INDEX IF NOT EXISTS by_time ON frames (time_ns);
+CREATE TABLE IF NOT EXISTS crashes (file INTEGER PRIMARY KEY, begin INTEGER NOT NULL, signal TEXT NOT NULL,
+    reason TEXT, is_race INTEGER NOT NULL);
 """
+#: Crash reports that are listed.
+_MAX_CRASHES = 10_000
 
 
 class KeptFile(NamedTuple):
@@ -91,6 +97,16 @@ class LogStore:
             )
         ]
 
+    def crashes(self) -> list[tuple[str, str, CrashReport]]:
+        """(node, name, crash report) of the files that have one, at most 10,000."""
+        return [
+            (node_id, name, CrashReport(begin, signal, reason, bool(is_race)))
+            for node_id, name, begin, signal, reason, is_race in self._all(
+                "SELECT node_id, name, begin, signal, reason, is_race FROM crashes JOIN files ON id = file "
+                f"ORDER BY last_ns DESC, id LIMIT {_MAX_CRASHES}"
+            )
+        ]
+
     def counts(self) -> dict[str, int]:
         """Node -> of how many of its files something is known."""
         return dict(self._all("SELECT node_id, count(*) FROM files GROUP BY node_id"))
@@ -147,6 +163,7 @@ class LogStore:
             begin = last[1]
             self._db.execute("DELETE FROM frames WHERE id = ?", (last[0],))
             grown -= len(last[3])
+        self._note_crash(node_id, name, begin, data)
         for at in range(0, len(data), _FRAME):
             part = data[at : at + _FRAME]
             packed = self._codec.compress(part, asbytes=True)
@@ -158,6 +175,16 @@ class LogStore:
         self._count(file, grown, begin + len(data))
         if held + grown > self._max_bytes // _SHARE:
             self._drop("file = ?", (file,), held + grown - self._max_bytes * _ROOM / _SHARE)
+
+    def _note_crash(self, node_id: str, name: str, begin: int, data: bytes) -> None:
+        """Remember the first crash report in the bytes of a file from ``begin`` on."""
+        report = find_report(data)
+        if report is not None:
+            self._db.execute(
+                "INSERT OR IGNORE INTO crashes (file, begin, signal, reason, is_race) "
+                "SELECT id, ?, ?, ?, ? FROM files WHERE node_id = ? AND name = ?",
+                (begin + report.begin, report.signal, report.reason, report.is_race, node_id, name),
+            )
 
     def _count(self, file: int, grown: int, seen: int) -> None:
         self._bytes += grown
@@ -194,6 +221,7 @@ class LogStore:
                 ).fetchone()
                 if row is not None:
                     self._db.execute("DELETE FROM frames WHERE file = ?", (row[0],))
+                    self._db.execute("DELETE FROM crashes WHERE file = ?", (row[0],))
                     self._db.execute("UPDATE files SET seen = 0, bytes = 0 WHERE id = ?", (row[0],))
                     self._bytes -= row[1]
             except sqlite3.Error as error:
@@ -278,6 +306,7 @@ class LogStore:
                     (len(packed), node_id, name),
                 )
                 self._bytes += len(packed)
+                self._note_crash(node_id, name, begin, data)
 
     def _unpack(self, packed: bytes, size: int) -> bytes:
         try:

@@ -639,6 +639,56 @@ export interface CpusChange {
   count: number;
 }
 /**
+ * Whether a crash did harm; docs/reference/faults.md explains ``code``. ``number``: of what it counts.
+ */
+export interface CrashHarm {
+  harm: 'none' | 'harmed' | 'unknown';
+  code: string;
+  number: number;
+  message: string;
+}
+/**
+ * A worker that crashed: what it was, how Ray says it ended, and what its log says.
+ *
+ * ``function``: the last one that it ran. ``signal``, ``reason``, ``file``, ``offset``: of the crash report
+ * in its log, None without one. ``is_race``: it is the race of Ray's processes at their end. ``lines``: the
+ * last ones of its log, or those around the report.
+ */
+export interface CrashedWorker {
+  worker_id: string;
+  worker_type: string | null;
+  node_id: string | null;
+  pid: number | null;
+  job_id: string | null;
+  actor_id: string | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  function: string | null;
+  exit_type: string | null;
+  exit_detail: string | null;
+  end_ns: number | null;
+  signal: string | null;
+  reason: string | null;
+  is_race: boolean;
+  harm: CrashHarm;
+  file: string | null;
+  offset: number | null;
+  lines: string[];
+}
+/**
+ * Workers that crashed, newest first; ``workers``: all that the session had, ``left_out``: not listed.
+ */
+export interface CrashesAnswer {
+  session: string;
+  workers: number;
+  total: number;
+  harmed: number;
+  unknown: number;
+  in_race: number;
+  left_out: number;
+  items: CrashedWorker[];
+}
+/**
  * The chain that decided how long a job took.
  */
 export interface CriticalPathAnswer {

@@ -1,0 +1,80 @@
+"""Workers that crashed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from rayscope.cluster.crashes import schemas, sql
+from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
+from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.server.services import Services
+
+router = APIRouter()
+
+_MAX_ITEMS = 100
+_SHOWN = (
+    *("worker_id", "worker_type", "node_id", "pid", "job_id", "actor_id", "actor_class", "actor_name"),
+    *("function", "exit_type", "exit_detail", "end_ns"),
+)
+_COUNTED = ("exit_type", "job_had_ended", "attempts", "lost_attempts", "lost_calls", "failed_elsewhere")
+
+
+@router.get("/api/crashes", responses={**ERRORS, 200: {"model": schemas.CrashesAnswer}})
+def crashes(services: CurrentServices, session: Session = None, limit: Limit = 20) -> Response:
+    """Workers that crashed, newest first: what each was, whether it did harm, and its last log lines."""
+    chosen = services.records.resolve(session)
+    logged = logged_crashes(services, chosen)
+    (rows, workers), _ = services.records.read_with_age(
+        chosen,
+        f"/api/crashes {hash(frozenset(logged))}",
+        lambda file: sql.crashed_workers(file, logged),
+    )
+    harms = [harm_of(_facts(row)) for row in rows]
+    shown = rows[: min(limit, _MAX_ITEMS)]
+    total = rows[0]["crashes"] if rows else 0
+    return answer(
+        {
+            "session": chosen,
+            "workers": workers,
+            "total": total,
+            "harmed": sum(harm.harm == "harmed" for harm in harms),
+            "unknown": sum(harm.harm == "unknown" for harm in harms) + total - len(rows),
+            "in_race": sum(
+                logged[row["worker_id"]].report.is_race for row in rows if row["worker_id"] in logged
+            ),
+            "left_out": total - len(shown),
+            "items": [
+                _item(services, chosen, row, harm, logged.get(row["worker_id"]))
+                for row, harm in zip(shown, harms, strict=False)
+            ],
+        }
+    )
+
+
+def _facts(row: dict[str, Any]) -> Facts:
+    return Facts(
+        **{name: row[name] for name in _COUNTED},
+        is_io_worker=row["worker_type"] not in (None, "WORKER"),
+        actors=tuple(row["actors"]),
+        owned=row["owned"] if row["traced"] else row["owned"] or None,
+    )
+
+
+def _item(
+    services: Services, session: str, row: dict[str, Any], harm: Harm, crash: LoggedCrash | None
+) -> dict[str, Any]:
+    report = crash.report if crash else None
+    return {
+        **{name: row[name] for name in _SHOWN},
+        "signal": report.signal if report else None,
+        "reason": report.reason if report else None,
+        "is_race": report is not None and report.is_race,
+        "harm": harm._asdict(),
+        "file": crash.name if crash else None,
+        "offset": report.begin if report else None,
+        "lines": last_lines(services, session, row["worker_id"], row["node_id"] or "", crash),
+    }

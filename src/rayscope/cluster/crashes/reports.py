@@ -1,0 +1,72 @@
+"""What the kept logs say of crashed workers."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+from rayscope.cluster.logs.lines import MAX_LETTERS, read_lines, split_lines
+from rayscope.ray.agents.logs import read_name
+from rayscope.ray.crash_report import CrashReport
+from rayscope.server.services import Services
+from rayscope.storage.errors import StoreError
+from rayscope.storage.log_archive import LogStore
+
+_LINES = 12
+#: Of the lines around a crash report those before it.
+_LINES_BEFORE = 4
+#: Looked at before the place of interest and behind it, bytes.
+_LOOKED_BYTES = 4_000
+_LINE_CHARS = min(400, MAX_LETTERS)
+
+
+class LoggedCrash(NamedTuple):
+    """A crash report, and the log file that it is in."""
+
+    node_id: str
+    name: str
+    report: CrashReport
+
+
+def logged_crashes(services: Services, session: str) -> dict[str, LoggedCrash]:
+    """Worker -> the crash report in its log, of those whose log is kept and has one."""
+    store = _store(services, session)
+    if store is None:
+        return {}
+    found = (
+        (read_name(name).worker_id, LoggedCrash(node, name, report)) for node, name, report in store.crashes()
+    )
+    return {worker_id: crash for worker_id, crash in found if worker_id is not None}
+
+
+def last_lines(
+    services: Services, session: str, worker_id: str, node_id: str, crash: LoggedCrash | None
+) -> list[str]:
+    """The kept lines around a crash report; without one the worker's last lines, errors before output."""
+    store = _store(services, session)
+    if store is None:
+        return []
+    if crash is not None:
+        begin = crash.report.begin
+        before = _lines(store, crash.node_id, crash.name, begin - _LOOKED_BYTES, begin)[-_LINES_BEFORE:]
+        return (before + _lines(store, crash.node_id, crash.name, begin, begin + _LOOKED_BYTES))[:_LINES]
+    names = [name for name in store.names(node_id) if read_name(name).worker_id == worker_id]
+    for name in sorted(names):  # `.err` comes before `.out`
+        kept = store.file(node_id, name)
+        if kept is not None and (lines := _lines(store, node_id, name, kept.seen - _LOOKED_BYTES, kept.seen)):
+            return lines[-_LINES:]
+    return []
+
+
+def _lines(store: LogStore, node_id: str, name: str, begin: int, end: int) -> list[str]:
+    """The lines between two offsets, without Ray's own marks."""
+    pieces = [
+        piece for at, data in store.read(node_id, name, max(0, begin), end) for piece in split_lines(data, at)
+    ]
+    return [line.text[:_LINE_CHARS] for line in read_lines(pieces) if line.text and not line.is_mark]
+
+
+def _store(services: Services, session: str) -> LogStore | None:
+    with contextlib.suppress(StoreError):
+        return services.logs.store(session)
+    return None
