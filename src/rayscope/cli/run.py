@@ -168,7 +168,8 @@ def _conclude(
             shown["title"] = summary.session_title(known[session])
         job_id = _longest_job(api, session, end["began_ns"])
         path = _critical_path(api, session, job_id)
-        summary.show(stderr(), shown, serving.url, path, _insights(api, session, job_id, deadline))
+        insights = _insights(api, session, job_id, deadline)
+        summary.show(stderr(), shown, serving.url, path, insights, api.crashes(session=session, limit=1))
 
 
 def _longest_job(api: Api, session: str, since_ns: int) -> str | None:

@@ -11,13 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import shown
+from rayscope.cli.crashes import crashes_text
 from rayscope.cli.findings import gain, where
 from rayscope.cli.printing import clock, counted, failed_of
 from rayscope.model import CUT_OFF
 from rayscope.units import duration
 
 if TYPE_CHECKING:
-    from rayscope.client.types import FindingItem, InsightsAnswer
+    from rayscope.client.types import CrashesAnswer, FindingItem, InsightsAnswer
 
 _SLOWEST = 10
 _FINDINGS = 3
@@ -49,9 +50,10 @@ def show(
     url: str,
     path: Mapping[str, Any] | None = None,
     insights: InsightsAnswer | None = None,
+    crashes: CrashesAnswer | None = None,
 ) -> None:
-    """Print ``summary`` (of ``GET /api/summary``), ``path`` (of ``GET /api/flow/critical_path``) and
-    ``insights`` (of ``GET /api/insights``).
+    """Print ``summary`` (of ``GET /api/summary``), ``path`` (of ``GET /api/flow/critical_path``),
+    ``insights`` (of ``GET /api/insights``) and ``crashes`` (of ``GET /api/crashes``).
 
     Its ``failures`` are those of ``GET /api/failures``. It may have ``never_placed``: what waited for a place
     to the end and could not have had one; and ``title``, what the session is called.
@@ -68,6 +70,8 @@ def show(
         parts.append(_functions(summary["functions"]))
     if summary["failures"]["items"]:
         parts.append(_failures(summary["failures"]))
+    if crashes and (text := crashes_text(crashes, url)):
+        parts.append(Text(text, style="red" if crashes["harmed"] else "yellow"))
     for one in summary.get("never_placed") or []:
         what = f"Never scheduled: {one['count']:,} {one['name'] or one['kind']}. {one['reason']['message']}"
         parts.append(Text(what, style="yellow"))

@@ -75,3 +75,28 @@ def test_at_the_limit_rays_own_logs_go_first_and_one_file_takes_its_share(folder
     assert greedy.seen == 2_000_000
     assert 0 < greedy.kept <= limit // 8
     assert store.read("node", "greedy", 0, 2_000_000)[-1][0] > 1_000_000
+
+
+def test_a_crash_report_is_found_however_it_came_and_forgotten_with_its_file(folder: Path) -> None:
+    report = b"RAW: Mutex corrupt: both reader and writer lock held: 0x28\n*** SIGABRT received at time=1 on cpu 0\n"
+    whole = b"before\n" * 1000 + b"[mutex.cc : 2487] " + report
+    store = LogStore(folder)
+    for at in range(0, len(whole), 50):  # the report comes in pieces
+        store.append("node", "a.err", at, whole[at : at + 50], at)
+    store.append("node", "b.err", 0, b"*** SIGTERM received at time=1 on cpu 0\n", 1)
+    store.append("node", "c.err", 0, b"x\n*** SIGSEGV received at time=1 on cpu 0\n", 1)
+    crashes = {name: crash for _, name, crash in store.crashes()}
+    assert crashes["a.err"] == (
+        7000,
+        "SIGABRT",
+        "Mutex corrupt: both reader and writer lock held: 0x28",
+        True,
+    )
+    assert crashes["c.err"] == (2, "SIGSEGV", None, False)
+    assert set(crashes) == {"a.err", "c.err"}
+    copy = LogStore(folder.with_name("copy.sqlite"))
+    copy.fill_files(store.rows())
+    copy.fill(store.stretches())
+    assert {name: crash for _, name, crash in copy.crashes()} == crashes
+    store.restart("node", "a.err")
+    assert [name for _, name, _ in store.crashes()] == ["c.err"]

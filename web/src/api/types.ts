@@ -4,6 +4,8 @@ import type { Dropped, FailedAttempt, LaneReason } from './schema';
 export type {
   AttemptDetail as TaskAttempt,
   ClusterAnswer as Cluster,
+  CrashedWorker as CrashedWorkerItem,
+  CrashesAnswer as Crashes,
   Dropped,
   EdgeItem as DataEdge,
   FailedAttempt,

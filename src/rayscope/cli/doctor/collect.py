@@ -151,9 +151,10 @@ def _ask(api: Api | None, session: str) -> ServerFacts:
         if session not in api.by_name():
             return replace(facts, known=False)
         told, ingest = api.recording(session), api.summary(session).get("ingest") or {}
+        crashes = api.crashes(session=session, limit=1)
     except RayscopeError as error:
         return replace(facts, error=error.message, remedy=error.remedy)
-    return replace(facts, known=True, recording=told, ingest=ingest)
+    return replace(facts, known=True, recording=told, ingest=ingest, crashes=crashes)
 
 
 def _await_reports(api: Api | None, session: str, now: ServerFacts, since_ns: int) -> ServerFacts:

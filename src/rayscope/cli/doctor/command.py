@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rayscope.cli.console import fail, print_json, stderr, stdout
+from rayscope.cli.crashes import crashes_text
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.printing import counted
 
@@ -102,6 +103,8 @@ def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
         if finding.command:
             # Not wrapped: it is to be copied.
             console.print(Text(f"    {finding.command}", style="bold"), soft_wrap=True)
+    if facts.server.crashes and (text := crashes_text(facts.server.crashes, facts.server.url or "")):
+        console.print(Text(f"\n{text}", style="yellow"))
     wrong = sum(finding.state in ("partly", "off", "unknown") for finding in findings)
     if wrong:
         parts = "part above that is" if wrong == 1 else f"{wrong} parts above that are"

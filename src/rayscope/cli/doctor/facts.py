@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -12,6 +12,9 @@ import psutil
 from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
 from rayscope.cli import recording
 from rayscope.tracer.settings import TRACE
+
+if TYPE_CHECKING:
+    from rayscope.client.types import CrashesAnswer
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class ServerFacts:
     known: bool | None = None
     recording: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
+    crashes: CrashesAnswer | None = None
 
 
 @dataclass(frozen=True)

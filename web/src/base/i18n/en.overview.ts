@@ -43,6 +43,41 @@ export const enOverview = {
       retrying: '{{n}} retrying',
       recovered: '{{n}} recovered by retry',
     },
+    crashes: {
+      title: 'Crashed workers',
+      of: '{{total}} of {{workers}}',
+      race: '{{n}} crashed in a race in Ray as they exited. It happens without Rayscope, too, on busy machines.',
+      docs: 'Details',
+      lines: 'Last log lines',
+      ranNothing: 'Worker that ran no task',
+      more: 'and {{n}} more',
+      verdict: '{{n}} worker{{n, s}} crashed, {{harmed}} of them with harm.',
+      verdictHarmless: '{{n}} worker{{n, s}} crashed; no harm was done.',
+      verdictUnknown: '{{n}} worker{{n, s}} crashed; whether it did harm is not known.',
+      harm: {
+        harmed: {
+          attempts: '{{n}} task attempt{{n, s}} lost.',
+          actor_died: 'Its actor died.',
+          actor_restarted: 'Its actor had to be restarted.',
+          calls: '{{n}} task{{n, s}} lost that it had submitted.',
+          objects: '{{n}} attempt{{n, s}} failed because they needed its objects.',
+        },
+        unknown: {
+          io_worker: "Harm unknown, because what Ray's spill and restore workers do is not recorded.",
+          no_end: 'Harm unknown, because Ray has not reported how the worker ended.',
+          actor_open: 'Harm unknown, because the end of its actor is not recorded.',
+          untraced:
+            'Harm unknown, because the worker was not traced, so the objects that it owned are not recorded.',
+          owned:
+            'Harm unknown, because the record does not show whether objects that it owned ({{n}}) were still needed.',
+        },
+        none: {
+          job_ended: 'No harm: its job had ended.',
+          released: 'No harm: Ray had already ended this worker.',
+          idle: 'No harm: it was idle, and no object was lost.',
+        },
+      },
+    },
     events: 'Latest events',
     noEvents: 'No events yet',
     eventsMissing: 'This server keeps no events.',

@@ -16,6 +16,7 @@ import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertsPanel, isFiring } from './AlertsPanel';
+import { CrashesPanel } from './CrashesPanel';
 import { EventsPanel } from './EventsPanel';
 import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
@@ -44,6 +45,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
         <JobsPanel live={live} />
         <LibrariesPanel />
         <FailuresPanel />
+        <CrashesPanel live={live} />
         <PendingPanel live={live} />
       </div>
       {session !== undefined && !live && <Peaks first={session.first_ns} last={session.last_ns} />}

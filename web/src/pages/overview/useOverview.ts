@@ -4,7 +4,7 @@ import { get } from '../../api/client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import type { EventsPage, Progress } from '../../api/jobs';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
-import type { Item, Page } from '../../api/types';
+import type { Crashes, Item, Page } from '../../api/types';
 import type { QueryAnswer } from '../../ui/charts/series';
 import { nanos, stepOf } from '../../ui/charts/timeRange';
 
@@ -42,6 +42,16 @@ export function useDeadNodes(session: string, dead: number) {
     enabled: dead > 0,
     refetchInterval: false,
   });
+}
+
+/** Workers that crashed. */
+export function useCrashes(session: string, live: boolean): Crashes | undefined {
+  return useQuery({
+    queryKey: ['overview-crashes', session],
+    queryFn: ({ signal }) => get<Crashes>('/crashes', { session, limit: 8 }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: every(live),
+  }).data;
 }
 
 export function useEvents(session: string, live: boolean) {

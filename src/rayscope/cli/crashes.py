@@ -1,0 +1,30 @@
+"""The sentence about workers that crashed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rayscope.client.types import CrashesAnswer
+
+
+def crashes_text(crashes: CrashesAnswer, url: str) -> str:
+    """How many workers crashed and whether it did harm; '' if none crashed. ``url``: the server's."""
+    total = crashes["total"]
+    if not total:
+        return ""
+    text = f"{total:,} of {crashes['workers']:,} workers crashed; {_harm(crashes)}."
+    if crashes["in_race"]:
+        text += (
+            f" {crashes['in_race']:,} crashed in a race in Ray as they exited, which happens without "
+            f"Rayscope, too: {url.rstrip('/')}/docs/reference/faults.md"
+        )
+    return text
+
+
+def _harm(crashes: CrashesAnswer) -> str:
+    if crashes["harmed"]:
+        return f"{crashes['harmed']:,} of them did harm"
+    if crashes["unknown"]:
+        return f"whether {crashes['unknown']:,} of them did harm is unknown"
+    return "no harm was done"

@@ -1,0 +1,79 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { click, render } from '../../testing/render';
+import { CrashesPanel } from './CrashesPanel';
+
+const crash = (pid: number, harm: object, more: object = {}) => ({
+  worker_id: `${pid}`.repeat(14),
+  node_id: 'a'.repeat(56),
+  pid,
+  actor_class: null,
+  actor_name: null,
+  function: null,
+  exit_type: 'SYSTEM_ERROR',
+  end_ns: 1_760_000_000_000_000_000,
+  signal: null,
+  harm: { number: 0, message: 'As the server says it.', ...harm },
+  file: null,
+  offset: null,
+  lines: [],
+  ...more,
+});
+const CRASHES = {
+  workers: 28,
+  total: 9,
+  in_race: 1,
+  items: [
+    crash(
+      1111,
+      { harm: 'none', code: 'released' },
+      {
+        actor_class: 'Scorer',
+        signal: 'SIGABRT',
+        lines: ['Mutex corrupt', '*** SIGABRT'],
+        file: 'worker-1.err',
+        offset: 40,
+      },
+    ),
+    crash(2222, { harm: 'harmed', code: 'attempts', number: 3 }, { function: 'train' }),
+    crash(3333, { harm: 'unknown', code: 'new_code' }),
+  ],
+};
+
+it('shows what crashed, whether it did harm, and the last lines of its log', async () => {
+  await render(<CrashesPanel live={false} />, { answers: { '/crashes': CRASHES } });
+  const items = await screen.findAllByTestId('crash');
+  const texts = items.map(({ textContent }) => textContent ?? '');
+  expect(texts[0]).toContain('Scorer SIGABRT · PID 1111 · aaaaaaaa');
+  expect(texts[0]).toContain('No harm: Ray had already ended this worker.');
+  expect(texts[1]).toContain('train SYSTEM_ERROR · PID 2222');
+  expect(texts[1]).toContain('3 task attempts lost.');
+  expect(texts[2]).toContain('Ran nothing');
+  expect(texts[2]).toContain('As the server says it.');
+  expect(items.map((item) => item.dataset.harm)).toEqual(['none', 'harmed', 'unknown']);
+  const panel = screen.getByTestId('panel-crashes').textContent;
+  expect(panel).toContain('9 of 28');
+  expect(panel).toContain('1 crashed in a race in Ray');
+  expect(panel).toContain('and 6 more');
+  await click(screen.getByText('Last log lines'));
+  expect(items[0]?.querySelector('pre')?.textContent).toBe('Mutex corrupt\n*** SIGABRT');
+  expect(items[0]?.querySelector('details a')?.getAttribute('href')).toContain('file=worker-1.err');
+});
+
+it('is absent where no worker crashed', async () => {
+  const { requests } = await render(<CrashesPanel live={false} />, {
+    at: '/s/session_2',
+    answers: { '/crashes': { workers: 5, total: 0, in_race: 0, items: [] } },
+  });
+  await expect.poll(() => requests.length).toBeGreaterThan(0);
+  expect(screen.queryByTestId('panel-crashes')).toBeNull();
+});
+
+it('speaks Chinese', async () => {
+  await render(<CrashesPanel live={false} />, {
+    language: 'zh',
+    at: '/s/session_3',
+    answers: { '/crashes': CRASHES },
+  });
+  expect((await screen.findByTestId('panel-crashes')).textContent).toContain('未造成损失：Ray 此前已结束该进程。');
+});

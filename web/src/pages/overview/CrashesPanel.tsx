@@ -1,0 +1,118 @@
+import { useTranslation } from 'react-i18next';
+import type { CrashedWorkerItem, Crashes } from '../../api/types';
+import { count, shortId } from '../../base/format';
+import type { Tone } from '../../base/tokens';
+import { toItem, toView, withSettings } from '../../base/url';
+import { Dot } from '../../ui/Dot';
+import { Link } from '../../ui/Link';
+import { Panel, PanelText } from '../../ui/panels/Panel';
+import { MAX_LINES } from '../../ui/panels/PanelLine';
+import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './CrashesPanel.module.css';
+import { useCrashes } from './useOverview';
+
+const TONES: Record<CrashedWorkerItem['harm']['harm'], Tone> = {
+  harmed: 'bad',
+  unknown: 'waiting',
+  none: 'quiet',
+};
+/** Explains the race of Ray's processes, and what each answer means. */
+const DOCS = '/docs/reference/faults.md#workers-that-crash-as-they-exit';
+
+/** The workers that crashed, whether it did harm, and their last lines. Absent where none did. */
+export function CrashesPanel({ live }: { live: boolean }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const crashes = useCrashes(url.session, live);
+  if (crashes === undefined || crashes.total === 0) return null;
+  const shown = crashes.items.slice(0, MAX_LINES);
+  return (
+    <Panel
+      title={t('overview.crashes.title')}
+      note={<Numbers crashes={crashes} />}
+      testId="panel-crashes"
+      wide
+    >
+      {crashes.in_race > 0 && (
+        <PanelText>
+          {t('overview.crashes.race', { n: count(crashes.in_race) })}{' '}
+          <a className={words.link} href={DOCS}>
+            {t('overview.crashes.docs')}
+          </a>
+        </PanelText>
+      )}
+      <ul className={css.crashes}>
+        {shown.map((crash) => (
+          <Crash key={crash.worker_id} crash={crash} />
+        ))}
+      </ul>
+      {crashes.total > shown.length && (
+        <PanelText>{t('overview.crashes.more', { n: count(crashes.total - shown.length) })}</PanelText>
+      )}
+    </Panel>
+  );
+}
+
+function Numbers({ crashes }: { crashes: Crashes }) {
+  const { t } = useTranslation();
+  return t('overview.crashes.of', { total: count(crashes.total), workers: count(crashes.workers) });
+}
+
+function Crash({ crash }: { crash: CrashedWorkerItem }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const harm = useHarmText();
+  const name = crash.actor_name ?? crash.actor_class ?? crash.function;
+  return (
+    <li data-testid="crash" data-harm={crash.harm.harm}>
+      <div className={css.head}>
+        <Dot color={`var(--rs-tone-${TONES[crash.harm.harm]})`} />
+        <span className={`${words.dim} ${css.when}`}>
+          <Time ns={crash.end_ns} />
+        </span>
+        <span className={words.breaks}>
+          <Link to={toItem(url, 'workers', crash.worker_id)} className={`${words.link} ${words.name}`}>
+            {name ?? t('overview.crashes.ranNothing')}
+          </Link>{' '}
+          <span className={words.dim}>
+            {[crash.signal ?? crash.exit_type, t('gantt.pid', { pid: crash.pid ?? '–' }), nodeOf(crash)]
+              .filter(Boolean)
+              .join(' · ')}
+          </span>{' '}
+          {harm(crash.harm)}
+        </span>
+      </div>
+      {crash.lines.length > 0 && (
+        <details className={css.log}>
+          <summary>{t('overview.crashes.lines')}</summary>
+          <pre className={`${words.mono} ${words.lines}`}>{crash.lines.join('\n')}</pre>
+          {crash.file !== null && (
+            <Link
+              to={withSettings(toView(url, 'logs'), {
+                node: crash.node_id ?? undefined,
+                file: crash.file,
+                line: String(crash.offset ?? 0),
+              })}
+              className={words.link}
+            >
+              {t('logs.open')}
+            </Link>
+          )}
+        </details>
+      )}
+    </li>
+  );
+}
+
+const nodeOf = ({ node_id }: CrashedWorkerItem) => (node_id === null ? '' : shortId(node_id));
+
+/** Whether a crash did harm, in the reader's language. */
+function useHarmText() {
+  const { t, i18n } = useTranslation();
+  return ({ harm, code, number, message }: CrashedWorkerItem['harm']) => {
+    const key = `overview.crashes.harm.${harm}.${code}`;
+    return i18n.exists(key) ? t(key as 'overview.crashes.harm.none.idle', { n: count(number) }) : message;
+  };
+}
