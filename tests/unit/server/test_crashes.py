@@ -105,6 +105,7 @@ def _running(story: Story) -> None:
 
 def _died(story: Story) -> None:
     story.task("work", 0, 1, 20, failed=True)
+    del story.batch.attempts[-1].states["RUNNING"]  # the worker died before reporting it
     story.batch.attempts[-1].error = TaskError(at(20), "WORKER_DIED", "The worker died unexpectedly.")
     worker(story, tracer="on", **UNEXPECTED)
 
@@ -167,6 +168,11 @@ def _spill_worker(story: Story) -> None:
     worker(story, **UNEXPECTED, worker_type="SPILL_WORKER")
 
 
+FUNCTIONS = {_ran_nothing: None, _spill_worker: None} | dict.fromkeys(
+    (_actor_died, _actor_let_go, _actor_restarted, _actor_open), "A.__init__"
+)
+
+
 @pytest.mark.parametrize(
     ("tell", "harm", "code"),
     [
@@ -195,8 +201,8 @@ def test_harm_is_what_the_record_shows(
     tell(story)
     item = crash(fresh, story)
     assert (item["harm"]["harm"], item["harm"]["code"]) == (harm, code)
-    assert (harm == "unknown") == ("because" in item["harm"]["message"])
-    assert item["signal"] is None
+    assert ("Unknown" in item["harm"]["message"]) == (harm == "unknown")
+    assert (item["signal"], item["function"]) == (None, FUNCTIONS.get(tell, "work"))
 
 
 def test_tasks_that_a_crashed_worker_had_submitted_are_lost_with_it(fresh: Running) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import NamedTuple
 
 from rayscope.cluster.logs.lines import MAX_LETTERS, read_lines, split_lines
@@ -18,6 +19,8 @@ _LINES_BEFORE = 4
 #: Looked at before the place of interest and behind it, bytes.
 _LOOKED_BYTES = 4_000
 _LINE_CHARS = min(400, MAX_LETTERS)
+#: Frames of C++, and the lines that Ray writes a second time: the stack of Python says more.
+_NOISE = re.compile(r"\s+@ |.* logging\.cc:\d+: ")
 
 
 class LoggedCrash(NamedTuple):
@@ -42,14 +45,18 @@ def logged_crashes(services: Services, session: str) -> dict[str, LoggedCrash]:
 def last_lines(
     services: Services, session: str, worker_id: str, node_id: str, crash: LoggedCrash | None
 ) -> list[str]:
-    """The kept lines around a crash report; without one the worker's last lines, errors before output."""
+    """The kept lines before a crash report and the report without its frames of C++.
+
+    Without a report the worker's last lines, errors before output.
+    """
     store = _store(services, session)
     if store is None:
         return []
     if crash is not None:
         begin = crash.report.begin
         before = _lines(store, crash.node_id, crash.name, begin - _LOOKED_BYTES, begin)[-_LINES_BEFORE:]
-        return (before + _lines(store, crash.node_id, crash.name, begin, begin + _LOOKED_BYTES))[:_LINES]
+        report = _lines(store, crash.node_id, crash.name, begin, begin + _LOOKED_BYTES)
+        return (before + [line for line in report if not _NOISE.match(line)])[:_LINES]
     names = [name for name in store.names(node_id) if read_name(name).worker_id == worker_id]
     for name in sorted(names):  # `.err` comes before `.out`
         kept = store.file(node_id, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import END, NOT_DRIVER, START
+from rayscope.storage.sql.execution import CREATED, END, NOT_DRIVER, START
 from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.library_stops import LET_GO
 from rayscope.storage.sql.pages import Row, rows_of
@@ -27,7 +27,8 @@ ORDER BY end_ns DESC NULLS FIRST, id LIMIT {MAX_WORKERS}
 """
 _RAN = f"""
 CREATE TEMP TABLE ran AS
-SELECT worker_id, task_hi, task_lo, {NAME} AS name, {START} AS start_ns, actor_id, job_id, {_LOST} AS lost
+SELECT worker_id, task_hi, task_lo, actor_id, job_id, {NAME} AS name, {_LOST} AS lost,
+    coalesce({START}, {CREATED}, 0) AS start_ns
 FROM attempts WHERE {NOT_DRIVER} AND worker_id IN (SELECT worker_id FROM crashed)
 """
 _ACTORS = f"""

@@ -49,11 +49,12 @@ export const enOverview = {
       race: '{{n}} crashed in a race in Ray as they exited. It happens without Rayscope, too, on busy machines.',
       docs: 'Details',
       lines: 'Last log lines',
-      ranNothing: 'Worker that ran no task',
       more: 'and {{n}} more',
-      verdict: '{{n}} worker{{n, s}} crashed, {{harmed}} of them with harm.',
-      verdictHarmless: '{{n}} worker{{n, s}} crashed; no harm was done.',
-      verdictUnknown: '{{n}} worker{{n, s}} crashed; whether it did harm is not known.',
+      verdict: {
+        harmed: '{{n}} worker{{n, s}} crashed; {{harmed}} of them did harm.',
+        unknown: '{{n}} worker{{n, s}} crashed; whether any harm was done is unknown.',
+        none: '{{n}} worker{{n, s}} crashed; no harm was done.',
+      },
       harm: {
         harmed: {
           attempts: '{{n}} task attempt{{n, s}} lost.',

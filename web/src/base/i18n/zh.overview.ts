@@ -51,11 +51,12 @@ export const zhOverview: Pick<Translation, 'overview'> = {
       race: '其中 {{n}} 个在退出时因 Ray 自身的竞态条件而崩溃。机器繁忙时，不使用 Rayscope 也会发生。',
       docs: '详细说明',
       lines: '最后的日志',
-      ranNothing: '未运行过任务的工作进程',
       more: '另有 {{n}} 个',
-      verdict: '{{n}} 个工作进程崩溃，其中 {{harmed}} 个造成了损失。',
-      verdictHarmless: '{{n}} 个工作进程崩溃，未造成损失。',
-      verdictUnknown: '{{n}} 个工作进程崩溃，是否造成损失尚不清楚。',
+      verdict: {
+        harmed: '{{n}} 个工作进程崩溃，其中 {{harmed}} 个造成了损失。',
+        unknown: '{{n}} 个工作进程崩溃，是否造成损失尚不清楚。',
+        none: '{{n}} 个工作进程崩溃，未造成损失。',
+      },
       harm: {
         harmed: {
           attempts: '丢失 {{n}} 次任务执行。',

@@ -1,7 +1,7 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { click, render } from '../../testing/render';
-import { CrashesPanel } from './CrashesPanel';
+import { CrashesPanel, useCrashVerdict } from './CrashesPanel';
 
 const crash = (pid: number, harm: object, more: object = {}) => ({
   worker_id: `${pid}`.repeat(14),
@@ -44,9 +44,9 @@ it('shows what crashed, whether it did harm, and the last lines of its log', asy
   await render(<CrashesPanel live={false} />, { answers: { '/crashes': CRASHES } });
   const items = await screen.findAllByTestId('crash');
   const texts = items.map(({ textContent }) => textContent ?? '');
-  expect(texts[0]).toContain('Scorer SIGABRT · PID 1111 · aaaaaaaa');
+  expect(texts[0]).toContain('Scorer SIGABRT · pid 1111 · aaaaaaaa');
   expect(texts[0]).toContain('No harm: Ray had already ended this worker.');
-  expect(texts[1]).toContain('train SYSTEM_ERROR · PID 2222');
+  expect(texts[1]).toContain('train SYSTEM_ERROR · pid 2222');
   expect(texts[1]).toContain('3 task attempts lost.');
   expect(texts[2]).toContain('Ran nothing');
   expect(texts[2]).toContain('As the server says it.');
@@ -75,5 +75,30 @@ it('speaks Chinese', async () => {
     at: '/s/session_3',
     answers: { '/crashes': CRASHES },
   });
-  expect((await screen.findByTestId('panel-crashes')).textContent).toContain('未造成损失：Ray 此前已结束该进程。');
+  expect((await screen.findByTestId('panel-crashes')).textContent).toContain(
+    '未造成损失：Ray 此前已结束该进程。',
+  );
+});
+
+it('sums up all crashes in a sentence', async () => {
+  const Verdict = () => <p data-testid="verdict">{useCrashVerdict(false)}</p>;
+  const verdicts = [];
+  for (const [number, numbers] of [
+    { harmed: 2, unknown: 1 },
+    { harmed: 0, unknown: 1 },
+    { harmed: 0, unknown: 0 },
+  ].entries()) {
+    const { unmount } = await render(<Verdict />, {
+      at: `/s/session_1${number}`,
+      answers: { '/crashes': { ...CRASHES, ...numbers } },
+    });
+    await expect.poll(() => screen.getByTestId('verdict').textContent).not.toBe('');
+    verdicts.push(screen.getByTestId('verdict').textContent);
+    unmount();
+  }
+  expect(verdicts).toEqual([
+    '9 workers crashed; 2 of them did harm.',
+    '9 workers crashed; whether any harm was done is unknown.',
+    '9 workers crashed; no harm was done.',
+  ]);
 });

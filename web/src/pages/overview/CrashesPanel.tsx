@@ -74,7 +74,7 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
         </span>
         <span className={words.breaks}>
           <Link to={toItem(url, 'workers', crash.worker_id)} className={`${words.link} ${words.name}`}>
-            {name ?? t('overview.crashes.ranNothing')}
+            {name ?? t('entity.ranNothing')}
           </Link>{' '}
           <span className={words.dim}>
             {[crash.signal ?? crash.exit_type, t('gantt.pid', { pid: crash.pid ?? '–' }), nodeOf(crash)]
@@ -107,6 +107,16 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
 }
 
 const nodeOf = ({ node_id }: CrashedWorkerItem) => (node_id === null ? '' : shortId(node_id));
+
+/** One sentence on all crashes, '' where none is known. */
+export function useCrashVerdict(live: boolean): string {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const crashes = useCrashes(url.session, live);
+  if (crashes === undefined || crashes.total === 0) return '';
+  const key = crashes.harmed > 0 ? 'harmed' : crashes.unknown > 0 ? 'unknown' : 'none';
+  return t(`overview.crashes.verdict.${key}`, { n: count(crashes.total), harmed: count(crashes.harmed) });
+}
 
 /** Whether a crash did harm, in the reader's language. */
 function useHarmText() {

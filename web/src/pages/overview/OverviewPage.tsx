@@ -16,7 +16,7 @@ import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertsPanel, isFiring } from './AlertsPanel';
-import { CrashesPanel } from './CrashesPanel';
+import { CrashesPanel, useCrashVerdict } from './CrashesPanel';
 import { EventsPanel } from './EventsPanel';
 import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
@@ -105,6 +105,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
   const alerts = (useAlerts(url.session) ?? []).filter(isFiring);
   const failedJobs = useFailedJobs(url.session, live).data;
   const outcomes = useFailures(url.session, NO_FILTERS).data?.tasks;
+  const crashed = useCrashVerdict(live);
   if (summary === undefined || cluster === undefined || outcomes === undefined)
     return <div className={css.health} data-tone="quiet" aria-hidden />;
   const pending = status?.pending ?? [];
@@ -151,7 +152,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
     >
       <Icon size={20} aria-hidden />
       <span>
-        <b>{text}</b> {why}
+        <b>{text}</b> {why} {crashed}
       </span>
       {way !== null && (
         <Link to={way} testId="health-link">
