@@ -54,4 +54,4 @@ def test_workers_that_abort_are_shown_with_the_harm_that_they_did(cluster: Recor
     assert (in_task["exit_type"], in_task["signal"]) == ("SYSTEM_ERROR", "SIGABRT")
     assert (in_task["harm"]["harm"], in_task["harm"]["code"]) == ("harmed", "attempts")
     assert any("SIGABRT received" in line for line in in_task["lines"])
-    assert not at_exit["is_race"] and not in_task["is_race"]
+    assert [at_exit["is_race"], in_task["is_race"]] == [False, False]

@@ -70,7 +70,7 @@ def _lines(store: LogStore, node_id: str, name: str, begin: int, end: int) -> li
     pieces = [
         piece for at, data in store.read(node_id, name, max(0, begin), end) for piece in split_lines(data, at)
     ]
-    return [line.text[:_LINE_CHARS] for line in read_lines(pieces) if line.text and not line.is_mark]
+    return [line.text[:_LINE_CHARS] for line in read_lines(pieces) if line.text.strip() and not line.is_mark]
 
 
 def _store(services: Services, session: str) -> LogStore | None:
