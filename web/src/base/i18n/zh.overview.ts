@@ -46,16 +46,16 @@ export const zhOverview: Pick<Translation, 'overview'> = {
       recovered: '{{n}} 个重试后成功',
     },
     crashes: {
-      title: '崩溃的工作进程',
+      title: '崩溃的 Worker',
       of: '共 {{workers}} 个，崩溃 {{total}} 个',
       race: '其中 {{n}} 个在退出时因 Ray 自身的竞态条件而崩溃。机器繁忙时，不使用 Rayscope 也会发生。',
       docs: '详细说明',
       lines: '最后的日志',
       more: '另有 {{n}} 个',
       verdict: {
-        harmed: '{{n}} 个工作进程崩溃，其中 {{harmed}} 个造成了损失。',
-        unknown: '{{n}} 个工作进程崩溃，是否造成损失尚不清楚。',
-        none: '{{n}} 个工作进程崩溃，未造成损失。',
+        harmed: '{{n}} 个 Worker 崩溃，其中 {{harmed}} 个造成了损失。',
+        unknown: '{{n}} 个 Worker 崩溃，是否造成损失尚不清楚。',
+        none: '{{n}} 个 Worker 崩溃，未造成损失。',
       },
       harm: {
         harmed: {
@@ -66,15 +66,15 @@ export const zhOverview: Pick<Translation, 'overview'> = {
           objects: '{{n}} 次执行因需要它的对象而失败。',
         },
         unknown: {
-          io_worker: '是否造成损失不清楚：Ray 的溢出和恢复进程所做的工作没有记录。',
-          no_end: '是否造成损失不清楚：Ray 没有报告该进程如何结束。',
+          io_worker: '是否造成损失不清楚：Ray 的溢出和恢复 Worker 所做的工作没有记录。',
+          no_end: '是否造成损失不清楚：Ray 没有报告该 Worker 如何结束。',
           actor_open: '是否造成损失不清楚：它的 Actor 的结束没有记录。',
-          untraced: '是否造成损失不清楚：该进程未被跟踪，它拥有的对象没有记录。',
+          untraced: '是否造成损失不清楚：该 Worker 未被跟踪，它拥有的对象没有记录。',
           owned: '是否造成损失不清楚：记录中看不出它拥有的对象（{{n}} 个）当时是否仍被需要。',
         },
         none: {
           job_ended: '未造成损失：它的作业已经结束。',
-          released: '未造成损失：Ray 此前已结束该进程。',
+          released: '未造成损失：Ray 此前已结束该 Worker。',
           idle: '未造成损失：它当时空闲，没有对象丢失。',
         },
       },

@@ -76,7 +76,7 @@ it('speaks Chinese', async () => {
     answers: { '/crashes': CRASHES },
   });
   expect((await screen.findByTestId('panel-crashes')).textContent).toContain(
-    '未造成损失：Ray 此前已结束该进程。',
+    '未造成损失：Ray 此前已结束该 Worker。',
   );
 });
 
