@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from typing import Any
 
 import pytest
@@ -26,7 +28,7 @@ def aborts_in_task():
     os.abort()
 
 actor = AbortsAtExit.remote()
-print(ray.get(actor.pid.remote()))
+print("pid:", ray.get(actor.pid.remote()), flush=True)
 del actor
 try:
     ray.get(aborts_in_task.remote())
@@ -37,7 +39,8 @@ time.sleep(3)
 
 
 def test_workers_that_abort_are_shown_with_the_harm_that_they_did(cluster: Recorded) -> None:
-    pid = int(cluster.run(ABORTS).splitlines()[-1])
+    printed = re.search(r"^pid: (\d+)$", cluster.run(ABORTS), re.MULTILINE)
+    assert printed is not None
 
     def crashes() -> dict[str, Any] | None:
         items = cluster.get("/api/crashes", limit=100)["items"]
@@ -48,10 +51,37 @@ def test_workers_that_abort_are_shown_with_the_harm_that_they_did(cluster: Recor
 
     found = wait_until(crashes, "both crashes")
     at_exit, in_task = found["AbortsAtExit"], found["aborts_in_task"]
-    assert (at_exit["pid"], at_exit["signal"]) == (pid, "SIGABRT")
+    assert (at_exit["pid"], at_exit["signal"]) == (int(printed[1]), "SIGABRT")
     assert at_exit["exit_type"].startswith("INTENDED")  # for Ray, all was well
     assert (at_exit["harm"]["harm"], at_exit["harm"]["code"]) == ("none", "released")
     assert (in_task["exit_type"], in_task["signal"]) == ("SYSTEM_ERROR", "SIGABRT")
     assert (in_task["harm"]["harm"], in_task["harm"]["code"]) == ("harmed", "attempts")
     assert any("SIGABRT received" in line for line in in_task["lines"])
     assert [at_exit["is_race"], in_task["is_race"]] == [False, False]
+
+
+CRASHING_DRIVER = """
+import os, time
+
+@ray.remote(num_cpus=0.1)
+def sleeps():
+    time.sleep(600)
+
+running = sleeps.remote()
+time.sleep(2)
+os.abort()
+"""
+
+
+def test_a_driver_that_aborts_is_shown(cluster: Recorded) -> None:
+    driver = cluster.start_driver(CRASHING_DRIVER)
+    assert driver.wait(90) == -signal.SIGABRT
+
+    def crash() -> dict[str, Any] | None:
+        items = cluster.get("/api/crashes", limit=100)["items"]
+        return next((item for item in items if item["pid"] == driver.pid), None)
+
+    found = wait_until(crash, "the crash of the driver")
+    assert (found["worker_type"], found["exit_type"]) == ("DRIVER", "SYSTEM_ERROR")
+    assert found["script"]
+    assert (found["harm"]["harm"], found["harm"]["code"]) == ("harmed", "driver")

@@ -228,11 +228,24 @@ def test_other_ends_are_no_crashes(fresh: Running) -> None:
     story = Story()
     story.task("work", 0, 1, 2)
     worker(story, exit_type="USER_ERROR", exit_detail="Exception raised from an actor init method.")
-    story.entity("worker", OTHER, 0, 9, node_id=NODE, pid=1, worker_type="DRIVER", **UNEXPECTED)
     fresh.record(story)
     log(fresh, "*** SIGTERM received at time=1760000000 on cpu 1 ***\n")
     found = fresh.get("/api/crashes")
     assert (found["total"], found["workers"], found["items"]) == (0, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("ended", "harm", "code"), [(2, "unknown", "driver_open"), (None, "harmed", "driver")]
+)
+def test_a_driver_that_crashed_is_shown_by_its_script(
+    fresh: Running, ended: float | None, harm: str, code: str
+) -> None:
+    story = Story()
+    story.task("work", 0, 1, ended, worker=OTHER)
+    story.entity("job", JOB, 0, 20, entrypoint="python -u nightly.py")
+    worker(story, worker_type="DRIVER", job_id=JOB, **UNEXPECTED)
+    item = crash(fresh, story)
+    assert (item["script"], item["harm"]["harm"], item["harm"]["code"]) == ("nightly.py", harm, code)
 
 
 def test_without_a_report_the_last_lines_are_shown(fresh: Running) -> None:

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from rayscope.cluster.crashes import schemas, sql
 from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
 from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
+from rayscope.model.program import script_name
 from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
 from rayscope.server.services import Services
 
@@ -20,7 +21,10 @@ _SHOWN = (
     *("worker_id", "worker_type", "node_id", "pid", "job_id", "actor_id", "actor_class", "actor_name"),
     *("function", "exit_type", "exit_detail", "end_ns"),
 )
-_COUNTED = ("exit_type", "job_had_ended", "attempts", "lost_attempts", "lost_calls", "failed_elsewhere")
+_COUNTED = (
+    *("worker_type", "exit_type", "job_had_ended", "attempts", "lost_attempts", "lost_calls"),
+    *("failed_elsewhere", "lost_with_driver"),
+)
 
 
 @router.get("/api/crashes", responses={**ERRORS, 200: {"model": schemas.CrashesAnswer}})
@@ -58,7 +62,6 @@ def crashes(services: CurrentServices, session: Session = None, limit: Limit = 2
 def _facts(row: dict[str, Any]) -> Facts:
     return Facts(
         **{name: row[name] for name in _COUNTED},
-        is_io_worker=row["worker_type"] not in (None, "WORKER"),
         actors=tuple(row["actors"]),
         owned=row["owned"] if row["traced"] else row["owned"] or None,
     )
@@ -70,11 +73,12 @@ def _item(
     report = crash.report if crash else None
     return {
         **{name: row[name] for name in _SHOWN},
+        "script": script_name(row["entrypoint"]) if row["entrypoint"] else None,
         "signal": report.signal if report else None,
         "reason": report.reason if report else None,
         "is_race": report is not None and report.is_race,
         "harm": harm._asdict(),
         "file": crash.name if crash else None,
         "offset": report.begin if report else None,
-        "lines": last_lines(services, session, row["worker_id"], row["node_id"] or "", crash),
+        "lines": last_lines(services, session, row, crash),
     }

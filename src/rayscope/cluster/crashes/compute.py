@@ -12,18 +12,20 @@ class Facts:
 
     ``exit_type``: Ray's, None while Ray has not reported the end. ``lost_attempts``: those that it ran and
     that failed or were cut off by its death. ``lost_calls``: tasks that it had submitted and that were lost.
-    ``failed_elsewhere``: attempts on other workers whose error names this one. ``actors``: what became of the
-    actors that it ran. ``owned``: objects that it put and tasks that it submitted, None if the worker was not
-    traced and the record has none.
+    ``failed_elsewhere``: attempts on other workers whose error names this one. ``lost_with_driver``: attempts
+    of a job that were cut off when its driver died. ``actors``: what became of the actors that it ran.
+    ``owned``: objects that it put and tasks that it submitted, None if the worker was not traced and the
+    record has none.
     """
 
-    is_io_worker: bool = False
+    worker_type: str | None = None
     exit_type: str | None = None
     job_had_ended: bool = False
     attempts: int = 0
     lost_attempts: int = 0
     lost_calls: int = 0
     failed_elsewhere: int = 0
+    lost_with_driver: int = 0
     actors: tuple[Literal["ended", "died", "restarted", "open"], ...] = ()
     owned: int | None = 0
 
@@ -46,6 +48,9 @@ def _lost(facts: Facts) -> Harm | None:
     def lost(code: str, number: int, message: str) -> Harm:
         return Harm("harmed", code, number, message)
 
+    if facts.lost_with_driver:
+        message = f"Task attempts cut off with their job: {facts.lost_with_driver:,}."
+        return lost("driver", facts.lost_with_driver, message)
     if facts.lost_attempts:
         return lost("attempts", facts.lost_attempts, f"Task attempts lost: {facts.lost_attempts:,}.")
     if "died" in facts.actors:
@@ -66,7 +71,9 @@ def _unknown(facts: Facts) -> Harm | None:
 
     if _was_released(facts):
         return None
-    if facts.is_io_worker:
+    if facts.worker_type == "DRIVER":
+        return because("driver_open", "the record does not show what the driver still had to do")
+    if facts.worker_type not in (None, "WORKER"):
         return because("io_worker", "what Ray's spill and restore workers do is not recorded")
     if facts.exit_type is None:
         return because("no_end", "Ray has not reported how the worker ended")
@@ -83,11 +90,13 @@ def _unknown(facts: Facts) -> Harm | None:
 def _was_released(facts: Facts) -> bool:
     """Whether Ray, or the end of its actor or job, had ended the worker before it crashed."""
     is_intended = facts.exit_type is not None and facts.exit_type.startswith("INTENDED")
+    if facts.worker_type == "DRIVER":
+        return is_intended  # its job ends with it
     return is_intended or facts.job_had_ended or (bool(facts.actors) and set(facts.actors) == {"ended"})
 
 
 def _harmless(facts: Facts) -> Harm:
-    if facts.job_had_ended:
+    if facts.job_had_ended and facts.worker_type != "DRIVER":
         return Harm("none", "job_ended", 0, "No harm: its job had ended.")
     if _was_released(facts):
         return Harm("none", "released", 0, "No harm: Ray had already ended this worker.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from rayscope.cluster.logs.lines import MAX_LETTERS, read_lines, split_lines
-from rayscope.ray.agents.logs import read_name
+from rayscope.ray.agents.logs import driver_file, read_name
 from rayscope.ray.crash_report import CrashReport
 from rayscope.server.services import Services
 from rayscope.storage.errors import StoreError
@@ -43,11 +44,11 @@ def logged_crashes(services: Services, session: str) -> dict[str, LoggedCrash]:
 
 
 def last_lines(
-    services: Services, session: str, worker_id: str, node_id: str, crash: LoggedCrash | None
+    services: Services, session: str, row: Mapping[str, Any], crash: LoggedCrash | None
 ) -> list[str]:
     """The kept lines before a crash report and the report without its frames of C++.
 
-    Without a report the worker's last lines, errors before output.
+    Without a report the last lines of the worker of ``row``, errors before output.
     """
     store = _store(services, session)
     if store is None:
@@ -57,12 +58,20 @@ def last_lines(
         before = _lines(store, crash.node_id, crash.name, begin - _LOOKED_BYTES, begin)[-_LINES_BEFORE:]
         report = _lines(store, crash.node_id, crash.name, begin, begin + _LOOKED_BYTES)
         return (before + [line for line in report if not _NOISE.match(line)])[:_LINES]
-    names = [name for name in store.names(node_id) if read_name(name).worker_id == worker_id]
-    for name in sorted(names):  # `.err` comes before `.out`
+    node_id = row["node_id"] or ""
+    for name in sorted(store.names(node_id)):  # `.err` comes before `.out`
+        if not _is_log_of(row, name):
+            continue
         kept = store.file(node_id, name)
         if kept is not None and (lines := _lines(store, node_id, name, kept.seen - _LOOKED_BYTES, kept.seen)):
             return lines[-_LINES:]
     return []
+
+
+def _is_log_of(row: Mapping[str, Any], name: str) -> bool:
+    if row["worker_type"] == "DRIVER":
+        return bool(row["job_id"]) and name == driver_file(row["job_id"])
+    return read_name(name).worker_id == row["worker_id"]
 
 
 def _lines(store: LogStore, node_id: str, name: str, begin: int, end: int) -> list[str]:

@@ -21,8 +21,7 @@ _CRASHED = f"""
 CREATE TEMP TABLE crashed AS
 SELECT id AS worker_id, w.* EXCLUDE (id), count(*) OVER () AS crashes
 FROM worker_rows w
-WHERE worker_type IS DISTINCT FROM 'DRIVER'
-    AND (list_contains($reported, id) OR state = 'DEAD' AND exit_type IN {_CRASHES})
+WHERE list_contains($reported, id) OR state = 'DEAD' AND exit_type IN {_CRASHES}
 ORDER BY end_ns DESC NULLS FIRST, id LIMIT {MAX_WORKERS}
 """
 _RAN = f"""
@@ -62,6 +61,10 @@ elsewhere AS (
     SELECT c.worker_id, count(*) AS failed FROM attempts a JOIN crashed c
         ON contains(a.error_message, c.worker_id) AND a.worker_id IS DISTINCT FROM c.worker_id
     WHERE a.state = 'FAILED' AND a.error_type NOT IN {_DEATHS} GROUP BY c.worker_id),
+of_driver AS (
+    SELECT c.worker_id, count(*) AS lost FROM attempts a JOIN crashed c ON a.job_id = c.job_id
+    WHERE c.worker_type = 'DRIVER' AND a.{NOT_DRIVER} AND (a.end_known_by = 'job' OR a.{END} IS NULL)
+    GROUP BY c.worker_id),
 of_actors AS (
     SELECT worker_id, list(fate) AS fates, max(actor_id) AS actor_id, any_value(class_name) AS actor_class,
         any_value(name) AS actor_name, any_value(job_id) AS job_id
@@ -72,24 +75,23 @@ SELECT c.worker_id, c.worker_type, c.node_id, c.pid, j.id AS job_id, o.actor_id,
     coalesce(b.attempts, 0) AS attempts, coalesce(b.lost_attempts, 0) AS lost_attempts,
     coalesce(s.lost, 0) AS lost_calls, coalesce(e.failed, 0) AS failed_elsewhere,
     coalesce(o.fates, []) AS actors, coalesce(s.tasks, 0) + coalesce(p.objects, 0) AS owned,
-    coalesce(starts_with(c.tracer, 'on'), false) AS traced
+    coalesce(starts_with(c.tracer, 'on'), false) AS traced, coalesce(d.lost, 0) AS lost_with_driver,
+    j.entrypoint
 FROM crashed c LEFT JOIN by_worker b USING (worker_id) LEFT JOIN of_actors o USING (worker_id)
 LEFT JOIN submitted s USING (worker_id) LEFT JOIN put p USING (worker_id)
-LEFT JOIN elsewhere e USING (worker_id)
+LEFT JOIN elsewhere e USING (worker_id) LEFT JOIN of_driver d USING (worker_id)
 LEFT JOIN job_rows j ON j.id = coalesce(c.job_id, b.job_id, o.job_id)
 ORDER BY c.end_ns DESC NULLS FIRST, c.worker_id
 """
 
 
 def crashed_workers(file: SessionFile, reported: Collection[str]) -> tuple[list[Row], int]:
-    """A row for each crashed worker, newest first, and how many workers the session had, without drivers.
+    """A row for each crashed worker or driver, newest first, and how many of these the session had.
 
     ``reported``: the workers whose log has a crash report. ``crashes`` of each row: how many crashed in all.
     """
     with file.reader() as reader:
-        workers = reader.execute(
-            "SELECT count(*) FROM worker_rows WHERE worker_type IS DISTINCT FROM 'DRIVER'"
-        ).fetchone()
+        workers = reader.execute("SELECT count(*) FROM worker_rows").fetchone()
         reader.execute(_CRASHED, {"reported": list(reported)})
         rows = []
         if reader.execute("SELECT count(*) FROM crashed").fetchone() != (0,):

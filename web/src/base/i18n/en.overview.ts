@@ -58,6 +58,7 @@ export const enOverview = {
       harm: {
         harmed: {
           attempts: '{{n}} task attempt{{n, s}} lost.',
+          driver: '{{n}} task attempt{{n, s}} cut off with the job.',
           actor_died: 'Its actor died.',
           actor_restarted: 'Its actor had to be restarted.',
           calls: '{{n}} task{{n, s}} lost that it had submitted.',
@@ -65,6 +66,7 @@ export const enOverview = {
         },
         unknown: {
           io_worker: "Harm unknown, because what Ray's spill and restore workers do is not recorded.",
+          driver_open: 'Harm unknown, because the record does not show what the driver still had to do.',
           no_end: 'Harm unknown, because Ray has not reported how the worker ended.',
           actor_open: 'Harm unknown, because the end of its actor is not recorded.',
           untraced:

@@ -7,6 +7,8 @@ const crash = (pid: number, harm: object, more: object = {}) => ({
   worker_id: `${pid}`.repeat(14),
   node_id: 'a'.repeat(56),
   pid,
+  worker_type: 'WORKER',
+  script: 'nightly.py',
   actor_class: null,
   actor_name: null,
   function: null,
@@ -37,6 +39,7 @@ const CRASHES = {
     ),
     crash(2222, { harm: 'harmed', code: 'attempts', number: 3 }, { function: 'train' }),
     crash(3333, { harm: 'unknown', code: 'new_code' }),
+    crash(4444, { harm: 'harmed', code: 'driver', number: 1 }, { worker_type: 'DRIVER' }),
   ],
 };
 
@@ -50,11 +53,13 @@ it('shows what crashed, whether it did harm, and the last lines of its log', asy
   expect(texts[1]).toContain('3 task attempts lost.');
   expect(texts[2]).toContain('Ran nothing');
   expect(texts[2]).toContain('As the server says it.');
-  expect(items.map((item) => item.dataset.harm)).toEqual(['none', 'harmed', 'unknown']);
+  expect(texts[3]).toContain('Driver nightly.py');
+  expect(texts[3]).toContain('1 task attempt cut off with the job.');
+  expect(items.map((item) => item.dataset.harm)).toEqual(['none', 'harmed', 'unknown', 'harmed']);
   const panel = screen.getByTestId('panel-crashes').textContent;
   expect(panel).toContain('9 of 28');
   expect(panel).toContain('1 crashed in a race in Ray');
-  expect(panel).toContain('and 6 more');
+  expect(panel).toContain('and 5 more');
   await click(screen.getByText('Last log lines'));
   expect(items[0]?.querySelector('pre')?.textContent).toBe('Mutex corrupt\n*** SIGABRT');
   expect(items[0]?.querySelector('details a')?.getAttribute('href')).toContain('file=worker-1.err');

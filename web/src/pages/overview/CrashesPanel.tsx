@@ -74,7 +74,9 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
         </span>
         <span className={words.breaks}>
           <Link to={toItem(url, 'workers', crash.worker_id)} className={`${words.link} ${words.name}`}>
-            {name ?? t('entity.ranNothing')}
+            {crash.worker_type === 'DRIVER'
+              ? t('stack.driverOf', { script: crash.script ?? '' })
+              : (name ?? t('entity.ranNothing'))}
           </Link>{' '}
           <span className={words.dim}>
             {[crash.signal ?? crash.exit_type, t('gantt.pid', { pid: crash.pid ?? '–' }), nodeOf(crash)]
