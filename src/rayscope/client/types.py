@@ -380,11 +380,11 @@ class CrashHarm(TypedDict):
 
 class CrashedWorker(TypedDict):
     """
-    A worker that crashed: what it was, how Ray says it ended, and what its log says.
+    A worker or driver that crashed: what it was, how Ray says it ended, and what its log says.
 
-    ``function``: the last one that it ran. ``signal``, ``reason``, ``file``, ``offset``: of the crash report
-    in its log, None without one. ``is_race``: it is the race of Ray's processes at their end. ``lines``: the
-    last ones of its log, or those around the report.
+    ``function``: the last one that it ran. ``script``: that of its job. ``signal``, ``reason``, ``file``,
+    ``offset``: of the crash report in its log, None without one. ``is_race``: it is the race of Ray's
+    processes at their end. ``lines``: the last ones of its log, or those around the report.
     """
 
     worker_id: str
@@ -396,6 +396,7 @@ class CrashedWorker(TypedDict):
     actor_class: str | None
     actor_name: str | None
     function: str | None
+    script: str | None
     exit_type: str | None
     exit_detail: str | None
     end_ns: int | None
@@ -409,7 +410,7 @@ class CrashedWorker(TypedDict):
 
 
 class CrashesAnswer(TypedDict):
-    """Workers that crashed, newest first; ``workers``: all that the session had, ``left_out``: not listed."""
+    """Workers that crashed, newest first. ``workers``: all of the session. ``left_out``: not listed."""
 
     session: str
     workers: int

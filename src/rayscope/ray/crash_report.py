@@ -11,7 +11,7 @@ _REPORT = re.compile(rb"\*\*\* (SIG(?:ABRT|BUS|FPE|ILL|SEGV|TRAP)) received at t
 _REASON = re.compile(rb"RAW: ([^\n]+)|(Check failed[^\n]+)")
 #: The race of Ray's processes at their end, see docs/reference/faults.md.
 _RACE = b"Mutex corrupt: both reader and writer lock held"
-#: The reason stands at most this far before the report, bytes.
+#: The reason is at most this far before the report, bytes.
 _REASON_BYTES = 2_000
 _MAX_REASON_BYTES = 300
 

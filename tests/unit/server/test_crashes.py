@@ -11,7 +11,9 @@ from tests.unit.server.conftest import Running
 
 from rayscope.model import Edge, TaskError
 
-NODE, WORKER, OTHER = "a" * 56, "b" * 56, "c" * 56
+NODE = "a" * 56
+WORKER = "b" * 56
+OTHER = "c" * 56
 ACTOR = "1" * 24
 UNEXPECTED = {
     "exit_type": "SYSTEM_ERROR",
@@ -174,7 +176,7 @@ FUNCTIONS = {_ran_nothing: None, _spill_worker: None} | dict.fromkeys(
 
 
 @pytest.mark.parametrize(
-    ("tell", "harm", "code"),
+    ("add_to", "harm", "code"),
     [
         (_idle, "none", "idle"),
         (_ran_nothing, "none", "idle"),
@@ -195,14 +197,14 @@ FUNCTIONS = {_ran_nothing: None, _spill_worker: None} | dict.fromkeys(
     ],
 )
 def test_harm_is_what_the_record_shows(
-    fresh: Running, tell: Callable[[Story], None], harm: str, code: str
+    fresh: Running, add_to: Callable[[Story], None], harm: str, code: str
 ) -> None:
     story = Story()
-    tell(story)
+    add_to(story)
     item = crash(fresh, story)
     assert (item["harm"]["harm"], item["harm"]["code"]) == (harm, code)
     assert ("Unknown" in item["harm"]["message"]) == (harm == "unknown")
-    assert (item["signal"], item["function"]) == (None, FUNCTIONS.get(tell, "work"))
+    assert (item["signal"], item["function"]) == (None, FUNCTIONS.get(add_to, "work"))
 
 
 def test_tasks_that_a_crashed_worker_had_submitted_are_lost_with_it(fresh: Running) -> None:

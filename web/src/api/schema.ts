@@ -648,11 +648,11 @@ export interface CrashHarm {
   message: string;
 }
 /**
- * A worker that crashed: what it was, how Ray says it ended, and what its log says.
+ * A worker or driver that crashed: what it was, how Ray says it ended, and what its log says.
  *
- * ``function``: the last one that it ran. ``signal``, ``reason``, ``file``, ``offset``: of the crash report
- * in its log, None without one. ``is_race``: it is the race of Ray's processes at their end. ``lines``: the
- * last ones of its log, or those around the report.
+ * ``function``: the last one that it ran. ``script``: that of its job. ``signal``, ``reason``, ``file``,
+ * ``offset``: of the crash report in its log, None without one. ``is_race``: it is the race of Ray's
+ * processes at their end. ``lines``: the last ones of its log, or those around the report.
  */
 export interface CrashedWorker {
   worker_id: string;
@@ -664,6 +664,7 @@ export interface CrashedWorker {
   actor_class: string | null;
   actor_name: string | null;
   function: string | null;
+  script: string | null;
   exit_type: string | null;
   exit_detail: string | null;
   end_ns: number | null;
@@ -676,7 +677,7 @@ export interface CrashedWorker {
   lines: string[];
 }
 /**
- * Workers that crashed, newest first; ``workers``: all that the session had, ``left_out``: not listed.
+ * Workers that crashed, newest first. ``workers``: all of the session. ``left_out``: not listed.
  */
 export interface CrashesAnswer {
   session: string;

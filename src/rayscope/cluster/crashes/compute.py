@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True)
 class Facts:
-    """What the record has of a crashed worker.
+    """The facts on record about a crashed worker.
 
     ``exit_type``: Ray's, None while Ray has not reported the end. ``lost_attempts``: those that it ran and
     that failed or were cut off by its death. ``lost_calls``: tasks that it had submitted and that were lost.
@@ -40,7 +40,7 @@ class Harm(NamedTuple):
 
 
 def harm_of(facts: Facts) -> Harm:
-    """What a crash broke: first what is known to be lost, then what cannot be known."""
+    """The harm of a crash: known losses first, then what cannot be known."""
     return _lost(facts) or _unknown(facts) or _harmless(facts)
 
 

@@ -1,4 +1,4 @@
-"""What the kept logs say of crashed workers."""
+"""Crash reports and last lines in the kept logs of crashed workers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rayscope.storage.errors import StoreError
 from rayscope.storage.log_archive import LogStore
 
 _LINES = 12
-#: Of the lines around a crash report those before it.
+#: Lines shown before a crash report.
 _LINES_BEFORE = 4
 #: Looked at before the place of interest and behind it, bytes.
 _LOOKED_BYTES = 4_000
