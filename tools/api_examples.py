@@ -40,6 +40,7 @@ REQUESTS = (
     "/api/tasks?state=FAILED&sort=-created_ns&limit=1",
     "/api/tasks/{task}",
     "/api/failures",
+    "/api/crashes",
     "/api/scheduling",
     "/api/actors?limit=1",
     "/api/actors/{actor}",
