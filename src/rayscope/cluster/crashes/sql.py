@@ -12,6 +12,8 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 #: Crashed workers that one answer looks at, the newest ones.
 MAX_WORKERS = 1_000
+#: The end of an error's text, in which ids of workers are looked for.
+_TEXT_CHARS = 8_000
 #: How Ray says that a worker did not end as intended.
 _CRASHES = ("SYSTEM_ERROR", "NODE_OUT_OF_MEMORY")
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "ACTOR_UNAVAILABLE", "OUT_OF_MEMORY")
@@ -58,9 +60,12 @@ put AS (
     SELECT s.worker_id, count(DISTINCT hash(e.object_hi, e.object_lo, e.object_index)) AS objects
     FROM edge_rows e JOIN submitters s USING (task_hi, task_lo) WHERE e.kind = 'put' GROUP BY s.worker_id),
 elsewhere AS (
-    SELECT c.worker_id, count(*) AS failed FROM attempts a JOIN crashed c
-        ON contains(a.error_message, c.worker_id) AND a.worker_id IS DISTINCT FROM c.worker_id
-    WHERE a.state = 'FAILED' AND a.error_type NOT IN {_DEATHS} GROUP BY c.worker_id),
+    SELECT c.worker_id, count(*) AS failed FROM (
+        SELECT worker_id AS ran_on,
+            unnest(list_distinct(
+                regexp_extract_all(right(error_message, {_TEXT_CHARS}), '[0-9a-f]{{56}}'))) AS named
+        FROM attempts WHERE state = 'FAILED' AND error_type NOT IN {_DEATHS}) e
+    JOIN crashed c ON c.worker_id = e.named AND e.ran_on IS DISTINCT FROM e.named GROUP BY c.worker_id),
 of_driver AS (
     SELECT c.worker_id, count(*) AS lost FROM attempts a JOIN crashed c ON a.job_id = c.job_id
     WHERE c.worker_type = 'DRIVER' AND a.{NOT_DRIVER} AND (a.end_known_by = 'job' OR a.{END} IS NULL)
