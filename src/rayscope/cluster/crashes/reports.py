@@ -71,7 +71,8 @@ def last_lines(
 def _is_log_of(row: Mapping[str, Any], name: str) -> bool:
     if row["worker_type"] == "DRIVER":
         return bool(row["job_id"]) and name == driver_file(row["job_id"])
-    return read_name(name).worker_id == row["worker_id"]
+    worker_id: str = row["worker_id"]
+    return read_name(name).worker_id == worker_id
 
 
 def _lines(store: LogStore, node_id: str, name: str, begin: int, end: int) -> list[str]:
