@@ -44,12 +44,17 @@ test: $(SETUP) ## Install what is missing and run every check and test
 	$(MAKE) test-py
 
 .PHONY: lint
-lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
+lint: $(SETUP) ## Formatting, lint, types, the one-way rooms, the language
 	$(BIN)/ruff format --check src tests tools benchmarks examples hatch_build.py
 	$(BIN)/ruff check src tests tools benchmarks examples hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/generate_types.py --check
+	$(BIN)/python tools/language.py --check
+
+.PHONY: lint-counts
+lint-counts: $(SETUP) ## Lower the bounds of odd names and sentences to what is left of them
+	$(BIN)/python tools/language.py --lower
 
 .PHONY: types
 types: $(SETUP) ## Write the types of the client and of the UI anew, after a change of the server's schemas
