@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from common import environment
+from common import environment, header, table
 
 ROUNDS = 10
 COMMANDS = ("--help", "tasks --help", "sessions", "tasks")
@@ -41,9 +41,9 @@ def main(commands: list[str]) -> None:
         for name, arguments in runs.items():
             found[name].append(cpu_s(arguments))
     least = min(found["python -c pass"])
-    print(f"{'command':<28} {'CPU s':>6} {'ratio':>6}")
-    for name, times in found.items():
-        print(f"{name:<28} {min(times):6.3f} {min(times) / least:6.1f}")
+    print(header("The start of the command line", ["rayscope"]))
+    rows = [[name, f"{min(times):.3f}", f"{min(times) / least:.1f}"] for name, times in found.items()]
+    print(table(["Command", "CPU s", "ratio"], rows))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.storage.call_paths import ROOT, path_id
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.schema import INSERT_ATTEMPTS
-from rayscope.storage.sql.execution import DERIVED
+from rayscope.storage.schema import insert_attempts
+from rayscope.storage.sql.merge import PART_COLUMNS
 
 SESSION = "session_2025-10-09_08-53-20_000000_1"
 ORIGIN_NS = 1_760_000_000_000_000_000
@@ -75,18 +75,16 @@ SELECT n, n // {TREE} AS tree, n % {TREE} AS place, tree % {FUNCTIONS} AS top,
     {STEP_NS} // 4 + (hash(n * 13) % {STEP_NS // 2})::BIGINT AS lasted
 FROM range({tasks}) t(n)"""
         )
-        db.execute(
-            f"CREATE TEMP TABLE fresh AS SELECT * EXCLUDE ({', '.join(DERIVED)}) FROM attempts LIMIT 0"
-        )
+        columns = ", ".join(f"{name} {kind}" for name, kind in (*PART_COLUMNS, ("path_id", "BIGINT")))
+        db.execute(f"CREATE TEMP TABLE fresh ({columns})")
         db.execute(
             f"""
 INSERT INTO fresh BY NAME
 SELECT m.high AS task_hi, repeat('f', 24) || '{JOB}' AS task_lo, 0 AS attempt,
-    CASE WHEN m.n > {tasks} - 20 THEN 'RUNNING' WHEN m.n % 997 = 3 THEN 'FAILED' ELSE 'FINISHED' END AS state,
     w.path_id AS path_id, w.name AS name, w.name AS func_name, 'NORMAL_TASK' AS type, '{JOB}' AS job_id,
-    CASE WHEN m.above < 0 THEN {2**64 - 1}::UBIGINT ELSE hash(m.tree * {TREE} + m.above) | 1::UBIGINT END
-        AS parent_hi,
-    CASE WHEN m.above < 0 THEN repeat('f', 24) || '{JOB}' ELSE repeat('f', 24) || '{JOB}' END AS parent_lo,
+    CASE WHEN m.above < 0 THEN repeat('f', 16)
+        ELSE lpad(lower(to_hex(hash(m.tree * {TREE} + m.above) | 1::UBIGINT)), 16, '0') END
+        || repeat('f', 24) || '{JOB}' AS parent_task_id,
     lpad(to_hex(m.worker % {NODES}), 56, 'a') AS node_id, lpad(to_hex(m.worker), 56, 'b') AS worker_id,
     1000 + m.worker AS worker_pid,
     m.began - 5000000 AS pending_args_avail_ns, m.began - 4000000 AS pending_node_assignment_ns,
@@ -100,7 +98,7 @@ FROM made m JOIN way w ON w.top = m.top
 ORDER BY m.n"""
         )
         db.execute("SET preserve_insertion_order = true")
-        db.execute(INSERT_ATTEMPTS)
+        db.execute(insert_attempts("fresh"))
         db.execute("DROP TABLE fresh")
         db.execute("SET preserve_insertion_order = false")
         low = f"repeat('f', 24) || '{JOB}'"
