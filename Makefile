@@ -90,6 +90,11 @@ test-versions: $(SETUP) ## Compare records with Ray 2.50, 2.53, 2.56 and 2.60, a
 test-faults: $(SETUP) ## Break what can break and count what is lost (an hour or more; FAULTS=--short: some minutes)
 	$(BIN)/python tests/faults/run.py $(FAULTS)
 
+.PHONY: test-mutants
+test-mutants: $(SETUP) ## Change MODULE=src/rayscope/... at N places, and count what its tests notice (SEED=, TESTS=)
+	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/python -m uv sync --frozen --inexact --quiet --group mutants
+	$(BIN)/python tools/mutants.py $(MODULE) --number $${N-25} --seed $${SEED-1} $${TESTS:+--tests $$TESTS}
+
 .PHONY: test-all
 test-all: test test-long test-versions test-faults ## Everything: the long tests, all Ray versions, the fault campaign
 
