@@ -26,13 +26,13 @@ def save(path: Path, document: Any) -> bool:
     return True
 
 
-def load(path: Path, kind: type[T], new: T) -> T:
+def load(path: Path, decoder: msgspec.json.Decoder[T], new: T) -> T:
     """Read a document; ``new`` if there is none. A damaged one is set aside first.
 
     Raises StoreError for one that cannot be read now: who went on with ``new`` would soon overwrite it.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return decoder.decode(path.read_bytes())
     except FileNotFoundError:
         return new
     except (IsADirectoryError, ValueError, RecursionError) as error:

@@ -52,6 +52,9 @@ class SavedState(msgspec.Struct):
     evaluated_ns: int = 0
 
 
+_SAVED_STATE = msgspec.json.Decoder(SavedState)
+
+
 class RuleValues(NamedTuple):
     """What a rule's expression gave at ``time_ns``; ``stamp``: of the metrics ``names`` just before."""
 
@@ -65,7 +68,7 @@ class Session:
     """The alerts of one session, in memory and in its folder."""
 
     def __init__(self, path: Path) -> None:
-        kept = load(path, SavedState, SavedState())
+        kept = load(path, _SAVED_STATE, SavedState())
         self._path = path
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)

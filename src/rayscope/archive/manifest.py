@@ -65,6 +65,16 @@ class Manifest(msgspec.Struct, frozen=True):
         return [one for one in self.objects if one.part == part]
 
 
+class _Format(msgspec.Struct):
+    format: int
+
+
+# Built at import: several threads read their first manifest at the same moment, and msgspec crashes if each
+# of them builds the decoder of a type.
+_decode_format = msgspec.json.Decoder(_Format).decode
+_decode_manifest = msgspec.json.Decoder(Manifest).decode
+
+
 def manifest_path(session: str) -> str:
     """Where a session's manifest is. Raises NotFound for what is no name of a session."""
     if not SESSION_NAME.fullmatch(session):
@@ -96,14 +106,14 @@ def encode(manifest: Manifest) -> bytes:
 def decode(session: str, content: bytes) -> Manifest:
     """Raises StoreError for what is no manifest of the session, or of a newer format."""
     try:
-        format_ = msgspec.json.decode(content, type=_Format).format
+        format_ = _decode_format(content).format
         if format_ > FORMAT:
             raise StoreError(
                 f"{session} was archived by a newer Rayscope (format {format_}; this one reads {FORMAT}).",
                 "Upgrade: pip install -U rayscope",
                 "newer",
             )
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = _decode_manifest(content)
     except DECODE_ERRORS as error:
         raise _damaged(session, str(error)) from error
     names = [manifest.cluster, manifest.day]
@@ -112,10 +122,6 @@ def decode(session: str, content: bytes) -> Manifest:
     if not all(_NAME.fullmatch(one.name) for one in manifest.objects):
         raise _damaged(session, "it names an object that no archive has")
     return manifest
-
-
-class _Format(msgspec.Struct):
-    format: int
 
 
 def _damaged(session: str, why: str) -> StoreError:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 #: Exit status for an export that was refused or failed.
 EXPORT_ERROR = 1
+_decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 _OPEN_WITH: Mapping[Format, str] = {
     Format.perfetto: "open it at https://ui.perfetto.dev",
     Format.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
@@ -169,9 +170,7 @@ def _from_server(
         with Api(url, token) as api, api.exporting(form.value, session, **filters) as response:
             header = response.headers.get("Content-Disposition", "")
             named = Path(header.partition('filename="')[2].partition('"')[0]).name
-            left_out = msgspec.json.decode(
-                response.headers.get("X-Rayscope-Left-Out", "{}"), type=dict[str, int]
-            )
+            left_out = _decode_counts(response.headers.get("X-Rayscope-Left-Out", "{}"))
             yield _Source(response.iter_bytes(), left_out, named.removesuffix(FILES[form][0]))
     except RayscopeError as error:
         fail(error.message, error.remedy, EXPORT_ERROR)

@@ -37,6 +37,9 @@ class StoredDashboard(msgspec.Struct):
     charts: list[StoredChart]
 
 
+_decode_dashboard = msgspec.json.Decoder(StoredDashboard).decode
+
+
 def encode(dashboard: StoredDashboard) -> bytes:
     """A dashboard as its file has it. Raises BadQuery for one that is too large."""
     body = msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
@@ -111,7 +114,7 @@ class Dashboards:
             about = path.stat()
             if about.st_size > _MAX_BYTES:
                 raise _unreadable(path, f"it is larger than {_MAX_BYTES} bytes")
-            return msgspec.json.decode(path.read_bytes(), type=StoredDashboard), about.st_mtime_ns
+            return _decode_dashboard(path.read_bytes()), about.st_mtime_ns
         except FileNotFoundError:
             raise _missing(name) from None
         except (OSError, ValueError, RecursionError) as error:

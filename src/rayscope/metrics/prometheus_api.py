@@ -37,6 +37,9 @@ class _Answer(msgspec.Struct):
     warnings: list[str] = []
 
 
+_decode_answer = msgspec.json.Decoder(_Answer).decode
+
+
 def query_range(
     url: str, expr: str, times_ns: list[int], step_ns: int
 ) -> tuple[list[tuple[dict[str, str], list[float | None]]], list[str]]:
@@ -52,7 +55,7 @@ def query_range(
         "timeout": "10s",
     }
     try:
-        answer = msgspec.json.decode(_body(f"{url.rstrip('/')}/api/v1/query_range", form), type=_Answer)
+        answer = _decode_answer(_body(f"{url.rstrip('/')}/api/v1/query_range", form))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise PromqlError(f"it is not reachable: {str(error) or type(error).__name__}") from error
     except (ValueError, RecursionError) as error:

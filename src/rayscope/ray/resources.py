@@ -133,10 +133,13 @@ class _Status(msgspec.Struct):
     time: float | None = None
 
 
+_decode_status = msgspec.json.Decoder(_Status).decode
+
+
 def _first(report: bytes | None) -> Autoscaler | None:
     """From what autoscaler 1 leaves in the GCS; None where there is none or it is of another shape."""
     try:
-        told = msgspec.json.decode(report or b"{}", type=_Status)
+        told = _decode_status(report or b"{}")
     except (ValueError, RecursionError):
         return None
     found = told.autoscaler_report

@@ -55,7 +55,7 @@ class Rollups:
         if (file := self._reading) is not None:
             file.interrupt()
 
-    def read(self, file: SessionFile, session: str, name: str, kind: type[T]) -> T | None:
+    def read(self, file: SessionFile, session: str, name: str, decoder: msgspec.json.Decoder[T]) -> T | None:
         """The sums of a whole session that has ended, or None; then they are made if the session is large."""
         if self._records.is_live(session):
             return None
@@ -63,7 +63,7 @@ class Rollups:
         if body is None:
             self._requested.put(session)
             return None
-        return msgspec.json.decode(body, type=kind)
+        return decoder.decode(body)
 
     def make_missing(self, session: str) -> None:
         """Make those that a session lacks, if it is large and has ended. Raises StoreError."""

@@ -118,6 +118,9 @@ class About(msgspec.Struct):
         return f"{name}_{start}"
 
 
+decode_about = msgspec.json.Decoder(About).decode
+
+
 def count_records(file: SessionFile, about: About) -> None:
     """Make the counts in ``about`` those of the record, and the names that it takes from there."""
     with file.reader() as cursor:

@@ -27,7 +27,7 @@ import msgspec
 from rayscope.files import replace_file, set_aside
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.storage.about import About, Label, count_records, seal, unseal
+from rayscope.storage.about import About, Label, count_records, decode_about, seal, unseal
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
 from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
 
@@ -146,7 +146,7 @@ class Catalog:
     def _load_about(self, folder: Path) -> About:
         """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
         try:
-            about = msgspec.json.decode(unseal((folder / "about.json").read_bytes()), type=About)
+            about = decode_about(unseal((folder / "about.json").read_bytes()))
             # A clock that went back must not keep a session the newest for ever.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about

@@ -30,8 +30,9 @@ from rayscope.user_sql.worker import (
     MAX_ANSWER_BYTES,
     Job,
     Question,
-    Refusal,
     SqlResult,
+    decode_refusal,
+    decode_result,
     read_frame,
     write_frame,
 )
@@ -251,7 +252,7 @@ class _Worker:
             timer.cancel()
         if frame[:1] == b"+":
             return frame[1:]
-        refusal = msgspec.json.decode(frame[1:], type=Refusal)
+        refusal = decode_refusal(frame[1:])
         if refusal.code == "bad_query":
             raise SqlError(refusal.message, refusal.remedy)
         self.is_alive = False  # to give back the memory that it took
@@ -346,4 +347,4 @@ def run_sql(
         runner = SqlRunner(Path(folder) / "sql", memory_limit=memory_limit, timeout_s=timeout_s)
         with contextlib.closing(runner):
             answer = runner.query(source.absolute(), sql, version=None, limit=limit, copy=False)
-    return msgspec.json.decode(answer, type=SqlResult)
+    return decode_result(answer)

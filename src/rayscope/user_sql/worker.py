@@ -88,6 +88,12 @@ class Refusal(msgspec.Struct):
     code: str = "bad_query"
 
 
+_decode_job = msgspec.json.Decoder(Job).decode
+_decode_question = msgspec.json.Decoder(Question).decode
+decode_refusal = msgspec.json.Decoder(Refusal).decode
+decode_result = msgspec.json.Decoder(SqlResult).decode
+
+
 class _Refused(Exception):
     def __init__(self, message: str, remedy: str, code: str = "bad_query") -> None:
         super().__init__(message)
@@ -311,7 +317,7 @@ def main() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
     answers = os.dup(1)
     os.dup2(2, 1)  # what a library prints is no answer
-    job = msgspec.json.decode(read_frame(0, 1 << 20), type=Job)
+    job = _decode_job(read_frame(0, 1 << 20))
     snapshot_ns, began = time.time_ns(), time.monotonic()
     try:
         connection = open_record(job)
@@ -350,7 +356,7 @@ def _listen(questions: SimpleQueue[Question], busy: threading.Event) -> None:
         if not ready:
             continue
         try:
-            question = msgspec.json.decode(read_frame(0, 4 << 20), type=Question)
+            question = _decode_question(read_frame(0, 4 << 20))
         except (EOFError, ValueError):
             os._exit(0)
         busy.set()

@@ -37,6 +37,9 @@ class _Position(msgspec.Struct):
     waiting: dict[str, int]
 
 
+_decode_position = msgspec.json.Decoder(_Position).decode
+
+
 class Deletions:
     """Follows deletions, each once. :meth:`ask` is for any thread, :meth:`follow` for the service's.
 
@@ -145,7 +148,7 @@ class Deletions:
 
     def _load_position(self) -> _Position | None:
         try:
-            found = msgspec.json.decode(self._position.read_bytes(), type=_Position)
+            found = _decode_position(self._position.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

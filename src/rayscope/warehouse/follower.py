@@ -11,7 +11,7 @@ import msgspec
 
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.storage.about import About, Label, write_about
+from rayscope.storage.about import About, Label, decode_about, write_about
 from rayscope.storage.catalog import SESSION_NAME, STRAGGLERS_NS
 from rayscope.storage.errors import StoreError
 from rayscope.storage.rows import Tables
@@ -113,7 +113,7 @@ class Follower:
             if now < self._not_listed_before.get(session, 0.0):
                 continue
             try:
-                about = msgspec.json.decode(content, type=About)
+                about = decode_about(content)
             except DECODE_ERRORS:
                 about = About(session)
             about.session = session

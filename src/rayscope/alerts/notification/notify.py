@@ -41,6 +41,10 @@ class Group(msgspec.Struct):
     notified: list[str] = []
 
 
+_GROUPS = msgspec.json.Decoder(dict[str, Group])
+_decode_key = msgspec.json.Decoder(tuple[str, str, dict[str, str]]).decode
+
+
 class Notifier:
     """All channels of a server. :meth:`tick` is called again and again; everything else follows."""
 
@@ -63,7 +67,7 @@ class Notifier:
     @cached_property
     def _groups(self) -> dict[str, Group]:
         """Read at first use, and again at the next while the file cannot be read."""
-        return load(self._state, dict[str, Group], {})
+        return load(self._state, _GROUPS, {})
 
     def reload(self) -> None:
         """Read the file again if it has changed; what waits for a channel goes on to the one of its name."""
@@ -178,7 +182,7 @@ class Notifier:
         """Tell again of the group, ``group_interval`` from now, as if nobody had heard of it."""
         with self._lock:
             for key, group in self._groups.items():
-                _, session, labels = msgspec.json.decode(key, type=tuple[str, str, dict[str, str]])
+                _, session, labels = _decode_key(key)
                 if session == notification.session and labels == notification.group:
                     group.notified = []
 

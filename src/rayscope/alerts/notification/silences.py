@@ -44,6 +44,9 @@ class Silence(msgspec.Struct, frozen=True):
         return bool(matching([tuple(sorted(labels.items()))], self.matchers))
 
 
+_SILENCES = msgspec.json.Decoder(list[Silence])
+
+
 class Silences:
     """All silences of a server, kept in a file. Thread-safe."""
 
@@ -54,7 +57,7 @@ class Silences:
     @cached_property
     def _all(self) -> dict[str, Silence]:
         """Read at first use, and again at the next while the file cannot be read."""
-        return {silence.id: silence for silence in load(self._path, list[Silence], [])}
+        return {silence.id: silence for silence in load(self._path, _SILENCES, [])}
 
     def add(
         self,

@@ -29,6 +29,7 @@ _MAX_REFERENCES, _MAX_BYTES = 10_000, 64 << 20
 #: Readings are made so often, s, or so many times as long apart as one takes: a hundredth of the time.
 _EVERY_S, _REST = 15.0, 99
 _ANSWER_S, _LAST_ANSWER_S = 5.0, 2.0
+_decode_nodes = msgspec.msgpack.Decoder(list[NodeObjects]).decode
 
 
 class LastReadings:
@@ -76,7 +77,7 @@ class LastReadings:
         path = self._path(session)
         with contextlib.suppress(OSError, *DECODE_ERRORS):
             if path.stat().st_size <= _MAX_BYTES:
-                return msgspec.msgpack.decode(path.read_bytes(), type=list[NodeObjects])
+                return _decode_nodes(path.read_bytes())
         return None
 
     def _path(self, session: str) -> Path:

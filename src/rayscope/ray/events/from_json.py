@@ -79,6 +79,10 @@ class _SnakeHead(msgspec.Struct, gc=False):
     session_name: str = ""
 
 
+_HEAD, _HEADS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(list[_Head])
+_SNAKE_HEAD, _SNAKE_HEADS = msgspec.json.Decoder(_SnakeHead), msgspec.json.Decoder(list[_SnakeHead])
+
+
 def check(body: bytes) -> Batch:
     """Look at one POST body. Raises :class:`MalformedBatch` if it is not a JSON array of events at all."""
     try:
@@ -106,13 +110,10 @@ def _is_snake(body: bytes) -> bool:
     return body.find(b'"event_id"', 0, 4096) >= 0
 
 
-@functools.cache
-def _decoders(head: type[msgspec.Struct]) -> tuple[msgspec.json.Decoder[Any], msgspec.json.Decoder[Any]]:
-    return msgspec.json.Decoder(head), msgspec.json.Decoder(list[head])  # type: ignore[valid-type]
-
-
 def _head_decoder(body: bytes, *, many: bool) -> msgspec.json.Decoder[Any]:
-    return _decoders(_SnakeHead if _is_snake(body) else _Head)[many]
+    if _is_snake(body):
+        return _SNAKE_HEADS if many else _SNAKE_HEAD
+    return _HEADS if many else _HEAD
 
 
 def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:

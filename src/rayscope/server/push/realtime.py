@@ -74,6 +74,9 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ack: int = 0
 
 
+_decode_ask = msgspec.json.Decoder(Ask).decode
+
+
 class Feed:
     """What is known of one topic, encoded. ``seq`` counts its changes."""
 
@@ -300,7 +303,7 @@ class Realtime:
             text = await receive()
             if len(text) > MAX_MESSAGE_BYTES:
                 raise ValueError("The message is too long.")
-            asked = msgspec.json.decode(text, type=Ask)  # DecodeError is a ValueError
+            asked = _decode_ask(text)  # DecodeError is a ValueError
             if asked.acks is not None:
                 client.acks, client.unacknowledged = asked.acks, 0
             if asked.ack:

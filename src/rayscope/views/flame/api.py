@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
@@ -26,6 +27,7 @@ from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_librari
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
 router = APIRouter()
+_ROLLUP = msgspec.json.Decoder(sql.PathSums)
 ROLLUPS: dict[str, Make] = {
     "flame": lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns)
 }
@@ -70,7 +72,7 @@ def flow_flame(
         above = [] if focus is None else sql.paths_to(file, focus)
         sums = None
         if not filters.given() and not baseline:
-            sums = services.rollups.read(file, chosen, "flame", sql.PathSums)
+            sums = services.rollups.read(file, chosen, "flame", _ROLLUP)
         if sums is None:
             last_ns = services.records.last_ns(chosen)
             sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)

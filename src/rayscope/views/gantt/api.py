@@ -97,6 +97,9 @@ class _Extent(msgspec.Struct):
     hidden: list[dict[str, Any]] = []
 
 
+_EXTENT = msgspec.json.Decoder(_Extent)
+
+
 def _lay_out(
     file: SessionFile,
     last_ns: int,
@@ -140,7 +143,7 @@ def _extent_of(
     chosen = filters.given()
     extent = None
     if is_first and not chosen and by in _ROLLED_UP:
-        extent = services.rollups.read(file, session, f"gantt by {by}", _Extent)
+        extent = services.rollups.read(file, session, f"gantt by {by}", _EXTENT)
     if extent is None:
         question = msgspec.json.encode((by, levels, page, chosen)).decode()
 
@@ -148,9 +151,7 @@ def _extent_of(
             last_ns = services.records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
-        extent = msgspec.json.decode(
-            services.records.read_cached(session, make, question, flush=False), type=_Extent
-        )
+        extent = _EXTENT.decode(services.records.read_cached(session, make, question, flush=False))
     if is_first:
         extent.lanes = extent.lanes[lanes_from : lanes_from + lanes]
     return extent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
@@ -28,6 +29,7 @@ Unfold = Annotated[
 ]
 
 router = APIRouter()
+_ROLLUP = msgspec.json.Decoder(sql.LogicalRows)
 ROLLUPS: dict[str, Make] = {
     "logical": lambda file, last_ns: sql.logical_rows(file, TaskFilters(), last_ns=last_ns)
 }
@@ -52,7 +54,7 @@ def flow_logical(
     def find(file: SessionFile) -> dict[str, Any]:
         rows = None
         if not filters.given() and not expand:
-            rows = services.rollups.read(file, chosen, "logical", sql.LogicalRows)
+            rows = services.rollups.read(file, chosen, "logical", _ROLLUP)
         if rows is None:
             last_ns = services.records.last_ns(chosen)
             rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
