@@ -35,6 +35,10 @@ class AlertmanagerChannel:
             raise BadQuery(
                 "`url` must be the URL of Alertmanager and start with http.", "For example http://host:9093."
             )
+        if parts.query or parts.fragment:
+            raise BadQuery(
+                "`url` must have no query and no fragment.", "Remove everything from `?` or `#` on."
+            )
         self._host = parts.netloc.rpartition("@")[2]
         headers = {"Authorization": f"Bearer {config['token']}"} if config.get("token") else {}
         auth = (str(config["username"]), str(config.get("password", ""))) if config.get("username") else None
@@ -57,7 +61,8 @@ class AlertmanagerChannel:
         except httpx.HTTPError as error:
             raise ChannelError(f"Could not reach {self._host}: {type(error).__name__}.") from error
         if not answer.is_success:
-            raise ChannelError(f"{self._host} answered {answer.status_code}: {answer.text[:200]}")
+            # Without the body: readers see this, and the address may be one that only the server reaches.
+            raise ChannelError(f"{self._host} answered {answer.status_code}.")
 
 
 def _payload(alert: Alert, notification: Notification) -> dict[str, Any]:

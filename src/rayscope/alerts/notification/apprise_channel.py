@@ -9,12 +9,31 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import apprise
+from apprise.attachment.file import AttachFile
+from apprise.common import ContentLocation
 
 from rayscope.alerts.notification.channels import ChannelError, Notification, Route
 from rayscope.storage.errors import BadQuery
 
+log = logging.getLogger("rayscope.alerts")
+
 _MAX_URLS = 20
-_SAID_CHARS = 300
+_LOGGED_CHARS = 300
+#: How services' answers show up in Apprise's messages.
+_STATUS = re.compile(r"\b(?:error=|failed: |status=)(\d{3})\b")
+_UNREACHABLE = re.compile(r"connection error|socket exception|timed? ?out", re.IGNORECASE)
+#: Arguments that name a file on this machine. (``template`` is a file for some services, an id for others.)
+_FILE_ARGUMENTS = frozenset({"keyfile", "subfile", "pgpkey", "pgppub", "pgpprv"})
+#: Services that write to a log of this machine.
+_LOCAL_LOGS = frozenset({"syslog"})
+# Apprise reads no local file in this process, whatever an argument is called in its next version.
+AttachFile.location = ContentLocation.INACCESSIBLE
+
+
+class _Asset(apprise.AppriseAsset):
+    """What all services share: an answer that leads elsewhere is not followed."""
+
+    http_redirects = False
 
 
 class AppriseChannel:
@@ -29,54 +48,89 @@ class AppriseChannel:
                 f"`urls` must be a list of 1 to {_MAX_URLS} URLs.",
                 "See the list of services in Apprise's documentation.",
             )
-        self._apprise = apprise.Apprise()
+        self._apprise = apprise.Apprise(asset=_Asset())
         for number, url in enumerate(urls, 1):
-            if not isinstance(url, str) or not self._apprise.add(url):
-                raise BadQuery(
-                    f"URL number {number} is not supported by Apprise.",
-                    "See the list of services in Apprise's documentation.",
-                )
+            self._add(url, number)
         self._urls = [str(url) for url in urls]
+
+    def _add(self, url: Any, number: int) -> None:
+        if isinstance(url, str):
+            _refuse_local(url, number)
+        service = self._apprise.instantiate(url, asset=self._apprise.asset) if isinstance(url, str) else None
+        if service is None:
+            raise BadQuery(
+                f"URL number {number} is not supported by Apprise.",
+                "See the list of services in Apprise's documentation.",
+            )
+        if _has_file(service):
+            raise _file_refused(number)
+        self._apprise.add(service)
 
     def targets(self) -> list[str]:
         """The services' names: addresses and secrets stand in one text in such URLs."""
         return [str(service.service_name or "apprise") for service in self._apprise]
 
     def send(self, notification: Notification) -> None:
-        """Tell all services; raises ChannelError with what apprise said, without anything of the URLs."""
+        """Notify all services. Raises ChannelError with the status of the answer, and nothing else of it.
+
+        What Apprise logs can hold the body of an answer, also of an inner address: the server's log has it.
+        """
         kinds = {True: apprise.NotifyType.WARNING, False: apprise.NotifyType.SUCCESS}
         kind = kinds[bool(notification.firing)]
         if any(alert.labels.get("severity") == "critical" for alert in notification.firing):
             kind = apprise.NotifyType.FAILURE
-        with _Listening() as said:
-            delivered = self._apprise.notify(
-                title=notification.title, body=notification.body, notify_type=kind
-            )
-        if not delivered:
-            raise ChannelError(_redacted(" ".join(said) or "Could not reach the service.", self._urls))
+        result = self._apprise.notify(title=notification.title, body=notification.body, notify_type=kind)
+        failed = [one for one in result.results if one.status is not apprise.AppriseResultStatus.SUCCESS]
+        for one in failed:
+            log.warning("%s: %s", one.name, _redacted(_messages(one), self._urls))
+        if not result:
+            raise ChannelError(" ".join(_problem(one) for one in failed) or "Could not reach the service.")
 
 
-class _Listening(logging.Handler):
-    """What apprise logs as warnings and errors in this thread, while it is entered."""
+def _refuse_local(url: str, number: int) -> None:
+    """Raises BadQuery for a URL that makes Apprise use files or logs of this machine, or follow redirects."""
+    scheme, _, rest = url.partition("://")
+    if scheme.strip().lower() in _LOCAL_LOGS:
+        raise BadQuery(
+            f"URL number {number} would write to the log of the server's machine.",
+            "Use rsyslog:// for a syslog server.",
+        )
+    query = rest.partition("?")[2]
+    names = {name.strip().lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
+    if names & _FILE_ARGUMENTS:
+        raise _file_refused(number)
+    if "redirect" in names:
+        raise BadQuery(
+            f"URL number {number} has the argument 'redirect'.", "Remove it: redirects are never followed."
+        )
 
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._said: list[str] = []
-        self._thread = 0
 
-    def __enter__(self) -> list[str]:
-        import threading
+def _has_file(service: object, depth: int = 3) -> bool:
+    """Whether a service is to read a file or another URL, such as a template, for its messages."""
+    if isinstance(service, apprise.AppriseAttachment):
+        return len(service) > 0
+    is_ours = type(service).__module__.partition(".")[0] == "apprise" and hasattr(service, "__dict__")
+    return is_ours and depth > 0 and any(_has_file(value, depth - 1) for value in vars(service).values())
 
-        self._thread = threading.get_ident()
-        logging.getLogger("apprise").addHandler(self)
-        return self._said
 
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger("apprise").removeHandler(self)
+def _file_refused(number: int) -> BadQuery:
+    return BadQuery(
+        f"URL number {number} names a file (a template or a key) that Apprise would read on the server.",
+        f"Remove the argument ({', '.join(['template', *sorted(_FILE_ARGUMENTS)])}).",
+    )
 
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.thread == self._thread and len(self._said) < 5:
-            self._said.append(record.getMessage())
+
+def _messages(result: apprise.NotifyResult) -> str:
+    return " ".join(entry.message for attempt in result for entry in attempt.logs)
+
+
+def _problem(result: apprise.NotifyResult) -> str:
+    text = _messages(result)
+    if status := _STATUS.search(text):
+        return f"{result.name} answered {status[1]}."
+    if _UNREACHABLE.search(text):
+        return f"{result.name} could not be reached."
+    return f"{result.name} did not take the notification; the server's log says why."
 
 
 def _redacted(text: str, urls: list[str]) -> str:
@@ -90,4 +144,4 @@ def _redacted(text: str, urls: list[str]) -> str:
     parts |= {unquote(part) for part in parts}
     for part in sorted((part for part in parts if len(part) > 2), key=len, reverse=True):
         text = text.replace(part, "***")
-    return text[:_SAID_CHARS]
+    return text[:_LOGGED_CHARS]
