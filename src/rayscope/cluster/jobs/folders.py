@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from pathlib import PurePosixPath
 
@@ -11,33 +12,81 @@ from rayscope.storage.errors import BadQuery
 #: What a folder may take unpacked, and in files. (`server/security.py` limits what it takes packed.)
 _MAX_UNPACKED, _MAX_FILES = 500 << 20, 20_000
 _LINK = 0o120000
+#: Signature and bytes of the record at the end of a ZIP, behind its directory. A comment may follow.
+_END = b"PK\x05\x06"
+_END_BYTES = 22
+_MAX_COMMENT_BYTES = 1 << 16
+#: The same of the record before it, in files beyond 4 GiB or 65,535 entries.
+_END_64 = b"PK\x06\x07"
+_END_64_BYTES = 20
+#: The same of an entry of the directory, without its texts.
+_ENTRY = b"PK\x01\x02"
+_ENTRY_BYTES = 46
+#: What Python's zipfile raises for files that are damaged or use features that it does not have.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+    OSError,
+    EOFError,
+    struct.error,
+)
 
 
 def check_folder(package: bytes) -> None:
-    """Raises BadQuery for what is no ZIP of plain files below one folder."""
+    """Raises BadQuery for anything but a ZIP of plain files below one folder."""
+    # Before zipfile makes objects of them: 40 MB of directory have a million entries.
+    if _has_too_many(package):
+        raise _too_large()
     try:
         with zipfile.ZipFile(io.BytesIO(package)) as archive:
             files = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError):
+    except _DAMAGED:
         raise BadQuery("The folder is no ZIP file.", "Send a ZIP of its files.") from None
     if not files:
         raise BadQuery("The folder has no files.", "Choose another folder.")
     if len(files) > _MAX_FILES or sum(file.file_size for file in files) > _MAX_UNPACKED:
-        raise BadQuery(
-            f"The folder has more than {_MAX_FILES:,} files or {_MAX_UNPACKED >> 20} MiB.",
-            "Choose a smaller one, or use a URI as working_dir.",
-        )
+        raise _too_large()
     for file in files:
-        path = PurePosixPath(file.filename)
-        is_link = (file.external_attr >> 16) & 0o170000 == _LINK
-        if (
-            path.is_absolute()
-            or ".." in path.parts
-            or "\\" in file.filename
-            or ":" in path.parts[0]
-            or is_link
-        ):
+        if not _is_plain(file):
             raise BadQuery(
                 f"The file {file.filename[:100]!r} would lie outside the folder.",
                 "Send plain files below it.",
             )
+
+
+def _has_too_many(package: bytes) -> bool:
+    """Whether the directory of a ZIP has more entries than a folder may have files; reads no more of them."""
+    if package[-_END_BYTES:].startswith(_END) and package.endswith(b"\0\0"):
+        end = len(package) - _END_BYTES
+    else:
+        end = package.rfind(_END, max(0, len(package) - _END_BYTES - _MAX_COMMENT_BYTES))
+    if end < 0 or end + _END_BYTES > len(package):
+        return False  # not a ZIP, as zipfile will find
+    if package[max(0, end - _END_64_BYTES) : end].startswith(_END_64):
+        return True
+    at = end - int.from_bytes(package[end + 12 : end + 16], "little")
+    count = 0
+    while 0 <= at < end and package.startswith(_ENTRY, at) and count <= _MAX_FILES:
+        texts = struct.unpack_from("<HHH", package[at : at + _ENTRY_BYTES].ljust(_ENTRY_BYTES, b"\0"), 28)
+        at += _ENTRY_BYTES + sum(texts)
+        count += 1
+    return count > _MAX_FILES
+
+
+def _is_plain(file: zipfile.ZipInfo) -> bool:
+    """Whether an entry is a file or a folder below the folder that it is unpacked in."""
+    path = PurePosixPath(file.filename)
+    if not path.parts:  # the folder itself
+        return file.filename.endswith("/")
+    is_link = (file.external_attr >> 16) & 0o170000 == _LINK
+    is_elsewhere = path.is_absolute() or ".." in path.parts or "\\" in file.filename or ":" in path.parts[0]
+    return not is_link and not is_elsewhere
+
+
+def _too_large() -> BadQuery:
+    return BadQuery(
+        f"The folder has more than {_MAX_FILES:,} files or {_MAX_UNPACKED >> 20} MiB.",
+        "Choose a smaller one, or use a URI as working_dir.",
+    )
