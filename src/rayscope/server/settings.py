@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rayscope.files import replace_file, set_aside
@@ -27,7 +27,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="RAYSCOPE_", extra="ignore")
 
-    data_dir: Path = Field(Path("~/.rayscope"), description="Directory for sessions, spool, and keys.")
+    data_dir: Path = Field(
+        Path("~/.rayscope"), validate_default=True, description="Directory for sessions, spool, and keys."
+    )
     host: str = Field("127.0.0.1", description="Address to bind. Any address but loopback requires a token.")
     port: int = Field(DEFAULT_PORT, ge=0, le=65535, description="Port to bind; 0 picks a free one.")
     token: str | None = Field(None, description="API token. Optional on loopback.")
@@ -91,10 +93,19 @@ class Settings(BaseSettings):
         1 << 30, ge=1 << 20, description="Max size of a session's kept logs, compressed."
     )
 
+    @field_validator("data_dir")
+    @classmethod
+    def _absolute(cls, path: Path) -> Path:
+        """With ``~`` resolved, and absolute: the processes for SQL have other working directories."""
+        try:
+            return path.expanduser().absolute()
+        except (RuntimeError, OSError) as error:  # no home, or a working directory that is gone
+            raise ValueError(str(error)) from error
+
     @property
     def folder(self) -> Path:
-        """The data directory with ``~`` resolved."""
-        return self.data_dir.expanduser()
+        """The data directory, absolute."""
+        return self.data_dir
 
     @property
     def is_loopback(self) -> bool:
