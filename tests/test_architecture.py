@@ -59,6 +59,19 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert documented == defaults
 
 
+def test_the_security_page_has_the_limits_that_the_settings_have() -> None:
+    text = (ROOT / "SECURITY.md").read_text()
+    units = {"": 1, "s": 1, "MB": 10**6, "MiB": 1 << 20, "GiB": 1 << 30}
+    limits = re.findall(r"`RAYSCOPE_(\w+)` \(([\d,]+) ?(\w*)[,)]", text)
+    defaults = {name.upper(): field.default for name, field in Settings.model_fields.items()}
+    assert len(limits) >= 5
+    for name, number, unit in limits:
+        amount, _, suffix = str(defaults[name]).partition("MB")
+        factor = 1 if amount == str(defaults[name]) else units["MB"]
+        assert int(number.replace(",", "")) * units[unit] == float(amount) * factor, name
+        assert not suffix
+
+
 def test_the_page_of_every_command_is_up_to_date() -> None:
     """`make docs` writes it anew."""
     script = runpy.run_path(str(ROOT / "tools" / "cli_reference.py"))
