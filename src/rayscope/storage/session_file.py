@@ -74,6 +74,14 @@ def explain(path: Path, error: Exception) -> StoreError:
             "Raise RAYSCOPE_MEMORY_LIMIT and restart. No data is lost in the meantime.",
             "memory",
         )
+    if (
+        "with version number" in said
+    ):  # DuckDB 2 needs Python 3.11; the one for Python 3.10 does not read its files
+        return StoreError(
+            f"{path} was written by a newer DuckDB: {text}",
+            "Upgrade: pip install -U rayscope duckdb, with Python 3.11 or later. The record stays as it is.",
+            "newer",
+        )
     # Only what is surely no record any more: a damaged file is set aside.
     if any(words in said for words in _DAMAGED):
         return _corrupt(path, text)

@@ -19,7 +19,7 @@ from rayscope.ingest.writer import Writer
 from rayscope.model import Drop, RecordBatch
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
-from rayscope.storage.session_file import SessionFile
+from rayscope.storage.session_file import SessionFile, explain
 from rayscope.storage.spool import Spool
 
 Tables = dict[str, list[tuple[Any, ...]]]
@@ -135,6 +135,17 @@ def test_a_record_of_a_later_version_is_left_alone(
     made.stop()
     assert path.read_bytes() == before
     assert len(made.spool.waiting()) == 1
+
+
+def test_a_record_of_a_later_duckdb_is_no_damage() -> None:
+    """What DuckDB 1.5 says of a file of DuckDB 2.0: the same data directory with Python 3.10 and 3.11."""
+    error = duckdb.IOException(
+        "IO Error: Trying to read a database file with version number 69, but we can only read versions between 64 and 68.\n"
+        "The database file was created with a newer version of DuckDB."
+    )
+    found = explain(Path("record.duckdb"), error)
+    assert found.code == "newer"
+    assert "Upgrade" in found.remedy
 
 
 def test_an_older_record_is_refused_with_the_way_out(
