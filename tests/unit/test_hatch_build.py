@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -203,3 +204,19 @@ def test_built_assets_are_not_in_git() -> None:
         check=True,
     )
     assert listed.stdout == ""
+
+
+def test_the_licence_of_bundled_programs_is_in_wheel_and_sdist() -> None:
+    """All programs in the UI that are not under a permissive licence are named."""
+    project = (ROOT / "pyproject.toml").read_text()
+    assert 'license-files = ["LICENSE", "NOTICE"]' in project
+    assert '"/NOTICE"' in project
+    packages = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
+    permissive = {"MIT", "Apache-2.0", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD"}
+    others = {
+        name.rpartition("node_modules/")[2]
+        for name, package in packages.items()
+        if name and not package.get("dev") and package["license"] not in permissive
+    }
+    assert others == {"elkjs"}
+    assert "Eclipse Public License 2.0" in (ROOT / "NOTICE").read_text()
