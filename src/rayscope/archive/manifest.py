@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import zlib
+from typing import Annotated
 
 import msgspec
 
@@ -18,6 +19,9 @@ FORMAT = 1
 MANIFESTS = "manifests"
 #: A manifest holds no more than what the list of sessions shows, and a line for each table.
 MAX_BYTES = 4 << 20
+#: A session has some thirty tables and small files.
+_MAX_OBJECTS = 200
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 _NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME = re.compile(r"[a-z0-9_]{1,64}(\.[a-z]{1,10})?")
 
@@ -27,9 +31,9 @@ class Sealed(msgspec.Struct, frozen=True):
 
     part: str
     name: str
-    bytes: int
+    bytes: _Count
     sha256: str
-    rows: int = 0
+    rows: _Count = 0
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -119,6 +123,9 @@ def decode(session: str, content: bytes) -> Manifest:
     names = [manifest.cluster, manifest.day]
     if manifest.session != session or not all(map(SESSION_NAME.fullmatch, [session, *names])):
         raise _damaged(session, "it names another session, or no valid place")
+    objects = {(one.part, one.name) for one in manifest.objects}
+    if len(objects) < len(manifest.objects) or len(objects) > _MAX_OBJECTS:
+        raise _damaged(session, "it names an object twice, or too many")
     if not all(_NAME.fullmatch(one.name) for one in manifest.objects):
         raise _damaged(session, "it names an object that no archive has")
     return manifest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import msgspec
 from rayscope.archive import manifest as manifests
 from rayscope.archive.location import Location, Object, sha256
 from rayscope.archive.manifest import Manifest, Sealed
-from rayscope.archive.tables import PARTS, SMALL_FILES
+from rayscope.archive.tables import PARTS, SMALL_FILES, check_table
 from rayscope.files import replace_file
 from rayscope.storage.about import About, write_about
 from rayscope.storage.errors import StoreError
@@ -23,6 +24,8 @@ from rayscope.version import __version__
 
 _SMALL_BYTES = 64 << 20
 _AT_ONCE = 4
+#: How often a session is sealed again because another server wrote the same objects meanwhile.
+_TRIES = 3
 
 
 def list_manifests(location: Location) -> dict[str, Object]:
@@ -43,6 +46,21 @@ def push(location: Location, folder: Path, about: About, work: Path) -> Manifest
     What the archive has already of the same content is not sent again, so a push that was cut off goes on.
     ``work``: a folder for files that are on their way.
     """
+    for _ in range(_TRIES):
+        made, states = _push(location, folder, about, work)
+        if all(location.state(path) == state for path, state in states.items()):
+            return made
+    raise StoreError(
+        f"Another server seals {about.session} into the same archive.",
+        "Let one server archive a session. Rayscope will try again.",
+        "busy",
+    )
+
+
+def _push(
+    location: Location, folder: Path, about: About, work: Path
+) -> tuple[Manifest, dict[str, tuple[int | None, int | None]]]:
+    """Seal the session. Returns its manifest, and the state of each object once it was there."""
     # Of the agents there may be thousands: they are in agents.json.
     shown = msgspec.structs.replace(about, agents={})
     begun = Manifest(
@@ -55,13 +73,14 @@ def push(location: Location, folder: Path, about: About, work: Path) -> Manifest
         about=shown,
         objects=(),
     )
-    objects = []
+    objects, states = [], {}
     for sealed, path in _objects(folder, work):
         _send(location, path, begun.path(sealed), sealed)
+        states[begun.path(sealed)] = location.state(begun.path(sealed))
         objects.append(sealed)
     whole = msgspec.structs.replace(begun, objects=tuple(objects))
     location.write(manifests.manifest_path(about.session), manifests.encode(whole))
-    return whole
+    return whole, states
 
 
 def _objects(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
@@ -122,20 +141,38 @@ def remove(location: Location, manifest: Manifest) -> None:
         location.delete(manifest.path(sealed))
 
 
-def pull_part(location: Location, manifest: Manifest, part: str, folder: Path, work: Path) -> bool:
-    """Make one of a session's files again, in ``folder``. Returns whether the archive has any of it."""
+def pull_part(
+    location: Location, manifest: Manifest, part: str, folder: Path, work: Path, min_free_bytes: int = 0
+) -> bool:
+    """Make one of a session's files again, in ``folder``. Returns whether the archive has any of it.
+
+    ``min_free_bytes`` stay free on the disk. Raises StoreError, OSError.
+    """
     objects = manifest.of_part(part)
     if not objects:
         return False
     work.mkdir(parents=True, exist_ok=True)
+    check_space(work, sum(one.bytes for one in objects), min_free_bytes)
     # Beside its place, so that it can be moved there in one step.
     with tempfile.TemporaryDirectory(dir=work, prefix="pull-") as temp, ThreadPoolExecutor(_AT_ONCE) as pool:
         paths = {one.name: Path(temp) / f"{one.name}.parquet" for one in objects}
         list(pool.map(lambda one: _fetch(location, manifest, one, paths[one.name]), objects))
+        unpacked = sum(check_table(paths[one.name], one.rows) for one in objects)
+        check_space(work, unpacked, min_free_bytes)
         how = PARTS[part]
         how.restore(paths, Path(temp) / how.file)
         (Path(temp) / how.file).replace(folder / how.file)
     return True
+
+
+def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
+    """Raises StoreError if ``needed`` bytes would leave less than ``min_free_bytes`` on a folder's disk."""
+    if shutil.disk_usage(folder).free - needed < min_free_bytes:
+        raise StoreError(
+            f"Not enough disk space to bring the session from the archive ({needed >> 20} MiB).",
+            "Free some space on the server's disk, and try again.",
+            "full",
+        )
 
 
 def make_folder(location: Location, manifest: Manifest, folder: Path) -> None:

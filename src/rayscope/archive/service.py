@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +25,8 @@ log = logging.getLogger("rayscope.server")
 #: How often the archive is looked at, s.
 _LOOK_S = 20.0
 _READS_AT_ONCE = 16
+#: How long a request waits while another one brings, seals or deletes the same session, s.
+_WAIT_S = 120.0
 _DAY_NS = 86400 * 10**9
 _PART_OF_FILE = {part.file: name for name, part in PARTS.items()}
 
@@ -33,6 +36,7 @@ class ArchiveService:
 
     ``is_live``: whether a session's cluster lives. ``after_s``: how long after its end a session is sealed.
     ``max_age_days``: sessions that were quiet for longer are deleted from the archive; None: none are.
+    ``min_free_bytes``: what stays free on this disk when a session is brought.
     ``is_keeper``: whether of several servers this one seals a session, and (None) deletes old ones.
     """
 
@@ -48,6 +52,7 @@ class ArchiveService:
         *,
         after_s: float,
         max_age_days: float | None = None,
+        min_free_bytes: int = 0,
         is_keeper: Callable[[str | None], bool] = lambda _: True,
     ) -> None:
         self._location = location
@@ -56,6 +61,7 @@ class ArchiveService:
         self._work = work
         self._after_s = after_s
         self._max_age_days = max_age_days
+        self._min_free_bytes = min_free_bytes
         self._is_keeper = is_keeper
         #: Session -> what the archive has of it, and the object that said so; None: we have just sealed it.
         self._known: dict[str, tuple[Object | None, Manifest]] = {}
@@ -107,7 +113,9 @@ class ArchiveService:
                 return
             began = time.monotonic()
             try:
-                found = seal.pull_part(self._location, manifest, _PART_OF_FILE[file], folder, self._work)
+                found = seal.pull_part(
+                    self._location, manifest, _PART_OF_FILE[file], folder, self._work, self._min_free_bytes
+                )
             except OSError as error:
                 raise StoreError(
                     f"{session} cannot be brought from the archive: {error.strerror or error}.",
@@ -127,9 +135,19 @@ class ArchiveService:
             with self._lock:
                 self._known.pop(session, None)
 
-    def _busy_with(self, session: str) -> threading.Lock:
+    @contextlib.contextmanager
+    def _busy_with(self, session: str) -> Iterator[None]:
+        """Hold a session's files. Raises StoreError if somebody else does for long."""
         with self._lock:
-            return self._busy.setdefault(session, threading.Lock())
+            lock = self._busy.setdefault(session, threading.Lock())
+        if not lock.acquire(timeout=_WAIT_S):
+            raise StoreError(
+                f"{session} is being brought from the archive, or sealed.", "Try again in a minute.", "busy"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _turn(self) -> None:
         try:

@@ -28,6 +28,10 @@ from rayscope.storage.session_file import SessionFile, explain
 #: Rows of a row group: what a reader of a part of a table has to read.
 _ROW_GROUP = 100_000
 _MEMORY = "1GB"
+#: A row group is decoded as a whole. One with more bytes than this is not ours.
+_MAX_ROW_GROUP_BYTES = 1 << 30
+#: The description of a table's row groups and columns, in bytes of Parquet's encoding.
+_MAX_FOOTER_BYTES = 64 << 20
 #: How rows are ordered, so that readers need few row groups, and the same rows give the same file.
 _ORDER = {
     "attempts": "created_at_ns, task_hi, task_lo, attempt",
@@ -68,6 +72,42 @@ class Table(NamedTuple):
 
 
 Tables = Mapping[str, Path]
+
+
+def check_table(path: Path, rows: int) -> int:
+    """The bytes of a table before compression, by its footer alone.
+
+    Raises StoreError if the number of rows differs, or a row group has more bytes than any that we seal.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(-8, 2)
+            footer_bytes = int.from_bytes(file.read(4), "little")
+        if footer_bytes > _MAX_FOOTER_BYTES:
+            raise _unusable(path, "its description is too large")
+        about = pq.read_metadata(path)
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise _unusable(path, str(error)[:200]) from error
+    if about.num_rows != rows or sum(group.num_rows for group in groups) != rows:
+        raise _unusable(path, f"it has {about.num_rows} rows, its manifest says {rows}")
+    sizes = [_unpacked_bytes(group) for group in groups]
+    if max(sizes, default=0) > _MAX_ROW_GROUP_BYTES:
+        raise _unusable(path, f"a row group takes {max(sizes) >> 20} MiB unpacked")
+    return sum(sizes)
+
+
+def _unpacked_bytes(group: pq.RowGroupMetaData) -> int:
+    columns = (group.column(number) for number in range(group.num_columns))
+    return int(max(group.total_byte_size, sum(column.total_uncompressed_size for column in columns)))
+
+
+def _unusable(path: Path, why: str) -> StoreError:
+    return StoreError(
+        f"The archived table {path.stem} cannot be used: {why}.",
+        "Seal the session again where it is still on record: rayscope archive push.",
+        "archive",
+    )
 
 
 class Part(NamedTuple):

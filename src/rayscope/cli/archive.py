@@ -54,8 +54,9 @@ _COLUMNS = (
 def list_(archive: ArchiveUrl = None, form: Form = Format.table, wide: Wide = False) -> None:
     """List the sessions of an archive, the newest first."""
     with _open(archive) as location:
-        rows = [_row(one) for one in _manifests(location, None)]
-        if not rows:
+        manifests, unreadable = _manifests(location, None)
+        rows = [_row(one) for one in manifests]
+        if not rows and not unreadable:
             say(f"nothing is archived in {location.url}")
     print_rows(form, sorted(rows, key=lambda row: -row["first_ns"]), _COLUMNS, wide)
 
@@ -111,8 +112,9 @@ def pull(
     from rayscope.archive.tables import PARTS
 
     with _open(archive) as location:
-        folder = settings_from(data_dir).folder / "sessions"
-        for one in _manifests(location, sessions):
+        settings = settings_from(data_dir)
+        folder = settings.folder / "sessions"
+        for one in _manifests(location, sessions)[0]:
             here = folder / one.session
             if any((here / part.file).exists() for part in PARTS.values()):
                 warn(f"{one.session} is in {folder} already")
@@ -120,7 +122,7 @@ def pull(
             seal.make_folder(location, one, here)
             with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as work:
                 for part in PARTS:
-                    seal.pull_part(location, one, part, here, Path(work))
+                    seal.pull_part(location, one, part, here, Path(work), settings.min_free_bytes)
             say(f"{shown(one.about.name or one.session)}: pulled")
 
 
@@ -130,8 +132,8 @@ def verify(sessions: Sessions = None, archive: ArchiveUrl = None) -> None:
     from rayscope.archive import seal
 
     with _open(archive) as location:
-        damaged = 0
-        for one in _manifests(location, sessions):
+        manifests, damaged = _manifests(location, sessions)
+        for one in manifests:
             title = shown(one.about.name or one.session)
             problems = seal.check(location, one)
             damaged += bool(problems)
@@ -160,7 +162,7 @@ def prune(
 
     with _open(archive) as location:
         before_ns = time.time_ns() - older_than * 86400 * 10**9
-        old = [one for one in _manifests(location, None) if one.about.last_ns < before_ns]
+        old = [one for one in _manifests(location, None)[0] if one.about.last_ns < before_ns]
         if not old:
             say("nothing to delete")
             return
@@ -207,18 +209,24 @@ def _not_sealable(catalog: Catalog, about: About) -> str | None:
     return None
 
 
-def _manifests(location: Location, sessions: list[str] | None) -> Iterator[Manifest]:
-    """The manifests of some sessions, or of all. One that is damaged is told, unless it was asked for."""
+def _manifests(location: Location, sessions: list[str] | None) -> tuple[list[Manifest], int]:
+    """The manifests of some sessions, or of all. In the latter case warns of those that cannot be read.
+
+    Returns the manifests, and how many cannot be read.
+    """
     from rayscope.archive import seal
     from rayscope.storage.errors import StoreError
 
+    found, unreadable = [], 0
     for name in sessions or seal.list_manifests(location):
         try:
-            yield seal.read_manifest(location, name)
+            found.append(seal.read_manifest(location, name))
         except StoreError as error:
-            if sessions or error.code != "archive":
+            if sessions:
                 raise
-            warn(str(error))
+            warn(f"manifests/{shown(name)}.json is unreadable: {error.message}")
+            unreadable += 1
+    return found, unreadable
 
 
 def _row(one: Manifest) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rayscope.cli.console import fail, say
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
-from rayscope.cli.serving import running_server, started_server, until_stopped
+from rayscope.cli.serving import end_within, running_server, started_server, until_stopped
+
+#: How long the end of a server may take, s.
+_GRACE_S = 60.0
 
 
 def serve(
@@ -26,3 +29,4 @@ def serve(
         say(serving.url)
         say("`rayscope env` prints the settings that make Ray record here; press Ctrl-C to stop")
         until_stopped()
+        end_within(_GRACE_S)

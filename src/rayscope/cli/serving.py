@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import signal
 import socket
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rayscope.cli.api import Api, RayscopeError
-from rayscope.cli.console import fail, say
+from rayscope.cli.console import fail, say, warn
 from rayscope.client.calls import Call
 from rayscope.client.server_url import known_server
 
@@ -109,6 +110,22 @@ def any_server(settings: Settings) -> Iterator[Serving]:
         return
     with started_server(settings, next_port=True) as serving:
         yield serving
+
+
+def end_within(seconds: float) -> None:
+    """End this process by force if it still runs after ``seconds``.
+
+    Storage that hangs can hold a thread for longer, and Python waits for its threads. Nothing that was
+    acknowledged is lost: it is in the spool, as after a kill.
+    """
+
+    def end() -> None:
+        warn(f"something still waits for storage after {seconds:g} s; ending without it")
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
 
 
 def until_stopped() -> None:

@@ -147,6 +147,7 @@ def _create_archive(
         settings.folder / "archive",
         after_s=settings.archive_after_min * 60,
         max_age_days=settings.archive_max_age_days,
+        min_free_bytes=settings.min_free_bytes,
         is_keeper=is_keeper,
     )
 

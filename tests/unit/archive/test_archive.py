@@ -28,12 +28,6 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.log_archive import LogStore
 
-LOG = [
-    ("node", "worker.out", 0, b"begun\n", 10),
-    ("node", "worker.out", 6, b"x" * 300_000, 20),
-    ("node", "b", 5, b"y", 30),
-]
-
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
@@ -49,17 +43,6 @@ def bucket() -> Iterator[str]:
         )
         yield f"s3://fleet/rays?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
     server.stop()
-
-
-@pytest.fixture
-def folder(record: Callable[..., Path], bodies: list[bytes]) -> Path:
-    """The folder of a recorded session, with a log."""
-    folder = record(bodies).parent
-    store = LogStore(folder / "logs.sqlite")
-    for node, name, begin, data, time_ns in LOG:
-        store.append(node, name, begin, data, time_ns)
-    store.close()
-    return folder
 
 
 @pytest.fixture(autouse=True)
