@@ -54,7 +54,7 @@ def test_arguments_that_name_a_file_are_refused(url: str, tmp_path: Path) -> Non
 
 
 def test_all_plugins_that_read_files_are_known() -> None:
-    """What a new version of Apprise adds has to be looked at, and listed above."""
+    """A reader that a new version of Apprise adds fails this test until it is listed above."""
     is_reader = re.compile(r"= AppriseAttachment\(asset=|PEMController\(|PGPController\(")
     found = {
         path.relative_to(PLUGINS).parts[0].removesuffix(".py")

@@ -19,7 +19,7 @@ log = logging.getLogger("rayscope.alerts")
 
 _MAX_URLS = 20
 _LOGGED_CHARS = 300
-#: How services' answers show up in Apprise's messages.
+#: The HTTP status of an answer in Apprise's messages.
 _STATUS = re.compile(r"\b(?:error=|failed: |status=)(\d{3})\b")
 _UNREACHABLE = re.compile(r"connection error|socket exception|timed? ?out", re.IGNORECASE)
 #: Arguments that name a file on this machine. (``template`` is a file for some services, an id for others.)
@@ -31,7 +31,7 @@ AttachFile.location = ContentLocation.INACCESSIBLE
 
 
 class _Asset(apprise.AppriseAsset):
-    """What all services share: an answer that leads elsewhere is not followed."""
+    """Settings of all services: redirects are not followed."""
 
     http_redirects = False
 
