@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 
+from archives import full_disk_at_restore, killed_pushes_and_restores, two_pushers
 from clocks import clock_jumps
 from damage import damaged_files
 from disks import full_disk, read_only_disk, slow_disk
@@ -21,6 +22,7 @@ from fuzz import api_fuzzing, mutated_events
 from harness import Skip
 from kills import kills, terminations
 from limits import few_descriptors, little_memory
+from power_cut import other_versions, power_cuts
 
 #: Name -> (the campaign, what it is given in full, and in its short form).
 CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
@@ -30,6 +32,11 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "read-only-disk": (read_only_disk, 30, 10),
     "slow-disk": (slow_disk, 100, 10),
     "damage": (damaged_files, 10, 1),
+    "archive-kills": (killed_pushes_and_restores, 20, 2),
+    "archive-pushers": (two_pushers, 10, 1),
+    "archive-full-disk": (full_disk_at_restore, 1, 1),
+    "power-cut": (power_cuts, 30, 2),
+    "versions": (other_versions, 1, 1),
     "memory": (little_memory, 60, 10),
     "descriptors": (few_descriptors, 400, 300),
     "clock": (clock_jumps, 400, 400),

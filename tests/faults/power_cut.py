@@ -1,0 +1,151 @@
+"""Files that a power cut left behind, and data directories of other versions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import tempfile
+from pathlib import Path
+
+import duckdb
+from harness import Load, Server, wait_for
+
+from rayscope.storage.spool import Spool
+
+
+def power_cuts(rounds: int) -> list[str]:
+    """The newest files of a directory lose their ends, or are empty, all at once, as without fsync.
+
+    The server starts and takes events; each session whose files were not touched is whole; the others are
+    whole or say what is damaged.
+    """
+    faults, chance = [], random.Random(1)
+    with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
+        template, folder = Path(home) / "template", Path(home) / "cut"
+        server = Server(template)
+        old = Load(server, number=1, threads=1)
+        new = Load(server, number=2, threads=1)
+        try:
+            server.start()
+            for load in (old, new):
+                load.start()
+                wait_for(lambda load=load: load.acknowledged > 5, "some batches")
+                load.finish()
+                faults += load.losses()
+        finally:
+            old.abandon()
+            new.abandon()
+            server.stop()  # by a kill: DuckDB's logs are there
+        Spool(template / "spool").put(new.sample)
+        for number in range(rounds):
+            shutil.copytree(template, folder)
+            cut = _cut_newest(folder, new.session, chance)
+            found = _after_cut(folder, old, new)
+            print(f"  round {number}: {len(cut)} files: {'; '.join(found) or 'well'}", flush=True)
+            faults += [f"round {number}, cut {cut}: {fault}" for fault in found]
+            shutil.rmtree(folder)
+    return faults
+
+
+def _cut_newest(folder: Path, session: str, chance: random.Random) -> list[str]:
+    """Cut some of the session's files, the spool and the small files beside them."""
+    paths = [path for path in (folder / "sessions" / session).rglob("*") if path.is_file()]
+    paths += [path for path in (folder / "spool").glob("*") if path.is_file()]
+    paths += [path for path in folder.glob("*.json") if path.is_file()]
+    chosen = [path for path in sorted(paths) if chance.random() < 0.6]
+    for path in chosen:
+        size = path.stat().st_size
+        os.truncate(path, chance.choice([0, size // 2, max(0, size - 4096), chance.randrange(size + 1)]))
+    return [str(path.relative_to(folder)) for path in chosen]
+
+
+def _after_cut(folder: Path, old: Load, new: Load) -> list[str]:
+    faults = []
+    server = old.server = new.server = Server(folder)
+    later = None
+    try:
+        server.start()
+        faults += [f"the session that was not touched: {fault}" for fault in old.losses()]
+        later = Load(server, number=3, threads=1).start()
+        wait_for(lambda: later.acknowledged > 2, "new batches to be taken")
+        later.finish()
+        faults += later.losses()
+        status, answer = server.get("/api/sessions")
+        row = next((item for item in answer["items"] if item["session"] == new.session), {})
+        is_named = any(word in str(row) for word in ("damaged", "Could not read", "corrupt"))
+        status, answer = server.get(f"/api/tasks?session={new.session}&limit=1")
+        if not is_named and (status, answer.get("total")) != (200, new.tasks):
+            faults.append(f"nothing names the damage: {status} {str(answer)[:200]}")
+        for path in ("/api/summary", "/api/health", f"/api/metrics/names?session={new.session}"):
+            if (status := server.get(path)[0]) >= 500:
+                faults.append(f"{path} is answered {status}")
+    except (RuntimeError, TimeoutError, AssertionError, OSError) as error:
+        faults.append(str(error)[-400:])
+    finally:
+        if later is not None:
+            later.abandon()
+        server.stop()
+    if "Traceback" in server.log():
+        faults.append(f"a traceback in the log: {server.log()[-1500:]}")
+    return faults
+
+
+def other_versions(_: int) -> list[str]:
+    """Records that an older and a newer Rayscope wrote: refused with a remedy, and not touched.
+
+    Sessions beside them are whole, and take events.
+    """
+    faults = []
+    with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
+        folder = Path(home) / "data"
+        server = Server(folder)
+        load = Load(server, threads=1)
+        try:
+            server.start()
+            load.start()
+            wait_for(lambda: load.acknowledged > 5, "some batches")
+            load.finish()
+            faults += load.losses()
+            server.kill(15)
+            records = {kind: _record_of(kind, folder, load.session) for kind in ("newer", "older")}
+            before = {kind: _digests(path.parent) for kind, path in records.items()}
+            server.start()
+            faults += load.losses()
+            for kind, path in records.items():
+                status, answer = server.get(f"/api/tasks?session={path.parent.name}&limit=1")
+                error = answer.get("error", {})
+                if status != 503 or not error.get("remedy") or "Traceback" in server.log():
+                    faults.append(f"{kind}: answered {status}: {str(answer)[:300]}")
+                if "newer" in kind and "Upgrade" not in error.get("remedy", ""):
+                    faults.append(f"{kind}: the remedy is {error.get('remedy')}")
+            status = server.kill(15)
+            if status:
+                faults.append(f"the server ended with {status}")
+            for kind, path in records.items():
+                if _digests(path.parent) != before[kind]:
+                    faults.append(f"{kind}: its files were changed: {sorted(os.listdir(path.parent))}")
+            print(f"  versions: {len(records)} records of others, {load.tasks} tasks", flush=True)
+        finally:
+            load.abandon()
+            server.stop()
+    return faults
+
+
+def _record_of(kind: str, folder: Path, session: str) -> Path:
+    """A copy of a session, as another version would have written it. Returns its record."""
+    copy = folder / "sessions" / f"{session}-{kind}"
+    shutil.copytree(folder / "sessions" / session, copy)
+    record = copy / "record.duckdb"
+    with duckdb.connect(str(record)) as db:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'format'", ["99" if kind == "newer" else "0"])
+    return record
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.name.startswith("record.duckdb")
+    }
