@@ -1,4 +1,4 @@
-"""What only shows with the server in a process of its own: its working directory, and its end."""
+"""The server in a process of its own, with its own working directory."""
 
 from __future__ import annotations
 
