@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +16,7 @@ from rayscope.cli import recording, summary
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, stderr, warn
+from rayscope.cli.heir import Heir
 from rayscope.cli.options import (
     DataDir,
     GenerateToken,
@@ -36,10 +38,15 @@ from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 if TYPE_CHECKING:
     from rayscope.client.types import InsightsAnswer, Job
 
+T = TypeVar("T")
 #: How long the last events of a cluster that still runs may take to arrive, s.
 _DRAIN_S = 5.0
 #: How long the server may take to merge what has arrived, s.
 _MERGE_S = 10.0
+#: How often a request is sent when the server ends in the midst of it.
+_TRIES = 3
+#: Codes of errors that mean that the server is gone.
+_SERVER_GONE = ("unreachable", "broke_off")
 #: How long the end of a run waits for what slowed the jobs down, all sessions together, s.
 _INSIGHTS_S = 1.5
 
@@ -77,25 +84,35 @@ def run(
     except TargetError as error:
         fail(error.message, error.remedy)
     settings = settings_from(data_dir, host, port, token, generate_token)
-    with any_server(settings) as serving, Api(serving.url, settings.token, folder=settings.folder) as api:
+    with (
+        any_server(settings) as serving,
+        Heir(settings, serving) as heir,
+        Api(serving.url, settings.token, folder=settings.folder) as api,
+    ):
         stderr().print(f"Rayscope: {serving.url}")
         status, terminated = _record(
             command,
             serving,
+            heir,
             api,
             recording.Parts(
                 not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
             ),
             Output() if not no_output else None,
         )
-        if serving.own and not leave and not terminated:
+        if (serving.own or heir.has_server) and not leave and not terminated:
             say(f"serving {serving.url} until Ctrl-C")
             until_stopped()
     raise typer.Exit(status)
 
 
 def _record(
-    command: list[str], serving: Serving, api: Api, parts: recording.Parts, output: Output | None
+    command: list[str],
+    serving: Serving,
+    heir: Heir,
+    api: Api,
+    parts: recording.Parts,
+    output: Output | None,
 ) -> tuple[int, bool]:
     """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
     hook = can_import_hook(command)
@@ -106,7 +123,7 @@ def _record(
         )
     env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook))
     try:
-        before = api.by_name()
+        before = _retry(heir, api.by_name)
     except RayscopeError as error:
         fail(error.message, error.remedy)
     began_ns = time.time_ns()
@@ -124,10 +141,22 @@ def _record(
         status = child.wait()
     end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
     try:
-        _conclude(api, serving, before, watch, end, sender)
+        _retry(heir, lambda: _conclude(api, serving, before, watch, end, sender))
     except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
+
+
+def _retry(heir: Heir, ask: Callable[[], T]) -> T:
+    """What ``ask`` returns, with a server whenever there is one. Raises RayscopeError."""
+    for left in reversed(range(_TRIES)):
+        heir.await_server()
+        try:
+            return ask()
+        except RayscopeError as error:
+            if error.code not in _SERVER_GONE or not left:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _conclude(
@@ -160,6 +189,7 @@ def _conclude(
         api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
     known = api.by_name()
     deadline = time.monotonic() + _INSIGHTS_S
+    summaries: list[Callable[[], None]] = []
     for session in reversed(used):  # the newest last, where the eye is
         waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
         failures = api.failures(session=session, limit=summary.FAILURES)
@@ -169,7 +199,10 @@ def _conclude(
         job_id = _longest_job(api, session, end["began_ns"])
         path = _critical_path(api, session, job_id)
         insights = _insights(api, session, job_id, deadline)
-        summary.show(stderr(), shown, serving.url, path, insights, api.crashes(session=session, limit=1))
+        crashes = api.crashes(session=session, limit=1)
+        summaries.append(partial(summary.show, stderr(), shown, serving.url, path, insights, crashes))
+    for show in summaries:  # at once: a server that ends in between begins all of it anew
+        show()
 
 
 def _longest_job(api: Api, session: str, since_ns: int) -> str | None:

@@ -25,7 +25,7 @@ def serve(
             f"A server for {settings.folder} is already running at {found.url}.",
             "Use it, or choose another --data-dir.",
         )
-    with started_server(settings, next_port=False) as serving:
+    with started_server(settings) as serving:
         say(serving.url)
         say("`rayscope env` prints the settings that make Ray record here; press Ctrl-C to stop")
         until_stopped()

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,14 @@ from rayscope.client.calls import Call
 from rayscope.client.server_url import known_server
 
 if TYPE_CHECKING:
+    from rayscope.server.runner import Server
     from rayscope.server.settings import Settings
 
 #: How many ports above the wanted one are tried.
 _PORTS_TRIED = 100
+#: How long another server may take to start or to stop, s.
+_CHANGE_S = 30.0
+_PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,10 @@ def _is_free(host: str, port: int) -> bool:
 
 
 @contextlib.contextmanager
-def started_server(settings: Settings, *, next_port: bool) -> Iterator[Serving]:
-    """A server of ours while the block runs. Exits with the reason if it cannot start.
-
-    ``next_port``: take the next free port if the wanted one is taken, and say so.
-    """
+def started_server(settings: Settings) -> Iterator[Serving]:
+    """A server of ours while the block runs. Exits with the reason if it cannot start."""
     from rayscope.server.runner import Server, StartError
 
-    if next_port:
-        port = free_port(settings.host, settings.port)
-        if port != settings.port:
-            say(f"port {settings.port} is taken, using {port}")
-            settings = settings.model_copy(update={"port": port})
     server = Server(settings)
     try:
         server.start()
@@ -104,12 +101,38 @@ def started_server(settings: Settings, *, next_port: bool) -> Iterator[Serving]:
 @contextlib.contextmanager
 def any_server(settings: Settings) -> Iterator[Serving]:
     """The server of the data directory if one runs, else one of ours while the block runs."""
-    found = running_server(settings.folder)
-    if found is not None:
-        yield found
-        return
-    with started_server(settings, next_port=True) as serving:
-        yield serving
+    deadline = time.monotonic() + _CHANGE_S
+    server = None
+    while server is None:
+        found = running_server(settings.folder)
+        if found is not None:
+            yield found
+            return
+        # None while another one is about to start or to stop.
+        server = _start_beside_others(settings, can_wait=time.monotonic() < deadline)
+    try:
+        yield Serving(server.url, server.ingest_url, own=True)
+    finally:
+        server.stop()
+
+
+def _start_beside_others(settings: Settings, *, can_wait: bool) -> Server | None:
+    """Start a server on the next free port. None, after a pause, if another one has the data directory
+    open. Exits if it cannot start, or when that is so and there is no time left to wait."""
+    from rayscope.server.runner import DataDirInUse, Server, StartError
+
+    port = free_port(settings.host, settings.port)
+    server = Server(settings.model_copy(update={"port": port}), inheritable=True)
+    try:
+        server.start()
+    except StartError as error:
+        if not (can_wait and isinstance(error, DataDirInUse)):
+            fail(error.message, error.remedy)
+        time.sleep(_PAUSE_S)
+        return None
+    if port != settings.port:
+        say(f"port {settings.port} is taken, using {port}")
+    return server
 
 
 def end_within(seconds: float) -> None:

@@ -12,10 +12,15 @@ from rayscope.errors import RayscopeError
 
 
 class Known(NamedTuple):
-    """What a server wrote into its data directory: its URL, and the one that clusters send events to."""
+    """What a server wrote into its data directory: its URL, and the one that clusters send events to.
+
+    ``host``: the address that it is bound to. ``inheritable``: a `rayscope run` may start one in its place.
+    """
 
     url: str
     ingest_url: str
+    host: str = ""
+    inheritable: bool = False
 
 
 def data_dir() -> Path:
@@ -27,7 +32,12 @@ def known_server(folder: Path) -> Known | None:
     """The server of a data directory if its process lives. It may be another's by now: ask it."""
     try:
         told = json.loads((folder.expanduser() / "server.json").read_text(encoding="utf-8"))
-        known = Known(str(told["url"]), str(told["ingest_url"]))
+        known = Known(
+            str(told["url"]),
+            str(told["ingest_url"]),
+            str(told.get("host", "")),
+            told.get("inheritable") is True,
+        )
         pid = int(told["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

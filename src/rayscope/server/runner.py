@@ -43,11 +43,19 @@ class StartError(RayscopeError):
     """The server cannot start."""
 
 
-class Server:
-    """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned."""
+class DataDirInUse(StartError):
+    """Another server has the data directory open."""
 
-    def __init__(self, settings: Settings) -> None:
+
+class Server:
+    """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned.
+
+    ``inheritable``: a `rayscope run` that uses this server starts one in its place when this process ends.
+    """
+
+    def __init__(self, settings: Settings, *, inheritable: bool = False) -> None:
         self.settings = settings
+        self._inheritable = inheritable
         self.url = ""
         self.ingest_url = ""
         self.services: Services | None = None
@@ -125,6 +133,8 @@ class Server:
 
     def stop(self) -> None:
         """Stop serving, flush and close. Safe to call twice."""
+        if self._lock_file is not None:
+            self._remove_about()  # first: others look for the next server while this one still writes
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
@@ -152,7 +162,7 @@ class Server:
             self._lock_file = None
             running = read_about(folder)
             where = f" at {running['url']}" if running else ""
-            raise StartError(
+            raise DataDirInUse(
                 f"Another Rayscope server{where} is using {folder}.",
                 "Use that one, stop it, or choose another --data-dir.",
             ) from error
@@ -182,7 +192,13 @@ class Server:
         self.ingest_url = (
             f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.services.key}/ray-events"
         )
-        about = {"pid": os.getpid(), "url": self.url, "ingest_url": self.ingest_url}
+        about = {
+            "pid": os.getpid(),
+            "url": self.url,
+            "ingest_url": self.ingest_url,
+            "host": self.settings.host,
+            "inheritable": self._inheritable,
+        }
         path = folder / "server.json"
         try:
             replace_file(path, msgspec.json.encode(about), mode=0o600, sync=False)
@@ -194,10 +210,13 @@ class Server:
             self._socket.close()
             self._socket = None
         if self._lock_file is not None:
-            with contextlib.suppress(OSError):
-                (self.settings.folder / "server.json").unlink(missing_ok=True)
+            self._remove_about()
             self._lock_file.close()
             self._lock_file = None
+
+    def _remove_about(self) -> None:
+        with contextlib.suppress(OSError):
+            (self.settings.folder / "server.json").unlink(missing_ok=True)
 
 
 def read_about(folder: Path) -> dict[str, str] | None:

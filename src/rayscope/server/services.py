@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rayscope.alerts.service import AlertService
@@ -75,6 +76,8 @@ class Services:
     export_slots: threading.BoundedSemaphore
     #: Where this server is reached, once it is known.
     url: str
+    #: When it was made.
+    started_ns: int = field(default_factory=time.time_ns)
 
     def delete_here(self, session: str) -> bool:
         """Delete a session from the archive, and what this server has of it unless that is in use.

@@ -2,8 +2,9 @@
 
 Workers send their task events once a second, and they die with their job: as soon as the driver
 disconnects. A cluster that ``ray.init()`` started dies a moment later, with the events that its node's
-agent still holds. So a driver waits twice, at most :data:`TOTAL_S` in all: one report interval before it
-disconnects, and for the recording server to say that all has arrived before it stops its own processes.
+agent still holds. So a driver waits twice, at most :data:`TOTAL_S` in all (longer only while one server
+takes the place of another): one report interval before it disconnects, and for the recording server to say
+that all has arrived before it stops its own processes.
 Measured with Ray 2.60, 1,000 short tasks and ``ray.shutdown()`` at once: without the first wait the
 executor's account (running, node, spans) of all but 3 was lost; with it none.
 """
@@ -15,16 +16,22 @@ import json
 import os
 import sys
 import time
+import urllib.error
 import urllib.request
 from typing import Any
 
 from rayscope.tracer.faults import run_safely
-from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPORT_INTERVAL_MS
+from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPORT_INTERVAL_MS, RUN_PID
 
 #: Bound on the server's answer, s.
 DRAIN_S = 5.0
-#: Bound on everything, s.
+#: Bound on everything, s, unless the server is away.
 TOTAL_S = 6.5
+#: How long a server may be away while another `rayscope run` starts the next one, s. (It takes about 2.)
+_AWAY_S = 20.0
+_AGAIN_S = 0.2
+#: Bound on the answer of a server that was away, s: agents that met none pause for up to 6 s.
+_AFTER_AWAY_S = 9.0
 #: Added to the report interval for the worker's RPC to its node's agent, s.
 _MARGIN_S = 0.15
 _MARK = "_rayscope_wrapped"
@@ -84,9 +91,36 @@ def _drain(node: Any) -> None:
     url = os.environ.get(DRAIN_URL)
     if not url or not node.all_processes:  # a node that was only connected to has none of its own
         return
-    body = json.dumps({"session": getattr(node, "_session_name", None), "timeout_s": DRAIN_S}).encode()
+    session = getattr(node, "_session_name", None)
+    give_up = time.monotonic() + _AWAY_S
+    timeout_s = DRAIN_S
+    while not _ask(url, session, timeout_s) and time.monotonic() < give_up and _runs():
+        time.sleep(_AGAIN_S)
+        timeout_s = _AFTER_AWAY_S
+
+
+def _ask(url: str, session: str | None, timeout_s: float) -> bool:
+    """Whether a server has answered, be it only at its time limit; False if none listens there now."""
+    body = json.dumps({"session": session, "timeout_s": timeout_s}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     # The server is on this machine: no proxy of the user's environment lies between.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=DRAIN_S + 0.3) as reply:
-        reply.read()
+    try:
+        with opener.open(request, timeout=timeout_s + 0.3) as reply:
+            reply.read()
+    except (ConnectionError, urllib.error.URLError) as error:
+        if isinstance(getattr(error, "reason", error), ConnectionError):
+            return False
+        raise
+    return True
+
+
+def _runs() -> bool:
+    """Whether the `rayscope run` that started this program lives: it brings the server back."""
+    try:
+        os.kill(int(os.environ.get(RUN_PID, "")), 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError, ValueError):
+        return False
+    return True

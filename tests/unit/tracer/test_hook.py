@@ -2,15 +2,70 @@
 
 from __future__ import annotations
 
+import http.server
+import json
+import os
 import signal
+import subprocess
+import sys
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.cluster import free_port
 
 from rayscope.tracer import drain, hook
 from rayscope.tracer.faults import run_safely
-from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, REPORT_INTERVAL_MS, RUNTIME_ENV_HOOK
+from rayscope.tracer.settings import (
+    CHAINED_HOOK,
+    DRAIN_URL,
+    HOOK,
+    REPORT_INTERVAL_MS,
+    RUN_PID,
+    RUNTIME_ENV_HOOK,
+)
+
+NODE = SimpleNamespace(all_processes={"raylet": [1]}, _session_name="s")
+
+
+class DrainServer:
+    """Answers at ``url`` once it is started, and keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self._server = http.server.HTTPServer(("127.0.0.1", free_port()), self._handler(), False)
+        self.url = "http://{}:{}/api/drain/K".format(*self._server.server_address)
+
+    def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
+        requests = self.requests
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return Handler
+
+    def start(self) -> None:
+        self._server.server_bind()
+        self._server.server_activate()
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def __enter__(self) -> DrainServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +73,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(RUNTIME_ENV_HOOK, HOOK)
     monkeypatch.setenv(CHAINED_HOOK, "")
     monkeypatch.delenv(DRAIN_URL, raising=False)
+    monkeypatch.delenv(RUN_PID, raising=False)
 
 
 @pytest.mark.parametrize("runtime_env", [None, {}, {"pip": ["x"]}])
@@ -26,16 +82,12 @@ def test_the_runtime_env_is_returned_as_it_is(runtime_env: dict[str, Any] | None
 
 
 def test_it_leaves_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     hook.runtime_env_hook(None)
     assert RUNTIME_ENV_HOOK not in os.environ
     assert CHAINED_HOOK not in os.environ
 
 
 def test_the_hook_before_ours_runs_and_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     # json.dumps stands for a user's hook: importable anywhere, and it answers.
     monkeypatch.setenv(CHAINED_HOOK, "json.dumps")
     assert hook.runtime_env_hook({"a": 1}) == '{"a": 1}'  # type: ignore[comparison-overlap]
@@ -51,10 +103,34 @@ def test_an_error_of_ours_stays_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_a_node_with_processes_of_its_own_is_drained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(DRAIN_URL, "http://127.0.0.1:1/api/drain/K")
-    drain._drain(SimpleNamespace(all_processes={}, _session_name="s"))
-    with pytest.raises(OSError):  # nobody listens there, so it did ask; the wrapper swallows it
-        drain._drain(SimpleNamespace(all_processes={"raylet": [1]}, _session_name="s"))
+    with DrainServer() as server:
+        monkeypatch.setenv(DRAIN_URL, server.url)
+        drain._drain(SimpleNamespace(all_processes={}, _session_name="s"))
+        assert server.requests == []
+        drain._drain(NODE)
+        assert server.requests == [{"session": "s", "timeout_s": drain.DRAIN_S}]
+
+
+def test_a_driver_waits_for_the_server_that_takes_the_place_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = DrainServer()
+    monkeypatch.setenv(DRAIN_URL, server.url)
+    monkeypatch.setenv(RUN_PID, str(os.getpid()))
+    threading.Timer(0.5, server.start).start()
+    drain._drain(NODE)
+    server.stop()
+    assert server.requests == [{"session": "s", "timeout_s": drain._AFTER_AWAY_S}]
+
+
+def test_a_driver_does_not_wait_for_a_server_that_nobody_brings_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(drain, "_AGAIN_S", 1e9)  # waiting would never end
+    for pid in ("", str(ended.pid)):
+        monkeypatch.setenv(DRAIN_URL, DrainServer().url)
+        monkeypatch.setenv(RUN_PID, pid)
+        drain._drain(NODE)
 
 
 def test_a_timeout_of_the_users_ends_our_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,117 @@
+"""A `rayscope run` that uses the server of another command, and starts one in its place when that ends."""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rayscope.cli.console import say, warn
+from rayscope.cli.serving import Serving, running_server
+from rayscope.client.server_url import Known, known_server
+from rayscope.errors import RayscopeError
+from rayscope.periodic import PeriodicTask
+
+if TYPE_CHECKING:
+    from rayscope.server.runner import Server
+    from rayscope.server.settings import Settings
+
+#: How often the other server is looked for, s.
+_PERIOD_S = 0.25
+#: How long the data directory may be without a server when this run needs one, s.
+_RETURN_S = 30.0
+
+
+class Heir:
+    """Looks every :data:`_PERIOD_S` in a thread of its own; use as a context manager.
+
+    Ray's agents keep the address that they were started with, so the new server listens on the same one.
+    The lock of the data directory decides which of several runs starts it. The server of `rayscope serve`
+    is left to its operator, who may be about to restart it.
+    """
+
+    def __init__(self, settings: Settings, serving: Serving) -> None:
+        self._settings = settings
+        self._known: Known | None = None if serving.own else known_server(settings.folder)
+        self._server: Server | None = None
+        self._lock = threading.Lock()
+        self._warned = ""
+        self._task = PeriodicTask("rayscope-heir", _PERIOD_S, self._look)
+
+    @property
+    def has_server(self) -> bool:
+        """Whether this run has become the one that serves."""
+        return self._server is not None
+
+    def __enter__(self) -> Heir:
+        if self._known is not None:
+            self._task.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._known is not None:
+            self._task.stop(_RETURN_S)
+        if self._server is not None:
+            self._server.stop()
+
+    def await_server(self) -> None:
+        """Wait until the data directory has a server, unless that is somebody else's to start."""
+        deadline = time.monotonic() + _RETURN_S
+        while self._known is not None and self._known.inheritable and time.monotonic() < deadline:
+            if running_server(self._settings.folder) is not None:
+                return
+            self._look()
+            time.sleep(_PERIOD_S)
+
+    def _look(self) -> None:
+        with self._lock:
+            if self._known is None or self._server is not None:
+                return
+            folder = self._settings.folder
+            now = known_server(folder)
+            if now is not None and _is_open(folder):
+                if now.url != self._known.url:
+                    self._warn_once(
+                        f"the server moved to {now.url}, but this program's events go to {self._known.url}: "
+                        "they are not recorded any more."
+                    )
+            elif self._known.inheritable:
+                self._take_over(self._known)
+            else:
+                self._warn_once(
+                    f"the server at {self._known.url} has ended. Start it again (rayscope serve): Ray's "
+                    "agents keep the newest events until then."
+                )
+
+    def _take_over(self, known: Known) -> None:
+        from rayscope.server.runner import DataDirInUse, Server
+
+        place = {"host": known.host or self._settings.host, "port": urlsplit(known.url).port}
+        server = Server(self._settings.model_copy(update=place), inheritable=True)
+        try:
+            server.start()
+        except DataDirInUse:
+            return  # the other one still writes, or another run was faster
+        except RayscopeError as error:
+            self._warn_once(f"could not start a server in place of the one at {known.url}: {error}")
+            return
+        self._server = server
+        say(f"the command that served {known.url} has ended; this one serves it now")
+
+    def _warn_once(self, message: str) -> None:
+        if message != self._warned:
+            self._warned = message
+            warn(message)
+
+
+def _is_open(folder: Path) -> bool:
+    """Whether a server has ``folder`` open. (A killed one keeps its process id until its parent notices.)"""
+    try:
+        with (folder / "lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
