@@ -65,6 +65,7 @@ def new_lab(folder: Path) -> Iterator[Lab]:
         "RAYSCOPE_PORT": "0",
         "RAY_AUTH_MODE": "disabled",
         "RAY_TMPDIR": str(ray_dir),
+        "RAY_raylet_start_wait_time_s": "240",  # on a busy machine a node takes its time
         "COLUMNS": "120",
     }
     env.pop("RAY_ADDRESS", None)

@@ -13,6 +13,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from rayscope.errors import RayscopeError
+
+
+def expand_user(path: Path) -> Path:
+    """``path`` with ``~`` resolved. Raises RayscopeError for a user without a home, as in some containers."""
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise RayscopeError(
+            f"The home directory in {path} is unknown.",
+            "Choose the data directory with --data-dir or RAYSCOPE_DATA_DIR, or set HOME.",
+            "no_home",
+        ) from error
+
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o666, sync: bool = True) -> None:
     """Write ``content`` to ``path``. Raises OSError, and then ``path`` is as it was.

@@ -11,6 +11,7 @@ from rayscope.cli.console import fail
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
 from rayscope.client.server_url import server_token
+from rayscope.files import expand_user
 from rayscope.ray.auth import ray_token
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def asking(
     server: str | None, data_dir: Path | None, token: str | None, session: str | None = None
 ) -> Iterator[Client]:
     """A client of the server that is meant. What it refuses ends the command, with the remedy."""
-    folder = data_dir.expanduser() if data_dir is not None else None
+    folder = expand_user(data_dir) if data_dir is not None else None
     try:
         with Client(server, server_token(token) or "", session=session, folder=folder) as client:
             yield client

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import io
+import sys
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from rayscope.cli.lazy import command_class
+from rayscope.errors import RayscopeError
+
+
+class _Commands(TyperGroup):
+    """Ends with a message where the environment is at fault (a directory of another user, a full disk), and
+    spells out what the locale cannot show.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # as Python itself does on stderr
+        try:
+            return super().invoke(ctx)
+        except (RayscopeError, OSError) as error:
+            if isinstance(error, OSError) and error.filename is None:
+                raise
+            from rayscope.cli.console import fail  # only now: `rayscope --help` starts sooner without it
+
+            if isinstance(error, RayscopeError):
+                fail(error.message, error.remedy)
+            remedy = "Check the path. --data-dir chooses the data directory."
+            fail(f"{error.strerror}: {error.filename}.", remedy)
+
 
 app = typer.Typer(
+    cls=_Commands,
     name="rayscope",
     help="See what an unmodified Ray cluster is doing, why it is slow, and what it did after it is gone.",
     no_args_is_help=True,

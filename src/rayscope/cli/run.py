@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -31,7 +32,7 @@ from rayscope.cli.options import (
     settings_from,
 )
 from rayscope.cli.output import Output, Sender
-from rayscope.cli.serving import Serving, any_server, until_stopped
+from rayscope.cli.serving import Serving, any_server, problem_of, until_stopped, warn_of_problem
 from rayscope.cli.target import TargetError, can_import_hook, command_for
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 
@@ -84,14 +85,17 @@ def run(
     except TargetError as error:
         fail(error.message, error.remedy)
     settings = settings_from(data_dir, host, port, token, generate_token)
+    environ = dict(os.environ)  # the program's: a server in this process may change its own
     with (
         any_server(settings) as serving,
         Heir(settings, serving) as heir,
         Api(serving.url, settings.token, folder=settings.folder) as api,
     ):
         stderr().print(f"Rayscope: {serving.url}")
+        warn_of_problem(api)
         status, terminated = _record(
             command,
+            environ,
             serving,
             heir,
             api,
@@ -108,6 +112,7 @@ def run(
 
 def _record(
     command: list[str],
+    environ: Mapping[str, str],
     serving: Serving,
     heir: Heir,
     api: Api,
@@ -121,7 +126,7 @@ def _record(
             f"the Python of {command[0]} has no rayscope, so the last second of a cluster that it starts "
             "may be lost. Install rayscope there to avoid this."
         )
-    env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook))
+    env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook, environ=environ))
     try:
         before = _retry(heir, api.by_name)
     except RayscopeError as error:
@@ -179,7 +184,7 @@ def _conclude(
     now = api.by_name()
     used = [name for name in now if has_grown(name, before, now)]
     if not used:
-        _explain_nothing(watch)
+        _explain_nothing(watch, problem_of(api))
         return
     if sender is not None:
         sender.send(used)
@@ -246,9 +251,11 @@ def _await_merge(api: Api) -> None:
         time.sleep(0.05)
 
 
-def _explain_nothing(watch: Watch) -> None:
-    """Say why there is no record."""
-    if watch.refused:
+def _explain_nothing(watch: Watch, problem: str | None) -> None:
+    """Say why there is no record. ``problem``: why the server cannot record."""
+    if problem is not None:
+        warn(f"no session was recorded: {problem}")
+    elif watch.refused:
         warn("no session was recorded: " + " ".join(watch.refused))
     elif watch.clusters:
         listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rayscope.cli.api import Api
 from rayscope.cli.console import fail, say
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
-from rayscope.cli.serving import end_within, running_server, started_server, until_stopped
+from rayscope.cli.serving import end_within, running_server, started_server, until_stopped, warn_of_problem
 
 #: How long the end of a server may take, s.
 _GRACE_S = 60.0
@@ -25,8 +26,12 @@ def serve(
             f"A server for {settings.folder} is already running at {found.url}.",
             "Use it, or choose another --data-dir.",
         )
-    with started_server(settings) as serving:
+    with (
+        started_server(settings) as serving,
+        Api(serving.url, settings.token, folder=settings.folder) as api,
+    ):
         say(serving.url)
+        warn_of_problem(api)
         say("`rayscope env` prints the settings that make Ray record here; press Ctrl-C to stop")
         until_stopped()
         end_within(_GRACE_S)

@@ -9,10 +9,10 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, warn
@@ -149,6 +149,22 @@ def end_within(seconds: float) -> None:
     timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
+
+
+def problem_of(api: Api) -> str | None:
+    """Why the server cannot record everything, with the remedy; None if it can. Raises RayscopeError."""
+    health = api.health()
+    if health.get("status") == "ok":
+        return None
+    error: Mapping[str, Any] = health.get("error") or {}
+    return f"{error.get('message') or 'The server does not say why.'} {error.get('remedy') or ''}".strip()
+
+
+def warn_of_problem(api: Api) -> None:
+    """Say at once that the server cannot record, as on a full disk."""
+    with contextlib.suppress(RayscopeError):
+        if problem := problem_of(api):
+            warn(f"nothing is being recorded: {problem}")
 
 
 def until_stopped() -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rayscope.errors import RayscopeError
+from rayscope.files import expand_user
 
 
 class Known(NamedTuple):
@@ -24,14 +25,14 @@ class Known(NamedTuple):
 
 
 def data_dir() -> Path:
-    """RAYSCOPE_DATA_DIR, or where sessions are kept without it."""
-    return Path(os.environ.get("RAYSCOPE_DATA_DIR") or "~/.rayscope").expanduser()
+    """RAYSCOPE_DATA_DIR, or where sessions are kept without it. Raises RayscopeError without a home."""
+    return expand_user(Path(os.environ.get("RAYSCOPE_DATA_DIR") or "~/.rayscope"))
 
 
 def known_server(folder: Path) -> Known | None:
     """The server of a data directory if its process lives. It may be another's by now: ask it."""
     try:
-        told = json.loads((folder.expanduser() / "server.json").read_text(encoding="utf-8"))
+        told = json.loads((expand_user(folder) / "server.json").read_text(encoding="utf-8"))
         known = Known(
             str(told["url"]),
             str(told["ingest_url"]),
@@ -83,7 +84,7 @@ def server_token(given: str | None) -> str | None:
     if token is None or not token.startswith("@"):
         return token
     try:
-        token = Path(token[1:]).expanduser().read_text(encoding="utf-8").strip()
+        token = expand_user(Path(token[1:])).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise RayscopeError(
@@ -103,7 +104,7 @@ def operator_token(given: str | None, url: str, folder: Path) -> str | None:
     if known is None or not _same_place(known.url, url):
         return None
     try:
-        return (folder.expanduser() / "operator").read_text(encoding="utf-8").strip() or None
+        return (expand_user(folder) / "operator").read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return None
 

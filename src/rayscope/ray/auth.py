@@ -27,9 +27,8 @@ def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
         return token
     path = env.get("RAY_AUTH_TOKEN_PATH", "").strip()
     if path:
-        return _read(Path(path).expanduser())
-    home = env.get("HOME")
-    return _read((Path(home) if home else Path.home()) / ".ray" / "auth_token")
+        return _read(path)
+    return _read(os.path.join(env.get("HOME") or "~", ".ray", "auth_token"))
 
 
 def bearer(token: str | None) -> dict[str, str]:
@@ -37,8 +36,8 @@ def bearer(token: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _read(path: Path) -> str | None:
+def _read(path: str) -> str | None:
     try:
-        return path.read_text(encoding="utf-8").strip() or None
+        return Path(path).expanduser().read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError, RuntimeError):
         return None

@@ -32,6 +32,8 @@ from rayscope.server.settings import Settings
 _PING_S = 15.0
 #: Wrong tokens are not slowed down: a token has to be long.
 _MIN_TOKEN = 16
+#: What is never sent to a proxy.
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: Files that may be open, where the machine allows it.
 _FILES = 65_536
 
@@ -94,6 +96,7 @@ class Server:
             raise
         self.services.url = self.services.url or self.url
         _tune_interpreter()
+        _keep_loopback_off_proxies()
         self._lifecycle = Lifecycle(self.services)
         self._lifecycle.start()
         config = uvicorn.Config(
@@ -237,6 +240,18 @@ def _tune_interpreter() -> None:
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _keep_loopback_off_proxies() -> None:
+    """Add this machine to NO_PROXY: webhooks, Prometheus and ClickHouse are reached through a proxy of the
+    environment, as everywhere, but a proxy reaches nothing of ours."""
+    if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
+        return
+    names = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
+    listed = [stripped for name in names if (stripped := name.strip())]
+    if "*" not in listed:
+        listed += [name for name in _LOOPBACK if name not in listed]
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(listed)
 
 
 def _is_wildcard(host: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from rayscope.files import replace_file, set_aside
+from rayscope.files import expand_user, replace_file, set_aside
 from rayscope.storage.session_file import MEMORY_LIMIT
 
 DEFAULT_PORT = 8700
@@ -96,10 +96,13 @@ class Settings(BaseSettings):
     @field_validator("data_dir")
     @classmethod
     def _absolute(cls, path: Path) -> Path:
-        """With ``~`` resolved, and absolute: the processes for SQL have other working directories."""
+        """With ``~`` resolved, and absolute: the processes for SQL have other working directories.
+
+        Raises RayscopeError for a user without a home.
+        """
         try:
-            return path.expanduser().absolute()
-        except (RuntimeError, OSError) as error:  # no home, or a working directory that is gone
+            return expand_user(path).absolute()
+        except OSError as error:  # the working directory is gone
             raise ValueError(str(error)) from error
 
     @property

@@ -42,7 +42,7 @@ class AlertmanagerChannel:
         self._host = parts.netloc.rpartition("@")[2]
         headers = {"Authorization": f"Bearer {config['token']}"} if config.get("token") else {}
         auth = (str(config["username"]), str(config.get("password", ""))) if config.get("username") else None
-        self._client = httpx.Client(headers=headers, auth=auth, timeout=10, trust_env=False)
+        self._client = httpx.Client(headers=headers, auth=auth, timeout=10)
         self._url = url.rstrip("/") + "/api/v2/alerts"
 
     def targets(self) -> list[str]:
