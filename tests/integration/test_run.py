@@ -150,6 +150,14 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         triple = next(one for one in summary["functions"] if one["func_name"] == "triple")
         assert (triple["attempts"], triple["finished"]) == (100, 100)
         assert "events" in summary["recording"]
+
+        lab.env["RAY_ADDRESS"] = address
+        named = lab.rayscope("run", script)  # by the environment, as in many images
+        assert named.returncode == 0, named.stderr
+        assert "150 FINISHED" in named.stderr
+        checked = lab.rayscope("doctor", "--probe", "--format", "json")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert json.loads(checked.stdout)["whole"] is True
     finally:
         server.send_signal(signal.SIGINT)
         assert server.wait(20) == 0

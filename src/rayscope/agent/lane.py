@@ -37,6 +37,7 @@ _BACKOFF_S = (0.05, 5.0)
 #: Answers which say that the server does not read what we send: a fault that trying again does not fix.
 _NOT_UNDERSTOOD = frozenset({400, 405, 406, 415, 422, 501})
 _TOO_LARGE = 413
+_NOT_FOUND = 404
 _MAX_BARE_BYTES = 1 << 20
 _ATTRIBUTE = "_rayscope_lane"
 #: Ray's publisher turns so many events into JSON at a time; more would take longer than its time limit.
@@ -177,6 +178,8 @@ class Lane:
                 self.buffer.give_back(pieces)
                 if not self.open:
                     return
+                if not failures:
+                    log.warning("Events wait in this agent and are sent again: %s", self._reporter.trouble)
                 failures += 1
                 least, most = _BACKOFF_S
                 spread = random.uniform(0.8, 1.2)  # noqa: S311 - not all nodes at the same moment
@@ -206,7 +209,8 @@ class Lane:
             await _count(publisher, events, time.monotonic() - at)
             self._most = min(MAX_BODY_BYTES, self._most * 2)
             return True
-        self._reporter.refused(f"the server answered {status}")
+        why = " (the ingest key in its URL is wrong)" if status == _NOT_FOUND else ""
+        self._reporter.refused(f"the server answered {status}{why}")
         if status == _TOO_LARGE and len(pieces) > 1:
             self._most = max(1, raw // 2)
         elif status in _NOT_UNDERSTOOD or status == _TOO_LARGE:

@@ -91,6 +91,11 @@ class Reporter:
         self._refused += 1
         self._trouble = without_key(why)[:300]
 
+    @property
+    def trouble(self) -> str:
+        """Why the server has not taken the last body; empty if it has."""
+        return self._trouble
+
     def lost(self, kind: str, time_ns: int) -> None:
         """An event had to go from the buffer, unsent."""
         with self._lock:

@@ -39,8 +39,12 @@ def request(first: int, count: int, *, dropped: int = 0) -> Any:
     return made
 
 
+#: No answer at all.
+SILENCE = 0
+
+
 class Server:
-    """Keeps what it is sent. ``answers``: the status of each POST to come, then 204."""
+    """Keeps what it is sent. ``answers``: the status of each POST to come (or SILENCE), then 204."""
 
     def __init__(self, answers: list[int]) -> None:
         self.answers = answers
@@ -54,6 +58,8 @@ class Server:
         body = await asked.read()
         self.kinds.append(asked.content_type)
         status = self.answers.pop(0) if self.answers else 204
+        if status == SILENCE:
+            await asyncio.Event().wait()
         if status < 300:
             if asked.content_type == "application/json":
                 self.json_ids += [int(e["taskLifecycleEvent"]["workerPid"]) for e in json.loads(body)]
@@ -116,7 +122,7 @@ def played(
     async def main() -> None:
         app = web.Application(client_max_size=1 << 26)
         app.router.add_post(PATH, server.take)
-        runner = web.AppRunner(app)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -271,19 +277,25 @@ def test_others_do_not_get_again_what_waited_when_the_lane_is_left() -> None:
     played(story, [415])
 
 
+@pytest.mark.parametrize("status", [503, 500, 404, SILENCE])
 def test_the_oldest_events_go_first_and_are_counted_by_kind_with_their_times(
-    monkeypatch: pytest.MonkeyPatch,
+    status: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = len(request(0, 10).events_data.SerializeToString())
     monkeypatch.setenv("RAYSCOPE_AGENT_BUFFER_BYTES", str(one * 4))
+    monkeypatch.setattr(lane, "TIMEOUT_S", 0.2)
 
     async def story(agent: Any, server: Server, reporter: Reporter) -> None:
         for number in range(10):
             await agent.AddEvents(request(number * 10, 10), None)
+        await until(lambda: reporter.report()["refused"] > 2)
+        assert agent._rayscope_lane.buffer.bytes <= one * 4
         server.answers.clear()
         await until(lambda: 99 in server.ids)
 
-    server, reporter = played(story, [503] * 1000)
+    server, reporter = played(story, [status] * 1000)
+    assert len([1 for record in caplog.records if "sent again" in record.message]) == 1
+    assert ("key" in caplog.text) == (status == 404)
     (lost,) = reporter.report()["lost"]
     assert lost["event_type"] == "TASK_LIFECYCLE_EVENT"
     assert lost["count"] + len(server.ids) == 100

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 
 from rayscope.agent.settings import EXPORT_ADDR
 from rayscope.cli import recording
+from rayscope.cli.doctor import collect
 from rayscope.cli.doctor.checks import Finding, is_whole, judge
 from rayscope.cli.doctor.command import as_json, show
 from rayscope.cli.doctor.facts import (
@@ -29,6 +32,8 @@ from rayscope.cli.doctor.facts import (
 )
 from rayscope.cli.doctor.host import parse_counters
 from rayscope.cli.main import app
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
 
 URL = "http://127.0.0.1:8700"
 ENV = NodeEnv(
@@ -434,3 +439,24 @@ def test_wrong_use_ends_with_2_and_a_remedy(args: list[str], said: str) -> None:
     assert result.exit_code == 2, result.output
     assert said in " ".join(result.output.split())
     assert "Traceback" not in result.output
+
+
+def test_the_server_is_asked_for_the_key_where_it_is_unknown_here(tmp_path: Path) -> None:
+    server = Server(Settings(data_dir=tmp_path, port=0))
+    server.start()
+    try:
+        right, wrong = server.ingest_url, f"{server.url}/api/ingest/{'w' * 24}/ray-events"
+        elsewhere = "http://192.0.2.9:8700/api/ingest/secret-of-another/ray-events"
+
+        def accepted(*exports: str) -> str:
+            return collect._accepted_key(server.url, None, SimpleNamespace(exports=lambda: exports))  # type: ignore[arg-type]
+
+        key = right.split("/")[5]
+        assert accepted(wrong, right, elsewhere) == key
+        assert accepted(elsewhere) == ""
+        assert accepted() == ""
+        unfit = accepted(wrong)
+        environ = {EXPORT_ADDR: wrong}
+        assert node_env(environ, unfit).key_fits is False
+    finally:
+        server.stop()

@@ -234,7 +234,7 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
         says = f"its events go to {env.export_to}, not to the server being checked."
         return says, "Check that server instead:", f"rayscope doctor {facts.address} --server {env.export_to}"
     if env.key_fits is False:
-        return "it was started with the key of another data directory.", _AGAIN, start
+        return "the server rejects its ingest key, which is that of another data directory.", _AGAIN, start
     says = "its agent has sent nothing yet."
     return says, "If it stays that way, see dashboard_agent.log in the session's log directory there.", ""
 

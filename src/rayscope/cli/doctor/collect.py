@@ -16,6 +16,7 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.doctor.facts import Facts, Measured, Node, Reading, ServerFacts, key_in, place, same_place
 from rayscope.cli.doctor.host import PROBE_TASKS, Here, Probe, counters, drivers
 from rayscope.cli.serving import running_server
+from rayscope.client.calls import Call
 from rayscope.ray.auth import ray_token
 from rayscope.ray.gcs import snapshot
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -23,6 +24,8 @@ from rayscope.server.settings import Settings
 
 _GCS_S = 5.0
 _API_S = 5.0
+#: Fits no node: keys have 16 letters and more.
+_NO_KEY = "-"
 #: Agents report every 5 s; after a probe we wait for a report that holds it.
 _REPORT_S = 6.0
 
@@ -118,7 +121,8 @@ def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str
     """(URL, our token for it, its ingest key if we know it): the one named, ours, or the one nodes name."""
     if named:
         url, _, path = named.partition("/api/ingest/")
-        return url, settings.token, path.partition("/")[0] or _key(settings.folder, url)
+        key = path.partition("/")[0] or _key(settings.folder, url)
+        return url, settings.token, key or _accepted_key(url, settings.token, here)
     found = running_server(settings.folder)
     if found is not None:
         return found.url, settings.token, key_in(found.ingest_url)
@@ -137,6 +141,22 @@ def _key(folder: Path, url: str) -> str:
     """The key of the server at ``url``, if it is the one of our data directory."""
     ours = running_server(folder)
     return key_in(ours.ingest_url) if ours is not None and same_place(ours.url, url) else ""
+
+
+def _accepted_key(url: str, token: str | None, here: Here) -> str:
+    """The ingest key of the nodes here that the server at ``url`` accepts: empty if none sends its events
+    there, and one that fits no node if it accepts none of theirs."""
+    keys = {key_in(target) for target in here.exports() if same_place(target, url)}
+    with Api(url, token, _API_S) as api:
+        for key in sorted(keys):
+            try:
+                api.ask(Call("POST", f"/api/ingest/{key}/agent", content=b""))
+            except RayscopeError as error:
+                if error.code == "malformed":  # it has read the (empty) report
+                    return key
+                if error.code != "bad_key":
+                    return ""
+    return _NO_KEY if keys else ""
 
 
 def _ask(api: Api | None, session: str) -> ServerFacts:
