@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from rayscope.cli.serving import Serving, running_server
 from rayscope.client.server_url import Known, known_server
 from rayscope.errors import RayscopeError
 from rayscope.periodic import PeriodicTask
+from rayscope.tracer.settings import RUN_PID
 
 if TYPE_CHECKING:
     from rayscope.server.runner import Server
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 #: How often the other server is looked for, s.
 _PERIOD_S = 0.25
 #: How long the data directory may be without a server when this run needs one, s.
-_RETURN_S = 30.0
+_RETURN_S = 120.0
 
 
 class Heir:
@@ -45,6 +47,12 @@ class Heir:
     def has_server(self) -> bool:
         """Whether this run has become the one that serves."""
         return self._server is not None
+
+    def environ(self) -> dict[str, str]:
+        """What a driver needs to know so that it waits for the next server."""
+        if self._known is None or not self._known.inheritable:
+            return {}
+        return {RUN_PID: str(os.getpid())}
 
     def __enter__(self) -> Heir:
         if self._known is not None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from rayscope.agent.settings import EVENT_TYPES, EXPORT_ADDR, EXPOSABLE_TYPES, FAST_LANE
-from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUN_PID, RUNTIME_ENV_HOOK, TRACE
+from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK, TRACE
 
 # Read by workers and drivers: send task events to the node's agent, not to the GCS alone.
 WORKER_EVENTS = "enable_core_worker_ray_event_to_aggregator"
@@ -103,7 +103,6 @@ def child_env(
             env[CHAINED_HOOK] = before
         env[RUNTIME_ENV_HOOK] = HOOK
         env[DRAIN_URL] = drain_url(ingest_url)
-        env[RUN_PID] = str(os.getpid())
     return env
 
 

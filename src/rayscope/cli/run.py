@@ -126,7 +126,8 @@ def _record(
             f"the Python of {command[0]} has no rayscope, so the last second of a cluster that it starts "
             "may be lost. Install rayscope there to avoid this."
         )
-    env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook, environ=environ))
+    env = recording.child_env(serving.ingest_url, parts, hook=hook, environ={**environ, **heir.environ()})
+    env = recording.with_py_spy(env)
     try:
         before = _retry(heir, api.by_name)
     except RayscopeError as error:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 #: How many ports above the wanted one are tried.
 _PORTS_TRIED = 100
 #: How long another server may take to start or to stop, s.
-_CHANGE_S = 30.0
+_CHANGE_S = 120.0
+#: After so long of that, s, it is said.
+_SAID_S = 2.0
 _PAUSE_S = 0.2
 
 
@@ -101,7 +103,8 @@ def started_server(settings: Settings) -> Iterator[Serving]:
 @contextlib.contextmanager
 def any_server(settings: Settings) -> Iterator[Serving]:
     """The server of the data directory if one runs, else one of ours while the block runs."""
-    deadline = time.monotonic() + _CHANGE_S
+    began = time.monotonic()
+    has_said = False
     server = None
     while server is None:
         found = running_server(settings.folder)
@@ -109,7 +112,11 @@ def any_server(settings: Settings) -> Iterator[Serving]:
             yield found
             return
         # None while another one is about to start or to stop.
-        server = _start_beside_others(settings, can_wait=time.monotonic() < deadline)
+        waited_s = time.monotonic() - began
+        server = _start_beside_others(settings, can_wait=waited_s < _CHANGE_S)
+        if server is None and waited_s > _SAID_S and not has_said:
+            has_said = True
+            say(f"waiting for another server on {settings.folder} to start or to stop")
     try:
         yield Serving(server.url, server.ingest_url, own=True)
     finally:

@@ -27,8 +27,8 @@ from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPO
 DRAIN_S = 5.0
 #: Bound on everything, s, unless the server is away.
 TOTAL_S = 6.5
-#: How long a server may be away while another `rayscope run` starts the next one, s. (It takes about 2.)
-_AWAY_S = 20.0
+#: How long a server may be away while a `rayscope run` starts the next one, s. (Quiet: 2.)
+_AWAY_S = 60.0
 _AGAIN_S = 0.2
 #: Bound on the answer of a server that was away, s: agents that met none pause for up to 6 s.
 _AFTER_AWAY_S = 9.0
@@ -116,7 +116,7 @@ def _ask(url: str, session: str | None, timeout_s: float) -> bool:
 
 
 def _runs() -> bool:
-    """Whether the `rayscope run` that started this program lives: it brings the server back."""
+    """Whether the `rayscope run` that started this program lives, and brings the server back."""
     try:
         os.kill(int(os.environ.get(RUN_PID, "")), 0)
     except PermissionError:

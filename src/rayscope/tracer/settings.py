@@ -6,7 +6,7 @@ RUNTIME_ENV_HOOK = "RAY_RUNTIME_ENV_HOOK"
 CHAINED_HOOK = "RAYSCOPE_CHAINED_RUNTIME_ENV_HOOK"
 #: Where to POST ``{"session": ..., "timeout_s": ...}`` before a local cluster is stopped.
 DRAIN_URL = "RAYSCOPE_DRAIN_URL"
-#: The process id of the `rayscope run` that started the program.
+#: The process id of the `rayscope run` that started the program, if it starts the next server of several.
 RUN_PID = "RAYSCOPE_RUN_PID"
 #: Ray's: how often a worker sends its task events, ms.
 REPORT_INTERVAL_MS = "RAY_task_events_report_interval_ms"
