@@ -86,7 +86,7 @@ class TwoRuns:
         assert self.second.poll() is None, self.said("second")
 
     def end_of_second(self) -> str:
-        """What it printed on stderr."""
+        """Its stderr."""
         assert self.second.wait(200) == 0, self.said("second")
         return self.said("second")
 

@@ -1,4 +1,4 @@
-"""A `rayscope run` that uses the server of another command, and starts one in its place when that ends."""
+"""A `rayscope run` that uses the server of another command, and starts the next one when that ends."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Heir:
         return self._server is not None
 
     def environ(self) -> dict[str, str]:
-        """What a driver needs to know so that it waits for the next server."""
+        """Variables that make a driver wait for the next server."""
         if self._known is None or not self._known.inheritable:
             return {}
         return {RUN_PID: str(os.getpid())}

@@ -15,7 +15,7 @@ from rayscope.files import expand_user
 class Known(NamedTuple):
     """What a server wrote into its data directory: its URL, and the one that clusters send events to.
 
-    ``host``: the address that it is bound to. ``inheritable``: a `rayscope run` may start one in its place.
+    ``host``: the address that it is bound to. ``inheritable``: a `rayscope run` may start the next one.
     """
 
     url: str

@@ -32,7 +32,7 @@ from rayscope.server.settings import Settings
 _PING_S = 15.0
 #: Wrong tokens are not slowed down: a token has to be long.
 _MIN_TOKEN = 16
-#: What is never sent to a proxy.
+#: Hosts that no proxy is used for.
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: Files that may be open, where the machine allows it.
 _FILES = 65_536
@@ -52,7 +52,7 @@ class DataDirInUse(StartError):
 class Server:
     """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned.
 
-    ``inheritable``: a `rayscope run` that uses this server starts one in its place when this process ends.
+    ``inheritable``: a `rayscope run` that uses this server starts the next one when this process ends.
     """
 
     def __init__(self, settings: Settings, *, inheritable: bool = False) -> None:
@@ -247,11 +247,11 @@ def _keep_loopback_off_proxies() -> None:
     environment, as everywhere, but a proxy reaches nothing of ours."""
     if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return
-    names = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
-    listed = [stripped for name in names if (stripped := name.strip())]
-    if "*" not in listed:
-        listed += [name for name in _LOOPBACK if name not in listed]
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(listed)
+    no_proxy = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    hosts = [host for part in no_proxy.split(",") if (host := part.strip())]
+    if "*" not in hosts:
+        hosts += [host for host in _LOOPBACK if host not in hosts]
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
 
 
 def _is_wildcard(host: str) -> bool:

@@ -446,14 +446,14 @@ def test_the_server_is_asked_for_the_key_where_it_is_unknown_here(tmp_path: Path
     server.start()
     try:
         right, wrong = server.ingest_url, f"{server.url}/api/ingest/{'w' * 24}/ray-events"
-        elsewhere = "http://192.0.2.9:8700/api/ingest/secret-of-another/ray-events"
+        other_server = "http://192.0.2.9:8700/api/ingest/secret-of-another/ray-events"
 
         def accepted(*exports: str) -> str:
             return collect._accepted_key(server.url, None, SimpleNamespace(exports=lambda: exports))  # type: ignore[arg-type]
 
         key = right.split("/")[5]
-        assert accepted(wrong, right, elsewhere) == key
-        assert accepted(elsewhere) == ""
+        assert accepted(wrong, right, other_server) == key
+        assert accepted(other_server) == ""
         assert accepted() == ""
         unfit = accepted(wrong)
         environ = {EXPORT_ADDR: wrong}

@@ -11,6 +11,7 @@ from tests.story import JOB, SESSION, Story, at
 
 from rayscope.cli.api import Api
 from rayscope.cli.recording import program_end_url
+from rayscope.ingest import session_end
 from rayscope.model import CUT_OFF, Entity
 
 PID = 4242
@@ -82,3 +83,19 @@ def test_no_program_ends_later_than_now(fresh: Any, monkeypatch: pytest.MonkeyPa
     fresh.record(later)
     (session,) = fresh.get("/api/sessions")["items"]
     assert session["state"] == "live"
+
+
+def test_agents_that_met_no_server_are_given_the_time_to_send_again(fresh: Any) -> None:
+    services = fresh.server.services
+    fresh.record(Story())
+    begin_ns = time.time_ns()
+    services.started_ns = begin_ns  # it takes the place of a server that has just ended
+    about = services.catalog.about(SESSION)
+    about.first_ns = begin_ns - 10**9
+    assert session_end._agents_pause_s(services, SESSION) > 0
+    assert session_end._agents_pause_s(services, "session_unheard_of") > 0
+    about.first_ns = begin_ns + 10**9  # its agents have known no other server
+    assert session_end._agents_pause_s(services, SESSION) == 0
+    about.first_ns = begin_ns - 10**9
+    services.started_ns = begin_ns - 60 * 10**9
+    assert session_end._agents_pause_s(services, SESSION) == 0
