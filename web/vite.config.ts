@@ -32,6 +32,9 @@ export default defineConfig({
     proxy: { '/api': process.env.RAYSCOPE_URL ?? 'http://127.0.0.1:8700' },
   },
   test: {
+    // For what hangs. No test fails because the machine is slow, so this is many times what the slowest one needs.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     projects: [
       {
         extends: true,
@@ -52,7 +55,6 @@ export default defineConfig({
           include: ['src/**/*.test.tsx'],
           setupFiles: ['src/testing/setup.ts'],
           isolate: false,
-          testTimeout: 60_000, // on a busy machine
         },
       },
     ],

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { act, fireEvent, screen } from '@testing-library/react';
+import { fireEvent, screen } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
 import { get } from '../api/client';
-import { render } from '../testing/render';
+import { pass, render } from '../testing/render';
 import { SlowAnswer } from './SlowAnswer';
 
 function Page() {
@@ -19,7 +19,7 @@ function Page() {
   );
 }
 
-const wait = (seconds: number) => act(() => vi.advanceTimersByTimeAsync(seconds * 1000));
+const wait = (seconds: number) => pass(seconds * 1000);
 
 it('says after a while that an answer is slow, cancels it, and asks again', async () => {
   vi.useFakeTimers();

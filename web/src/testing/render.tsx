@@ -1,6 +1,6 @@
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
-import { type RenderResult, render as renderPlain } from '@testing-library/react';
+import { act, type RenderResult, render as renderPlain } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import i18next from 'i18next';
 import type { ReactElement, ReactNode } from 'react';
@@ -58,6 +58,9 @@ export const click = (element: Element) => userEvent.click(element, PLAIN);
 export const type = (element: Element, text: string) => userEvent.type(element, text, PLAIN);
 /** Presses keys on what has the focus: letters, and names as in `{Enter}`. */
 export const press = (keys: string) => userEvent.keyboard(keys, PLAIN);
+
+/** Lets fake time pass, which a test has begun by `vi.useFakeTimers()`. */
+export const pass = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
 
 /** The server's answer to a request that failed. */
 export function failure(

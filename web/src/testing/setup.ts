@@ -19,8 +19,15 @@ for (const [name, size] of Object.entries({
 Element.prototype.scrollTo = () => undefined;
 HTMLCanvasElement.prototype.getContext = () => null;
 
-// Whether an element is hidden takes long to find out, and depends on styles that are not here.
-configure({ defaultHidden: true });
+configure({
+  // Whether an element is hidden takes long to find out, and depends on styles that are not here.
+  defaultHidden: true,
+  // For `findBy...` and `waitFor`. They return as soon as they can: one second would test the machine.
+  asyncUtilTimeout: 60_000,
+});
+
+// Testing Library and user-event advance fake timers themselves, but know those of Jest alone by name.
+Object.assign(globalThis, { jest: { advanceTimersByTime: (ms: number) => vi.advanceTimersByTime(ms) } });
 
 afterEach(() => {
   cleanup();

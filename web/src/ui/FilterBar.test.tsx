@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Summary } from '../api/types';
-import { click, press, render } from '../testing/render';
+import { click, pass, press, render } from '../testing/render';
 import { FilterBar } from './FilterBar';
 
 const SUMMARY = {
@@ -68,8 +68,10 @@ it('clears all filters at once, and only where there are some', async () => {
 
 it('goes to the search field by /, and searches once the typing pauses', async () => {
   await render(<FilterBar summary={SUMMARY} />, { answers: ANSWERS });
+  vi.useFakeTimers();
   await press('/leaf');
   expect(screen.getByTestId<HTMLInputElement>('filter-q').value).toBe('leaf');
   expect(search()).toEqual({});
-  await waitFor(() => expect(search()).toEqual({ q: 'leaf' }));
+  await pass(250);
+  expect(search()).toEqual({ q: 'leaf' });
 });

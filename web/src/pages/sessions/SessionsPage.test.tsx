@@ -2,7 +2,7 @@ import { screen, within } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
 import type { Session } from '../../api/types';
-import { click, failure, render, type } from '../../testing/render';
+import { click, failure, pass, render, type } from '../../testing/render';
 import { SessionsPage } from './SessionsPage';
 
 const SESSION: Session = {
@@ -31,6 +31,8 @@ const SESSION: Session = {
   dropped_total: 0,
 };
 const page = (...items: Session[]) => ({ '/sessions': { items, next: null, total: items.length } });
+const sessions = (total: number) =>
+  Array.from({ length: total }, (_, at) => ({ ...SESSION, session: `session_${at}` }));
 const AT = { at: '/?lang=en' };
 
 it('lists sessions with what they hold, and opens one wherever its row is clicked', async () => {
@@ -91,14 +93,22 @@ it('says which sessions are in the archive', async () => {
   expect((await screen.findByTestId('session-location')).textContent).toBe('In the archive');
 });
 
-it('finds sessions by a text, and shows a part of many', async () => {
-  const many = Array.from({ length: 120 }, (_, at) => ({ ...SESSION, session: `session_${at}` }));
-  const { requests } = await render(<SessionsPage />, { ...AT, answers: page(...many) });
+it('shows a part of many sessions, and all of them on request', async () => {
+  await render(<SessionsPage />, { ...AT, answers: page(...sessions(120)) });
   expect(await screen.findAllByTestId('session-row')).toHaveLength(100);
   await click(screen.getByTestId('sessions-more'));
   expect(screen.getAllByTestId('session-row')).toHaveLength(120);
+});
+
+it('finds sessions by a text once the typing pauses', async () => {
+  vi.useFakeTimers();
+  const { requests } = await render(<SessionsPage />, { ...AT, answers: page(...sessions(5)) });
+  await screen.findAllByTestId('session-row');
+  const searches = () => requests.map(({ params }) => params.q).filter((q) => q !== undefined);
   await type(screen.getByTestId('sessions-search'), 'train');
-  await vi.waitFor(() => expect(requests.at(-1)?.params).toMatchObject({ q: 'train' }));
+  expect(searches()).toEqual([]);
+  await pass(250);
+  expect(searches()).toEqual(['train']);
 });
 
 it('warns of a session that lacks task reports', async () => {

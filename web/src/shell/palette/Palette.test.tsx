@@ -1,11 +1,11 @@
 import { screen, waitFor, within } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { activeKeys } from '../../base/keys';
 import { press, render } from '../../testing/render';
 import { KeyHelpButton } from '../keys/KeyHelpButton';
 import { PaletteButton } from './PaletteButton';
 
-// On a busy machine this takes longer than a test waits for what appears.
+// Here at once when a test opens them.
 await Promise.all([import('./Palette'), import('../keys/KeyHelp')]);
 
 const TASK = `${'1'.repeat(16)}${'f'.repeat(24)}01000000`;
@@ -41,6 +41,7 @@ it('finds by keyboard alone, and leads to the page with the thing opened', async
   await press('{Control>}k{/Control}');
   const field = await screen.findByRole('combobox', { name: 'Find anything' });
   await waitFor(() => expect(document.activeElement).toBe(field));
+  vi.useFakeTimers();
   await press('load');
   await waitFor(() => expect(options()).toContain('View all 7'));
   expect(options().map((text) => text?.replace(/….*/, ''))).toEqual(

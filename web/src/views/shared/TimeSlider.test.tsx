@@ -1,6 +1,6 @@
 import { fireEvent, screen } from '@testing-library/react';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { click, press, render } from '../../testing/render';
+import { click, pass, press, render } from '../../testing/render';
 import type { Activity } from '../../ui/activity/activity';
 import { TimeSlider } from './TimeSlider';
 
@@ -38,17 +38,24 @@ it.each([
   expect(asked()).toBeCloseTo(second, 3);
 });
 
-it('follows the pointer, and stops at the ends', async () => {
+it('follows the pointer at its pace, and stops at the ends', async () => {
   await render(slider(BEGIN));
+  vi.useFakeTimers();
   const track = screen.getByRole('slider');
   track.getBoundingClientRect = () => ({ left: 100, width: 200 }) as DOMRect;
   track.setPointerCapture = () => undefined;
   track.hasPointerCapture = () => true;
   fireEvent.pointerDown(track, { button: 0, clientX: 150 });
   fireEvent.pointerMove(track, { clientX: 200 });
+  await pass(149);
   expect(onAt).not.toHaveBeenCalled();
-  fireEvent.pointerUp(track, { clientX: 250 });
+  await pass(1);
   expect(onAt).toHaveBeenCalledTimes(1);
+  expect(asked()).toBeCloseTo(50, 3);
+  fireEvent.pointerMove(track, { clientX: 220 });
+  fireEvent.pointerUp(track, { clientX: 250 });
+  await pass(1000);
+  expect(onAt).toHaveBeenCalledTimes(2);
   expect(asked()).toBeCloseTo(75, 3);
   fireEvent.pointerDown(track, { button: 0, clientX: 290 });
   fireEvent.pointerUp(track, { clientX: 900 });
