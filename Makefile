@@ -95,6 +95,10 @@ test-mutants: $(SETUP) ## Change MODULE=src/rayscope/... at N places, and count 
 	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/python -m uv sync --frozen --inexact --quiet --group mutants
 	$(BIN)/python tools/mutants.py $(MODULE) --number $${N-25} --seed $${SEED-1} $${TESTS:+--tests $$TESTS}
 
+.PHONY: test-flaky
+test-flaky: ui system ## Repeat all tests where the machine is slow (PARTS="ui unit ray", SURROUNDINGS="alone busy one-core quarter")
+	$(BIN)/python tools/flaky.py $(if $(PARTS),--parts $(PARTS)) $(if $(SURROUNDINGS),--surroundings $(SURROUNDINGS))
+
 .PHONY: test-all
 test-all: test test-long test-versions test-faults ## Everything: the long tests, all Ray versions, the fault campaign
 
