@@ -10,8 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ import psutil
 from rayscope.cli import serving
 from rayscope.cli.recording import Parts, node_env, system_config
 from rayscope.ray.gcs.client import GcsClient
+from tests.waiting import TIMEOUT_S, wait_until
 
 
 def free_port() -> int:
@@ -41,14 +41,6 @@ def env_without_ray() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(said)} | RAY_ENV
 
 
-def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"timed out: {what}"
-        time.sleep(0.2)
-    return found
-
-
 @contextmanager
 def turn_to_start() -> Iterator[None]:
     """Let one Ray start at a time: a node gives up on agents that take more than 15 s to come up."""
@@ -66,13 +58,11 @@ def start_in_turn(command: Sequence[str], ray_dir: Path, **how: Any) -> subproce
     return process
 
 
-def run_in_turn(
-    command: Sequence[str], ray_dir: Path, timeout_s: float, **how: Any
-) -> subprocess.CompletedProcess[str]:
+def run_in_turn(command: Sequence[str], ray_dir: Path, **how: Any) -> subprocess.CompletedProcess[str]:
     """Run ``command``, which starts a Ray below ``ray_dir``, to its end."""
     process = start_in_turn(command, ray_dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
     try:
-        out, err = process.communicate(timeout=timeout_s)
+        out, err = process.communicate(timeout=TIMEOUT_S)
     finally:
         process.kill()
     return subprocess.CompletedProcess(command, process.returncode, out, err)
@@ -181,11 +171,11 @@ class RayCluster:
         self.processes.append(process)
         return process
 
-    def run(self, script: str, timeout_s: float = 90) -> str:
+    def run(self, script: str) -> str:
         """Run a driver to its end (``ray.init`` is done for it); returns what it printed."""
         process = self.start_driver(script)
         try:
-            printed, _ = process.communicate(timeout=timeout_s)
+            printed, _ = process.communicate(timeout=TIMEOUT_S)
         finally:
             process.kill()
             self.processes.remove(process)

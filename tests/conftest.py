@@ -7,7 +7,6 @@ import json
 import os
 import random
 import re
-import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from typing import Any
 import duckdb
 import httpx
 import pytest
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from httpx._transports import default as httpx_default
 from hypothesis import HealthCheck, settings
 
@@ -35,10 +35,16 @@ from tests.cluster import RAY_ENV
 from tests.live import live  # noqa: F401 - a fixture
 from tests.recorded import cluster  # noqa: F401 - a fixture
 from tests.serving import serving  # noqa: F401 - a fixture
+from tests.waiting import TIMEOUT_S, wait_until
 
 os.environ |= RAY_ENV
 # One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
 httpx_default.create_ssl_context = functools.cache(httpx.create_ssl_context)
+# The 5 s that a request may take otherwise are too few on a busy machine.
+for _part in ("connect", "read", "write", "pool"):
+    setattr(DEFAULT_TIMEOUT_CONFIG, _part, TIMEOUT_S)
+# Likewise the 10 s in which a flush that a test waits for has to be done.
+Writer.flush.__defaults__ = (TIMEOUT_S,)
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -263,19 +269,10 @@ def dump() -> Callable[[Path], Tables]:
     return read
 
 
-def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
-    """Wait on a fact, not for a time."""
-    deadline = time.monotonic() + timeout_s
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"timed out: {what}"
-        time.sleep(0.05)
-    return found
-
-
 def sql_rows(url: str, sql: str, session: str) -> list[dict[str, Any]]:
     """All rows of a query of a server, by column."""
     question = {"sql": sql, "session": session, "limit": 1_000_000}
-    answer = httpx.post(f"{url}/api/sql", json=question, timeout=60).raise_for_status().json()
+    answer = httpx.post(f"{url}/api/sql", json=question).raise_for_status().json()
     assert not answer["truncated"]
     names = [name for name, _ in answer["columns"]]
     return [dict(zip(names, row, strict=True)) for row in answer["rows"]]
@@ -291,7 +288,7 @@ def read_rows(data_dir: Path, sql: str, session: str | None = None) -> list[list
 
 @pytest.fixture(scope="session", name="wait_for")
 def wait_for_fixture() -> Callable[..., Any]:
-    return wait_for
+    return wait_until
 
 
 @pytest.fixture

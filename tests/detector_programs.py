@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.cluster import wait_until
 from tests.recorded import Recorded
+from tests.waiting import TIMEOUT_S, wait_until
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -20,7 +20,7 @@ def findings(cluster: Recorded, programs: Path, name: str) -> dict[str, dict[str
     """
     env = {**cluster.env, "RAY_ADDRESS": cluster.gcs}
     command = [sys.executable, str(programs), name]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr[-2000:]
     said = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("JOB ", "SESSION ")))
 

@@ -32,12 +32,12 @@ class Lab:
     def data(self) -> Path:
         return self.folder / "data"
 
-    def rayscope(self, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def rayscope(self, *args: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "rayscope.cli", *args]
         if args[0] in ("run", "start"):
-            return run_in_turn(command, self.ray_dir, timeout, cwd=self.folder, env=self.env)
+            return run_in_turn(command, self.ray_dir, cwd=self.folder, env=self.env)
         return subprocess.run(
-            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout
+            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=TIMEOUT_S
         )
 
     def script(self, name: str, text: str) -> str:

@@ -16,7 +16,8 @@ import pytest
 from rayscope.cli import recording
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import turn_to_start, wait_until
+from tests.cluster import turn_to_start
+from tests.waiting import TIMEOUT_S, wait_until
 
 JOB = """
 import asyncio, functools, sys, time
@@ -112,12 +113,12 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-        wait_until(lambda: "ready" in (folder / "out").read_text() or job.poll() is not None, "Ray", 120)
+        wait_until(lambda: "ready" in (folder / "out").read_text() or job.poll() is not None, "Ray")
     try:
-        with httpx.Client(base_url=server.url, timeout=60) as client:
+        with httpx.Client(base_url=server.url) as client:
             items = wait_until(lambda: client.get("/api/sessions").json()["items"], "a session")
             made = Live(server, client, items[0]["session"])
-            wait_until(made.runs, f"everything to run: {(folder / 'out').read_text()}", 90)
+            wait_until(made.runs, f"everything to run: {(folder / 'out').read_text()}")
             assert server.services is not None
             wait_until(lambda: server.services and server.services.clusters.gcs_of(made.session), "the GCS")
             wait_until(
@@ -127,6 +128,6 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
             yield made
     finally:
         job.terminate()
-        job.wait(30)
+        job.wait(TIMEOUT_S)
         server.stop()
         shutil.rmtree(ray_dir, ignore_errors=True)

@@ -13,7 +13,8 @@ import pytest
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import RayCluster, wait_until
+from tests.cluster import RayCluster
+from tests.waiting import wait_until
 
 
 @dataclass
@@ -44,7 +45,7 @@ class Recorded(RayCluster):
 
     def ask(self, path: str, **params: Any) -> httpx.Response:
         """Our server's answer about the cluster's session, whatever it is."""
-        return httpx.get(f"{self.url}{path}", params={"session": self.session, **params}, timeout=60)
+        return httpx.get(f"{self.url}{path}", params={"session": self.session, **params})
 
     def get(self, path: str, **params: Any) -> Any:
         """Our server's answer, which must be a good one, decoded."""

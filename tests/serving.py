@@ -14,8 +14,9 @@ import pytest
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import free_port, wait_until
+from tests.cluster import free_port
 from tests.recorded import Recorded
+from tests.waiting import TIMEOUT_S, wait_until
 
 REQUESTS = int(os.environ.get("RAYSCOPE_TEST_REQUESTS", "800"))
 #: How long ``Model`` works on a request, s. Every so many fails; and every so many takes it so long, s.
@@ -211,11 +212,11 @@ class Serving(Recorded):
         wait_until(
             lambda: {one["state"] for one in self.get("/api/serve")["items"]} == gone, "the end of Serve"
         )
-        self.driver.wait(30)
+        self.driver.wait(TIMEOUT_S)
         self.stop()
         self.is_over = True
         wait_until(
-            lambda: self.get("/api/sessions")["items"][0]["state"] == "ended", "the end of the cluster", 120
+            lambda: self.get("/api/sessions")["items"][0]["state"] == "ended", "the end of the cluster"
         )
 
 

@@ -20,11 +20,11 @@ from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests.cluster import turn_to_start
-from tests.conftest import wait_for
+from tests.waiting import TIMEOUT_S, wait_until
 
 HERE = Path(__file__).parent
 # A page of a busy machine may take as long to show a fact as to let itself be clicked.
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 1000 * TIMEOUT_S
 expect.set_options(timeout=TIMEOUT_MS)
 
 
@@ -50,7 +50,7 @@ class Recorded:
     @functools.cached_property
     def session(self) -> str:
         """The job's session, as it was when it was the only one on record."""
-        items = wait_for(lambda: httpx.get(f"{self.url}/api/sessions").json()["items"], "a session")
+        items = wait_until(lambda: httpx.get(f"{self.url}/api/sessions").json()["items"], "a session")
         return str(items[0]["session"])
 
     def go_on(self) -> None:
@@ -61,7 +61,7 @@ class Recorded:
 
     def finish(self) -> None:
         """Wait for the job, its last events included."""
-        out, _ = self.job.communicate("\n", timeout=120)
+        out, _ = self.job.communicate("\n", timeout=TIMEOUT_S)
         assert self.job.returncode == 0, out
 
 
@@ -88,7 +88,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     finally:
         if job is not None and job.poll() is None:
             job.terminate()
-            job.wait(30)
+            job.wait(TIMEOUT_S)
         server.stop()
         shutil.rmtree(ray_dir, ignore_errors=True)
 

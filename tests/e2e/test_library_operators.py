@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.cluster import wait_until
 from tests.recorded import Recorded
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.e2e]
 
 DATA = """
 import tempfile, ray.data

@@ -16,10 +16,9 @@ from rayscope.model.metric import sample
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests.story import SESSION, Story
+from tests.waiting import TIMEOUT_S, wait_until
 
 pytestmark = [pytest.mark.e2e]
-#: ms; the machine may be busy.
-_WAIT = 20_000
 
 RULES = """
 groups:
@@ -55,14 +54,14 @@ class Alerting:
                 told = Story(_made=number)
                 told.task("load", number, number + 1, number + 5)
                 self.services.writer.submit_records(told.batch, "events")
-                self.services.writer.flush(30)
+                self.services.writer.flush()
             number += 1
             store = self.services.metrics.store(SESSION)
             store.append(time.time_ns(), [sample("my_queue", self.length, queue="q1")])
 
     def stop(self) -> None:
         self._done.set()
-        self._thread.join(10)
+        self._thread.join(TIMEOUT_S)
         self.server.stop()
 
 
@@ -76,12 +75,10 @@ def alerting(tmp_path: Path) -> Iterator[Alerting]:
 def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> None:
     page.goto(f"{alerting.server.url}/s/{SESSION}/alerts")
     alert = page.locator("[data-testid=alert][data-rule=QueueLong][data-state=firing]")
-    expect(alert).to_contain_text("Queue q1 has 90 entries", timeout=_WAIT)
-    expect(page.get_by_test_id("alert-badge")).to_have_text("1", timeout=_WAIT)
-    expect(page.get_by_test_id("nav-alerts")).to_contain_text("1", timeout=_WAIT)
-    expect(page.get_by_test_id("connection-state")).to_have_attribute(
-        "data-state", "connected", timeout=_WAIT
-    )
+    expect(alert).to_contain_text("Queue q1 has 90 entries")
+    expect(page.get_by_test_id("alert-badge")).to_have_text("1")
+    expect(page.get_by_test_id("nav-alerts")).to_contain_text("1")
+    expect(page.get_by_test_id("connection-state")).to_have_attribute("data-state", "connected")
 
     # Two clicks to a silence; the first time the operator's token is asked for.
     alert.get_by_test_id("alert-silence").click()
@@ -91,45 +88,43 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
         alerting.services.operator_token
     )
     page.get_by_test_id("act-confirm").click()
-    expect(alert.get_by_test_id("alert-silenced")).to_be_visible(timeout=_WAIT)
+    expect(alert.get_by_test_id("alert-silenced")).to_be_visible()
     page.get_by_test_id("alerts-tab-silences").click()
     silence = page.locator("[data-testid=silence][data-state=active]")
-    expect(silence).to_contain_text("Ada", timeout=_WAIT)
+    expect(silence).to_contain_text("Ada")
     (kept,) = alerting.services.alerts.silences.listed(time.time_ns())
     assert kept.ends_ns - kept.starts_ns == 4 * 3600 * 10**9
     silence.get_by_test_id("unsilence").click()
     page.get_by_test_id("act-confirm").click()
-    expect(silence).to_have_count(0, timeout=_WAIT)
+    expect(silence).to_have_count(0)
 
     alert.get_by_test_id("alert-ack").click()
     page.get_by_test_id("act-confirm").click()
-    expect(alert).to_contain_text("Acknowledged by Ada", timeout=_WAIT)
+    expect(alert).to_contain_text("Acknowledged by Ada")
 
     page.get_by_test_id("alerts-tab-channels").click()
     page.get_by_test_id("channel-test").click()
     page.get_by_test_id("act-confirm").click()
-    expect(page.locator("[data-testid=channel][data-ok=false]")).to_contain_text("hook", timeout=_WAIT)
+    expect(page.locator("[data-testid=channel][data-ok=false]")).to_contain_text("hook")
 
     # A link to a rule, its drawer, and the search.
     page.goto(f"{alerting.server.url}/s/{SESSION}/alerts?item=QueueLong")
-    expect(page.get_by_test_id("rule-drawer")).to_contain_text("my_queue > 40", timeout=_WAIT)
+    expect(page.get_by_test_id("rule-drawer")).to_contain_text("my_queue > 40")
     page.keyboard.press("Escape")
-    expect(page.get_by_test_id("rule-drawer")).to_have_count(0, timeout=_WAIT)
+    expect(page.get_by_test_id("rule-drawer")).to_have_count(0)
     page.goto(f"{alerting.server.url}/s/{SESSION}/alerts?q=queuelong")
-    expect(page.get_by_test_id("alert-rule")).to_have_count(1, timeout=_WAIT)
-    expect(page.get_by_test_id("alert-rule").get_by_test_id("alert-course")).to_be_visible(timeout=_WAIT)
+    expect(page.get_by_test_id("alert-rule")).to_have_count(1)
+    expect(page.get_by_test_id("alert-rule").get_by_test_id("alert-course")).to_be_visible()
 
     # It ends, and the page says so without being asked.
     alerting.length = 3
-    expect(alert).to_have_count(0, timeout=_WAIT)
-    expect(page.get_by_test_id("alerts-count")).to_contain_text("0 firing", timeout=_WAIT)
-    expect(page.get_by_test_id("alert-badge")).to_have_count(0, timeout=_WAIT)
+    expect(alert).to_have_count(0)
+    expect(page.get_by_test_id("alerts-count")).to_contain_text("0 firing")
+    expect(page.get_by_test_id("alert-badge")).to_have_count(0)
     page.goto(f"{alerting.server.url}/s/{SESSION}/alerts?tab=history&lang=zh")
     events = page.get_by_test_id("alert-event")
-    expect(events.first).to_contain_text("已恢复", timeout=_WAIT)
-    expect(events.first.locator("svg")).to_have_count(
-        2, timeout=_WAIT
-    )  # an arrow, and the series that led to it
+    expect(events.first).to_contain_text("已恢复")
+    expect(events.first.locator("svg")).to_have_count(2)  # an arrow, and the series that led to it
 
 
 def test_a_page_without_a_socket_is_told_by_http(alerting: Alerting, page: Page) -> None:
@@ -138,28 +133,26 @@ def test_a_page_without_a_socket_is_told_by_http(alerting: Alerting, page: Page)
         "constructor() { setTimeout(() => this.onclose()) } }"
     )
     page.goto(f"{alerting.server.url}/s/{SESSION}")
-    expect(page.get_by_test_id("alert-badge")).to_have_text("1", timeout=_WAIT)
-    expect(page.get_by_test_id("nav-tasks")).to_contain_text(re.compile(r"\d"), timeout=_WAIT)
+    expect(page.get_by_test_id("alert-badge")).to_have_text("1")
+    expect(page.get_by_test_id("nav-tasks")).to_contain_text(re.compile(r"\d"))
     alerting.length = 3
-    expect(page.get_by_test_id("alert-badge")).to_have_count(0, timeout=_WAIT)
+    expect(page.get_by_test_id("alert-badge")).to_have_count(0)
 
 
 def test_the_push_comes_back_after_the_server_was_away(alerting: Alerting, page: Page) -> None:
     settings = alerting.server.settings
     page.goto(f"{alerting.server.url}/s/{SESSION}/alerts")
-    expect(page.get_by_test_id("alert-badge")).to_have_text("1", timeout=_WAIT)
+    expect(page.get_by_test_id("alert-badge")).to_have_text("1")
     port = int(alerting.server.url.rpartition(":")[2])
     alerting.stop()
     state = page.get_by_test_id("connection-state")
-    expect(state).to_have_attribute("data-state", re.compile("reconnecting|stale"), timeout=_WAIT)
+    expect(state).to_have_attribute("data-state", re.compile("reconnecting|stale"))
     again = Server(settings.model_copy(update={"port": port}))
     again.start()
     try:
-        expect(state).to_have_attribute("data-state", "connected", timeout=_WAIT)
+        expect(state).to_have_attribute("data-state", "connected")
         assert again.services is not None
-        deadline = time.monotonic() + 30
-        while again.services.realtime.stats()["clients"] < 1:
-            assert time.monotonic() < deadline
-            page.wait_for_timeout(200)
+        realtime = again.services.realtime
+        wait_until(lambda: realtime.stats()["clients"] >= 1, "the page's connection")
     finally:
         again.stop()

@@ -20,10 +20,11 @@ from playwright.sync_api import Page, expect
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import turn_to_start, wait_until
+from tests.cluster import turn_to_start
 from tests.e2e.conftest import Recorded
+from tests.waiting import TIMEOUT_S, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 PROGRAM = Path(__file__).parent / "data_program.py"
 #: What the program runs after a first one.
@@ -44,7 +45,7 @@ class Program(Recorded):
 
     def get(self, path: str, **params: Any) -> Any:
         """The server's answer about the session of the program."""
-        answer = httpx.get(f"{self.url}{path}", params={"session": self.session, **params}, timeout=60)
+        answer = httpx.get(f"{self.url}{path}", params={"session": self.session, **params})
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -79,7 +80,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     finally:
         if job is not None and job.poll() is None:
             job.terminate()
-            job.wait(30)
+            job.wait(TIMEOUT_S)
         server.stop()
         shutil.rmtree(ray_dir, ignore_errors=True)
 
@@ -176,10 +177,10 @@ def test_live(program: Program, page: Page) -> None:
             and [one["total_rows"] for one in datasets[2:]] == program.told["rows"]
         )
 
-    wait_until(is_whole, "all datasets", timeout_s=120)
+    wait_until(is_whole, "all datasets")
     # What Ray says of a dataset that has just finished may change once more. It is compared again at the end.
     with contextlib.suppress(AssertionError):
-        wait_until(lambda: _agrees(program), "Ray and the record agree", timeout_s=30)
+        wait_until(lambda: _agrees(program), "Ray and the record agree")
     _check(program)
     assert program.get("/api/data")["problem"] is None
 
@@ -214,7 +215,7 @@ def test_a_union_and_a_task_that_hangs(program: Program, page: Page) -> None:
 
 def test_afterwards(program: Program, page: Page) -> None:
     program.finish()
-    wait_until(lambda: program.get("/api/sessions")["items"][0]["state"] == "ended", "the end", timeout_s=150)
+    wait_until(lambda: program.get("/api/sessions")["items"][0]["state"] == "ended", "the end")
     _check(program)
     page.goto(f"{program.url}/s/{program.session}/data?lang=zh")
     expect(page.get_by_test_id("dataset")).to_have_count(len(DATASETS) + 1)

@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.start()
     assert server.services is not None
     server.services.writer.submit_records(loop().batch, "events")
-    assert server.services.writer.flush(60)
+    assert server.services.writer.flush()
     yield server
     server.stop()
 

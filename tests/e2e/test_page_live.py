@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.cluster import wait_until
 from tests.recorded import Recorded
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 SCRIPT = """
 import os, sys, time
@@ -128,7 +128,7 @@ def test_objects_are_shown_by_who_made_them(
 ) -> None:
     page.goto(f"{cluster.url}/s/{cluster.session}/memory")
     groups = page.get_by_test_id("memory-group")
-    expect(groups.filter(has_text="make_table")).to_contain_text("4", timeout=60_000)
+    expect(groups.filter(has_text="make_table")).to_contain_text("4")
     expect(groups.filter(has_text="make_table")).to_contain_text("7.63 MiB")
     page.get_by_test_id("memory-by").get_by_text("Reference type").click()
     asked = cluster.get("/api/memory", by="type")
@@ -155,9 +155,9 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     page.get_by_test_id("act-token").fill(cluster.services.operator_token)
     page.get_by_test_id("act-confirm").click()
     job = page.get_by_test_id("job-page")
-    expect(page.get_by_test_id("job-name")).to_have_text("sleep 600", timeout=60_000)
-    expect(job).to_contain_text("Running", timeout=60_000)
+    expect(page.get_by_test_id("job-name")).to_have_text("sleep 600")
+    expect(job).to_contain_text("Running")
     page.get_by_test_id("job-stop").click()
     expect(act).to_contain_text("sleep 600")
     page.get_by_test_id("act-confirm").click()  # the token is known in this tab
-    expect(job).to_contain_text("Stopped", timeout=60_000)
+    expect(job).to_contain_text("Stopped")

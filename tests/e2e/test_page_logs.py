@@ -9,8 +9,8 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.conftest import wait_for
 from tests.e2e.conftest import Recorded
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -26,7 +26,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
         items: list[dict[str, str]] = answer.json().get("items") or []
         return items
 
-    hits = wait_for(found, "the kept lines")
+    hits = wait_until(found, "the kept lines")
     page.goto(f"{recorded.url}/s/{session}/logs")
     expect(page.get_by_test_id("logs-keeping")).to_contain_text("Keeping logs")
     files = page.get_by_test_id("logs-file")
@@ -78,11 +78,11 @@ def test_a_task_shows_its_own_lines(recorded: Recorded, page: Page) -> None:
     task = asked.json()["items"][0]
     page.goto(f"{recorded.url}/s/{recorded.session}?task={task['task_id']}")
     panel = page.get_by_test_id("task-logs").get_by_test_id("log-panel-lines")
-    expect(panel).to_have_attribute("data-count", "1", timeout=20_000)
+    expect(panel).to_have_attribute("data-count", "1")
     expect(panel).to_contain_text(STEP)
     page.get_by_test_id("log-open").first.click()
     expect(page.get_by_test_id("log-lines").locator("[data-selected]")).to_contain_text(STEP)
     page.goto(
         f"{recorded.url}/s/{recorded.session}/workers?item={task['worker_id']}&q={task['worker_id']}&lang=zh"
     )
-    expect(page.get_by_test_id("item-logs")).to_contain_text("stdout", timeout=20_000)
+    expect(page.get_by_test_id("item-logs")).to_contain_text("stdout")

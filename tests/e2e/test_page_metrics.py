@@ -37,7 +37,7 @@ class Measured:
         told = Story()
         told.task("load", 0, 1, 5)
         services.writer.submit_records(told.batch, "events")
-        assert services.writer.flush(30)
+        assert services.writer.flush()
         self.end_ns = time.time_ns() // _STEP_NS * _STEP_NS
         for number in range(_SAMPLES):
             self.tell(self.end_ns - (_SAMPLES - 1 - number) * _STEP_NS, number % 5)
@@ -121,7 +121,7 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     # Live: a new value comes by itself (the legend tells that of the crosshair while there is one).
     page.mouse.move(0, 0)
     measured.tell(time.time_ns(), 60)
-    expect(chart.get_by_test_id("legend-line").first).to_contain_text("70%", timeout=20_000)
+    expect(chart.get_by_test_id("legend-line").first).to_contain_text("70%")
     page.get_by_test_id("board-node").click()
     expect(_chart(page, "CPU utilization").get_by_test_id("legend-line")).to_contain_text("10.0.0.1")
     expect(page.get_by_test_id("board-variable")).to_have_value(re.compile("10.0.0.1"))

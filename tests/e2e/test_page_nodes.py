@@ -8,8 +8,8 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.conftest import wait_for
 from tests.e2e.conftest import Recorded
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -21,7 +21,7 @@ def node_of(recorded: Recorded, state: str | None = None) -> str:
         nodes = httpx.get(f"{recorded.url}/api/nodes", params={"session": recorded.session}).json()["items"]
         return [str(node["node_id"]) for node in nodes if state in (None, node["state"])]
 
-    return wait_for(look, "a node", 120)[0]
+    return wait_until(look, "a node")[0]
 
 
 def test_table_cards_machine_view_and_resources(recorded: Recorded, page: Page) -> None:

@@ -36,7 +36,7 @@ def test_a_session_at_a_glance(recorded: Recorded, page: Page) -> None:
 
     # While its job is still told as running it is here; afterwards the jobs of the session are.
     job = page.get_by_test_id("overview-job").first
-    expect(job).to_contain_text(f"{states['FINISHED']}", timeout=60_000)
+    expect(job).to_contain_text(f"{states['FINISHED']}")
     expect(job).to_contain_text("6")
     # From the list of sessions to what decided the duration it is two clicks.
     job.get_by_test_id("why-path").click()

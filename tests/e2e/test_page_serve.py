@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.conftest import sql_rows
 from tests.serving import FAILS, REQUESTS, Serving
 
-pytestmark = [pytest.mark.ray, pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
 def test_serve_page(serving: Serving, page: Page) -> None:

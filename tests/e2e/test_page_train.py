@@ -71,7 +71,7 @@ def _record(server: Server, *batches: RecordBatch) -> None:
     assert server.services is not None
     for batch in batches:
         server.services.writer.submit_records(batch, "events")
-    server.services.writer.flush(30)
+    server.services.writer.flush()
 
 
 def test_a_run_from_its_restart_to_the_end_of_its_cluster(server: Server, page: Page) -> None:
@@ -97,7 +97,7 @@ def test_a_run_from_its_restart_to_the_end_of_its_cluster(server: Server, page: 
 
     assert server.services is not None
     server.services.writer.end_session(SESSION, now + 2 * S)
-    server.services.writer.flush(30)
+    server.services.writer.flush()
     page.reload()
     _over(page)
 

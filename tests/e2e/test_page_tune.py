@@ -18,9 +18,9 @@ from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests.cluster import RAY_ENV, start_in_turn
-from tests.conftest import wait_for
+from tests.waiting import TIMEOUT_S, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e]
 
 #: Trials wait in their third iteration until they may go on; that with the least width fails then.
 PROGRAM = """
@@ -92,7 +92,7 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
         try:
             session = _running(server, page)
             (Path(folder) / "go_on").touch()
-            out, err = process.communicate(timeout=200)
+            out, err = process.communicate(timeout=TIMEOUT_S)
         finally:
             process.kill()
     assert process.returncode == 0, err[-4000:]
@@ -108,9 +108,9 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
 
 def _running(server: Server, page: Page) -> str:
     """What is shown of the experiment while four of its trials wait. Returns the session."""
-    sessions = wait_for(lambda: httpx.get(f"{server.url}/api/sessions").json()["items"], "a session")
+    sessions = wait_until(lambda: httpx.get(f"{server.url}/api/sessions").json()["items"], "a session")
     session = str(sessions[0]["session"])
-    wait_for(lambda: _results(server) == 8, "two results of each trial", 150)
+    wait_until(lambda: _results(server) == 8, "two results of each trial")
     page.goto(f"{server.url}/s/{session}/overview")
     page.get_by_test_id("nav-tune").click()
     expect(page.get_by_test_id("tune-name")).to_have_text("digits")
@@ -122,7 +122,7 @@ def _running(server: Server, page: Page) -> str:
 
 
 def _results(server: Server) -> int:
-    items = httpx.get(f"{server.url}/api/tune", timeout=60).json()["items"]
+    items = httpx.get(f"{server.url}/api/tune").json()["items"]
     return int(items[0]["results"]) if items else 0
 
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests.e2e.conftest import Recorded
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -26,11 +27,11 @@ def _count(page: Page) -> int:
 def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
     page.goto(recorded.url)
     row = page.get_by_test_id("session-row").first
-    row.wait_for(timeout=60_000)
+    row.wait_for()
     row.click()
     expect(page).to_have_url(re.compile(r"/s/session_.*/overview"))
     page.get_by_test_id("nav-tasks").click()
-    page.get_by_test_id("task-row").first.wait_for(timeout=60_000)
+    page.get_by_test_id("task-row").first.wait_for()
     expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
     first = _count(page)
     recorded.go_on()
@@ -39,10 +40,9 @@ def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
         "before => Number([...document.querySelector('[data-testid=table-count]').innerText"
         ".matchAll(/[\\d,]+/g)].pop()[0].replaceAll(',', '')) > before",
         arg=first,
-        timeout=60_000,
     )
     recorded.finish()
-    expect(page.get_by_test_id("state-chip-FAILED")).to_contain_text("6", timeout=15_000)
+    expect(page.get_by_test_id("state-chip-FAILED")).to_contain_text("6")
 
 
 def test_what_the_page_counts_is_what_ran(recorded: Recorded, page: Page) -> None:
@@ -130,7 +130,7 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
         has_text=re.compile("^[a-z]")
     )
     # The path so far, which is told until the job's end is, may consist of the driver and of waiting alone.
-    expect(cause.first).to_be_visible(timeout=60_000)
+    expect(cause.first).to_be_visible()
     name = cause.first.inner_text()
     cause.first.click()
     expect(page).to_have_url(re.compile(r"func_name=.+&sort=-duration_ns"))
@@ -141,7 +141,7 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
 def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}/failures")
     group = page.locator("[data-testid=failure-row][data-kind='group final']").first
-    group.wait_for(timeout=60_000)
+    group.wait_for()
     message = group.locator("[data-column=error_message]")
     expect(message).to_have_text(re.compile("^ValueError: page # has no <title>"))
     assert "ValueError: page " in (message.locator("[title]").get_attribute("title") or "")
@@ -358,21 +358,23 @@ def _many(session: str, number: int) -> list[bytes]:
 @pytest.mark.long
 def test_100_000_tasks_stay_smooth(recorded: Recorded, page: Page) -> None:
     session = "session_2026-01-01_00-00-00_000000_1"
-    with httpx.Client(timeout=30) as client:
+    with httpx.Client() as client:
         for body in _many(session, 100_000):
             assert client.post(recorded.server.ingest_url, content=body).status_code == 204
     services = recorded.server.services
     assert services is not None
-    assert services.writer.flush(60)
+    assert services.writer.flush()
     page.goto(f"{recorded.url}/s/{session}?sort=created_ns")
     page.get_by_test_id("task-row").first.wait_for()
     expect(page.get_by_test_id("table-count").first).to_contain_text("100,000")
-    table = page.get_by_test_id("task-table")
-    for _ in range(20):
-        table.hover()
+    count = page.get_by_test_id("table-count").first
+
+    def scrolled() -> bool:
+        page.get_by_test_id("task-table").hover()
         page.mouse.wheel(0, 6000)
-        page.wait_for_timeout(60)
-    expect(page.get_by_test_id("table-count").first).to_contain_text(re.compile(r"[1-9][\d,]{3,} of 100,000"))
+        return re.search(r"[1-9][\d,]{3,} of 100,000", count.text_content() or "") is not None
+
+    wait_until(scrolled, "a thousand rows")
     # However far one scrolls, only what is on the screen is in the document.
     assert page.get_by_test_id("task-row").count() < 120
     assert page.evaluate("document.querySelectorAll('*').length") < 5000
@@ -388,11 +390,11 @@ def test_a_server_that_goes_and_comes_back(browser: Browser, tmp_path: Path) -> 
     expect(page.get_by_test_id("sessions-empty")).to_contain_text("rayscope run")
     expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
     server.stop()
-    expect(page.get_by_test_id("connection-state")).not_to_contain_text("Connected", timeout=20_000)
+    expect(page.get_by_test_id("connection-state")).not_to_contain_text("Connected")
     again = Server(settings.model_copy(update={"port": port}))
     again.start()
     try:
-        expect(page.get_by_test_id("connection-state")).to_contain_text("Connected", timeout=30_000)
+        expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
     finally:
         page.close()
         again.stop()

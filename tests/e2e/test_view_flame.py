@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from rayscope.views.flame import sql
 from tests.e2e.conftest import Recorded
 from tests.endless import Endless
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -24,7 +25,7 @@ def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -
     graph.wait_for()
     page.get_by_test_id("flame-weight").get_by_text("Attempts").click()
     expect(page).to_have_url(re.compile("weight=count"))
-    expect(page.get_by_test_id("flame-status")).to_contain_text("419 attempts", timeout=15_000)
+    expect(page.get_by_test_id("flame-status")).to_contain_text("419 attempts")
     below = page.get_by_test_id("flame-below")
     for name in ("branch", "leaf", "slow_step", "broken"):
         expect(below.get_by_text(name, exact=True)).to_be_visible()
@@ -85,7 +86,7 @@ def test_a_long_first_answer_can_be_cancelled(
         notice = page.get_by_test_id("slow-answer")
         expect(notice).to_contain_text("attempts")
         notice.get_by_role("button", name="Cancel").click()
-        assert slow.interrupted.wait(30)
+        assert slow.interrupted.wait(TIMEOUT_S)
     expect(notice).to_contain_text("Canceled")
     notice.get_by_role("button", name="Try again").click()
     expect(page.get_by_test_id("flame-status")).to_contain_text("attempts")

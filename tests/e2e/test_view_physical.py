@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Recorded
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -81,10 +82,10 @@ def test_a_click_selects_a_worker_and_double_click_looks_closer(recorded: Record
     expect(page.get_by_test_id("physical-panel")).to_be_visible()
     canvas.click(position={"x": 60, "y": 90})
     expect(page).to_have_url(re.compile("worker="))
+    page.mouse.move(0, 0)
     before = canvas.screenshot()
     canvas.dblclick(position={"x": 40, "y": 22})
-    page.wait_for_timeout(300)
     page.mouse.move(0, 0)
-    assert canvas.screenshot() != before
+    wait_until(lambda: canvas.screenshot() != before, "another picture")
     page.get_by_test_id("physical-close").click()
     expect(page).not_to_have_url(re.compile("node="))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import time
@@ -18,6 +19,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from tests.cluster import free_port
 from tests.story import SESSION, Story
+from tests.waiting import wait_until
 
 from rayscope.model.metric import sample
 from rayscope.server.runner import Server
@@ -44,15 +46,14 @@ def start(tmp_path: Path) -> Iterator[Callable[..., None]]:
                 process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
             stack.callback(process.wait, 20)
             stack.callback(process.terminate)
-            deadline = time.monotonic() + 60
-            while True:
+
+            def answers() -> bool:
                 assert process.poll() is None, (tmp_path / f"{command[0]}.log").read_text()
-                try:
-                    httpx.get(url).raise_for_status()
-                    return
-                except httpx.HTTPError:
-                    assert time.monotonic() < deadline, (tmp_path / f"{command[0]}.log").read_text()
-                    time.sleep(0.2)
+                with contextlib.suppress(httpx.HTTPError):
+                    return httpx.get(url).is_success
+                return False
+
+            wait_until(answers, command[0])
 
         yield run
 
@@ -90,7 +91,7 @@ class Alerting:
         told = Story()
         told.task("load", 0, 1, 5)
         self.services.writer.submit_records(told.batch, "events")
-        assert self.services.writer.flush(60)
+        assert self.services.writer.flush()
 
     def queue(self, length: float) -> None:
         store = self.services.metrics.store(SESSION)
@@ -137,7 +138,7 @@ def test_alertmanager_takes_an_alert_and_its_end(
         return httpx.get(f"{url}/api/v2/alerts", params={"active": str(active).lower()}).json()
 
     made.queue(90)
-    (alert,) = wait_for(lambda: known(True), "Alertmanager has it", 30)
+    (alert,) = wait_for(lambda: known(True), "Alertmanager has it")
     assert alert["labels"] == {
         "alertname": "QueueLong",
         "queue": "q1",
@@ -147,7 +148,7 @@ def test_alertmanager_takes_an_alert_and_its_end(
     assert alert["annotations"]["summary"] == "Queue q1 has 90 entries"
     assert alert["generatorURL"].startswith(made.server.url)
     made.queue(3)
-    wait_for(lambda: not known(True), "Alertmanager knows that it is over", 30)
+    wait_for(lambda: not known(True), "Alertmanager knows that it is over")
 
 
 def test_prometheus_loads_our_rules_as_they_are_exported(
@@ -191,8 +192,8 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
         )
         made.queue(90)
         made.turn()
-        wait_for(lambda: mailbox.mails, "a mail", 30)
-        wait_for(lambda: hook.told, "a call of the hook", 30)  # type: ignore[attr-defined]
+        wait_for(lambda: mailbox.mails, "a mail")
+        wait_for(lambda: hook.told, "a call of the hook")  # type: ignore[attr-defined]
         to, mail = mailbox.mails[0]
         assert to == ["ops@example.org"]
         assert "[FIRING] Queue q1 has 90 entries" in mail["Subject"]

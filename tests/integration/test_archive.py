@@ -15,12 +15,13 @@ from typing import Any
 import duckdb
 import httpx
 import pytest
-from tests.cluster import env_without_ray, turn_to_start, wait_until
+from tests.cluster import env_without_ray, turn_to_start
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 
 PROGRAM = textwrap.dedent(
     """
@@ -161,13 +162,13 @@ class Sealed:
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "rayscope.cli", "archive", *words, "--archive", self.url]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
 def get(server: Server, path: str, session: str | None = None) -> httpx.Response:
     params = {"session": session} if session else {}
     url = httpx.URL(f"{server.url}{path}").copy_merge_params(params)
-    return httpx.get(url, timeout=60)
+    return httpx.get(url)
 
 
 def location(server: Server, session: str) -> str | None:
@@ -213,7 +214,7 @@ def test_another_server_gives_the_same_answers(sealed: Sealed, tmp_path: Path) -
                 different[question] = (ours.text[:500], theirs.text[:500])
         assert not different
         body = {"session": sealed.session, "sql": SQL}
-        ours, theirs = (httpx.post(f"{one.url}/api/sql", json=body, timeout=60) for one in (first, second))
+        ours, theirs = (httpx.post(f"{one.url}/api/sql", json=body) for one in (first, second))
         assert ours.json()["rows"] == theirs.json()["rows"] != []
         assert location(second, sealed.session) == "both"
         paths = get(first, "/openapi.json").json()["paths"]

@@ -6,19 +6,18 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 from typer.testing import CliRunner
 
 import rayscope
 from rayscope.cli.main import app
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 
 runner = CliRunner()
 SCRIPT = """
@@ -45,8 +44,7 @@ job = ray.get_runtime_context().get_job_id()
 def told():
     return [t for t in list_tasks(filters=[("job_id", "=", job)], limit=100) if t.type != "DRIVER_TASK"]
 
-deadline = time.time() + 30
-while time.time() < deadline:
+while True:
     rows = told()
     if len(rows) == 11 and all(t.state in ("FINISHED", "FAILED") for t in rows):
         break
@@ -125,9 +123,14 @@ def test_a_job_is_submitted_followed_and_stopped(cluster: Any, client: rayscope.
         assert {line["text"] for line in found} == {"hello from the job"}
         node = next(line["node_id"] for line in found if line["name"] == name)
         assert "hello from the job" in cli(cluster, "logs", *of, "--node", node, "--file", name)
-        time.sleep(2)
+        assert following.stdout is not None
+        out = ""
+        while "hello from the job\n" not in out:
+            out += (line := following.stdout.readline())
+            assert line, out
         cli(cluster, "jobs", "stop", *of, submission_id)
-        out, _ = following.communicate(timeout=60)
+        out += following.stdout.read()
+        following.wait(TIMEOUT_S)
     finally:
         following.kill()
     assert following.returncode == 0

@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.cluster import env_without_ray, free_port, turn_to_start
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.cli.recording import node_env, system_config
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -21,7 +21,7 @@ from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.storage.errors import NotFound
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Lab:
             env=self.env,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=TIMEOUT_S,
         )
 
 
@@ -66,7 +66,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
             if head is not None:
                 head.terminate()
                 try:
-                    head.wait(30)
+                    head.wait(TIMEOUT_S)
                 except subprocess.TimeoutExpired:
                     head.kill()
                     head.wait()
@@ -75,16 +75,16 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def await_lane(address: str, server: Server, head: subprocess.Popen[bytes], log: Path) -> None:
     """Until the agent has told the server of itself."""
-    deadline = time.monotonic() + 60
     with GcsClient(address, timeout_s=2) as client:
-        while True:
+
+        def has_reported() -> bool:
             assert head.poll() is None, log.read_text()[-2000:]
-            assert time.monotonic() < deadline, log.read_text()[-2000:]
             with contextlib.suppress(GcsError, NotFound):
                 assert server.services is not None
-                if server.services.catalog.about(client.session_name()).agents:
-                    return
-            time.sleep(0.3)
+                return bool(server.services.catalog.about(client.session_name()).agents)
+            return False
+
+        wait_until(has_reported, "the agent's report")
 
 
 def test_a_whole_recording_and_a_wrong_address(lab: Lab) -> None:

@@ -12,7 +12,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,15 +20,16 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import RayCluster, wait_until
+from tests.cluster import RayCluster
 from tests.conftest import sql_rows
 from tests.state_api import sane_ms, state_ms
+from tests.waiting import wait_until
 
 from rayscope.ray.common import clean_error, is_nil, redact_runtime_env, redact_text
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
-pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 WORKLOAD = Path(__file__).parent / "workloads" / "everything.py"
 TOKEN = "token-of-this-tests-cluster-00000000"
@@ -90,7 +90,7 @@ class Recorded:
         return {(row["task_id"], row["attempt"]): row for row in found}
 
     def summary(self) -> Row:
-        found: Row = httpx.get(f"{self.server.url}/api/summary", timeout=30).raise_for_status().json()
+        found: Row = httpx.get(f"{self.server.url}/api/summary").raise_for_status().json()
         return found
 
 
@@ -174,16 +174,17 @@ def their_task(row: Row) -> Row:
 def settle(recorded: Recorded) -> tuple[dict[Key, Row], dict[Key, Row]]:
     """Wait until nothing changes on either side; Ray's answer is framed by two equal ones of ours."""
 
-    def steady() -> Any:
-        before = recorded.attempts()
-        theirs = ray_tasks(recorded.cluster)
-        time.sleep(3)  # more than the second after which workers report
-        if recorded.summary()["ingest"]["pending_batches"]:
-            return None
-        after = recorded.attempts()
-        return (after, theirs) if before == after and theirs == ray_tasks(recorded.cluster) else None
+    seen: list[tuple[dict[Key, Row], dict[Key, Row]]] = []
 
-    found: tuple[dict[Key, Row], dict[Key, Row]] = wait_until(steady, "both sides at rest", 180)
+    def steady() -> Any:
+        seen[:-1] = []
+        seen.append((recorded.attempts(), ray_tasks(recorded.cluster)))
+        if recorded.summary()["ingest"]["pending_batches"]:
+            seen.clear()
+        return seen[-1] if len(seen) == 2 and seen[0] == seen[1] else None
+
+    # Workers report once a second.
+    found: tuple[dict[Key, Row], dict[Key, Row]] = wait_until(steady, "both sides at rest", pause_s=3)
     return found
 
 
@@ -414,5 +415,5 @@ def test_what_events_do_not_carry_comes_from_the_gcs(
     def equal() -> bool:
         return not compare(recorded.attempts(), ray_tasks(recorded.cluster))
 
-    wait_until(equal, "the attempt that was left behind has its end", 120)
-    wait_until(lambda: not entity_differences(recorded, recorded.cluster.lists()), "equal entities", 30)
+    wait_until(equal, "the attempt that was left behind has its end")
+    wait_until(lambda: not entity_differences(recorded, recorded.cluster.lists()), "equal entities")

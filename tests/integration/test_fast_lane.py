@@ -18,11 +18,12 @@ from typing import Any
 import httpx
 import pytest
 from tests.cluster import env_without_ray, turn_to_start
+from tests.waiting import TIMEOUT_S
 
 from rayscope.cli.recording import node_env
 from rayscope.server.runner import Server
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 
 TASKS = 400
 WORKLOAD = f"""
@@ -124,7 +125,7 @@ def driver() -> Iterator[Callable[..., None]]:
 
         yield run
         for process in running:
-            process.communicate(timeout=60)
+            process.communicate(timeout=TIMEOUT_S)
 
 
 def whole(server: Server) -> dict[str, Any] | None:
@@ -142,7 +143,7 @@ def cluster(
     def run(python: str | Path, fault: str = "") -> dict[str, Any]:
         server = serve()
         driver(python, server.ingest_url, fault)
-        found: dict[str, Any] = wait_for(lambda: whole(server), "every task on record", 30)
+        found: dict[str, Any] = wait_for(lambda: whole(server), "every task on record")
         return found
 
     return run
@@ -192,7 +193,7 @@ def test_what_an_agent_has_no_room_for_is_told_and_read_again_from_the_gcs(
         told = whole(server)
         return told if told and 0 < told["dropped"]["total"] <= told["dropped"]["repaired_total"] else None
 
-    told = wait_for(repaired, "every task on record and the losses mended", 60)
+    told = wait_for(repaired, "every task on record and the losses mended")
     assert told["recording"] == "events"
     assert told["lanes"]["fast"] == 1
     dropped = told["dropped"]

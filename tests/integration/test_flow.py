@@ -20,7 +20,7 @@ from tests.cluster import env_without_ray, run_in_turn
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flow_tree.py"
 #: What `process` sleeps at the default scale, ms.
 USUAL_MS, BOTTLENECK_MS, CALLS = 100, 600, 10
@@ -57,13 +57,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     env = env_without_ray() | {"HOME": str(folder), "RAY_TMPDIR": ray_dir}
     command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--port", "0"]
     command += ["--data-dir", str(folder / "data"), str(EXAMPLE)]
-    done = run_in_turn(command, Path(ray_dir), 200, env=env)
+    done = run_in_turn(command, Path(ray_dir), env=env)
     shutil.rmtree(ray_dir, ignore_errors=True)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     said = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"workers"'))
     server = Server(Settings(data_dir=folder / "data", port=0))
     server.start()
-    with httpx.Client(base_url=server.url, timeout=60) as client:
+    with httpx.Client(base_url=server.url) as client:
         yield Tree(said, client)
     server.stop()
 

@@ -7,12 +7,12 @@ import signal
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
 from tests.live import JOB, Live
+from tests.waiting import wait_until
 
 from rayscope.ray.agents.stack_dumps import Agent, TracebackError
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 
 def _paths(node: dict[str, Any]) -> dict[tuple[str, ...], int]:
@@ -43,7 +43,7 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
         begun = all(path[0] in (name, "await") for name, found in paths.items() for path in found)
         return (*framed, paths) if begun and len(paths.get("waiter", ())) == 1 else None
 
-    told, name_of, found = wait_for(sampled, "stacks that stand still")
+    told, name_of, found = wait_until(sampled, "stacks that stand still")
     assert told["problems"] == []
     assert found["sleeper"] == {("sleeper", "outer", "inner"): 2}
     assert found["Threaded.work"] == {("Threaded.work", "outer", "inner"): 2}
@@ -72,7 +72,7 @@ def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:
     os.kill(victim["worker_pid"], signal.SIGKILL)
     both = [victim["worker_id"], live.worker_of("sleeper")["worker_id"]]
     # Its dump may hold for a second.
-    wait_for(lambda: live.frames(workers=both)["problems"], "its end to be told")
+    wait_until(lambda: live.frames(workers=both)["problems"], "its end to be told")
     told = live.frames(workers=both)
     (problem,) = told["problems"]
     # Not running: the record knows of its end already.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
 from tests.detector_programs import BENCHMARKS, findings
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs.py"
 #: What is found in the bad one of each pair, and where.
@@ -91,6 +91,6 @@ def test_a_finding_of_a_running_job_is_a_metric_that_a_rule_fires_on(cluster: An
         driver.wait()
         cluster.processes.remove(driver)
     try:
-        wait_until(lambda: not shares(), "the end of the series", 120)
+        wait_until(lambda: not shares(), "the end of the series")
     finally:
         rules.unlink()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.detector_programs import BENCHMARKS, findings
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs_waiting.py"
 #: What is found in the bad one of each pair, and where.

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import wait_until
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 
 SCRIPT = (
     "import ray, sys; ray.init(log_to_driver=False)\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
 from tests.serving import ASKED, FAILS, MODELS, REQUESTS, SLOW, SLOW_S, WORK_S, Serving, states_of
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 
 def test_applications_are_as_serve_says(serving: Serving) -> None:

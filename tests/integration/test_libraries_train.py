@@ -10,13 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import RAY_ENV, run_in_turn, wait_until
+from tests.cluster import RAY_ENV, run_in_turn
+from tests.waiting import wait_until
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-
-pytestmark = [pytest.mark.timeout(300)]
 
 PROGRAM = """
 import json, os, sys, tempfile, time, urllib.request
@@ -74,7 +73,7 @@ def test_a_run_that_fails_once_is_on_record_as_ray_tells_it(tmp_path: Path) -> N
     try:
         with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
             environment = child_env(server.ingest_url) | RAY_ENV | {"RAY_AUTH_MODE": "disabled"}
-            ended = run_in_turn([sys.executable, str(program), folder], Path(folder), 250, env=environment)
+            ended = run_in_turn([sys.executable, str(program), folder], Path(folder), env=environment)
         assert ended.returncode == 0, ended.stderr[-4000:]
         printed = json.loads(ended.stdout.strip().splitlines()[-1])
         _compare(server.url, printed)
@@ -84,7 +83,7 @@ def test_a_run_that_fails_once_is_on_record_as_ray_tells_it(tmp_path: Path) -> N
 
 def _compare(url: str, printed: dict[str, Any]) -> None:
     def get(path: str, **parameters: str) -> Any:
-        answer = httpx.get(f"{url}/api{path}", params=parameters, timeout=60)
+        answer = httpx.get(f"{url}/api{path}", params=parameters)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

@@ -6,10 +6,10 @@ import time
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
 from tests.recorded import Recorded, talk, texts
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 
 def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
@@ -22,12 +22,12 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
             parts = answer.json().get("parts") or []
             return parts if {part["stream"] for part in parts} == {"out", "err"} else None
 
-        out, err = wait_until(lines, "the task's lines", 30)
+        out, err = wait_until(lines, "the task's lines")
         assert texts(out) == [f"{word} line {number} äöü 雪" for number in range(5)]
         assert texts(err) == [f"{word} complains"]
         assert out["page"]["missing"] == []
     of_actor = wait_until(
-        lambda: cluster.ask("/api/logs/of", actor_id=actor).json().get("parts"), "the actor's files", 30
+        lambda: cluster.ask("/api/logs/of", actor_id=actor).json().get("parts"), "the actor's files"
     )
     assert "gamma from the actor" in texts(of_actor[0])
 

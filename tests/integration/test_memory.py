@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 
 HOLDER = """
 import json, sys

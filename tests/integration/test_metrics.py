@@ -12,8 +12,9 @@ import httpx
 import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.cluster import free_port, wait_until
+from tests.cluster import free_port
 from tests.recorded import Recorded
+from tests.waiting import TIMEOUT_S, wait_until
 
 _STEP_S = 5
 PARTS = {"actors", "gpu", "memory", "network", "node", "objects", "ray", "rayscope", "resources", "tasks"}
@@ -38,7 +39,7 @@ def endpoints(cluster: Recorded) -> dict[str, str]:
 def rays_own(address: str) -> dict[str, float]:
     """What Ray's endpoint says now, summed over other labels."""
     told: dict[str, float] = {}
-    for family in text_string_to_metric_families(httpx.get(f"http://{address}/metrics", timeout=10).text):
+    for family in text_string_to_metric_families(httpx.get(f"http://{address}/metrics").text):
         for each in family.samples:
             told[each.name] = told.get(each.name, 0.0) + each.value
     return told
@@ -63,7 +64,6 @@ def test_node_figures_equal_rays_text_and_the_machine(cluster: Recorded) -> None
     nodes = wait_until(
         lambda: (found := latest(cluster, "ray_node_mem_used")).keys() >= cluster.alive() and found,
         "figures",
-        40,
     )
     wait_until(lambda: endpoints(cluster).keys() == cluster.alive(), "endpoints of the living alone")
     total = latest(cluster, "ray_node_mem_total")
@@ -95,7 +95,6 @@ def test_tasks_and_workers_are_counted(cluster: Recorded) -> None:
             == before + 20
         ),
         "20 more",
-        40,
     )
     pids = {
         int(item["labels"]["pid"])
@@ -139,13 +138,13 @@ def prometheus(cluster: Recorded, tmp_path: Path) -> Iterator[str]:
         yield f"http://{address}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(TIMEOUT_S)
 
 
 def test_a_real_prometheus_finds_the_nodes_and_reads_us(cluster: Recorded, prometheus: str) -> None:
     def query(expression: str) -> list[dict[str, Any]]:
         try:
-            answer = httpx.get(f"{prometheus}/api/v1/query", params={"query": expression}, timeout=10)
+            answer = httpx.get(f"{prometheus}/api/v1/query", params={"query": expression})
         except httpx.TransportError:
             return []
         found: list[dict[str, Any]] = answer.json()["data"]["result"] if answer.status_code == 200 else []
@@ -155,9 +154,9 @@ def test_a_real_prometheus_finds_the_nodes_and_reads_us(cluster: Recorded, prome
         return {each["metric"].get("node_id", "us"): each["value"][1] for each in query("up")}
 
     expected = dict.fromkeys([*cluster.alive(), "us"], "1")
-    wait_until(lambda: up() == expected, f"everything up: {up()}", 30)
+    wait_until(lambda: up() == expected, f"everything up: {up()}")
     ours = {each["metric"]["session"]: each["value"][1] for each in query("rayscope_session_live == 1")}
     assert cluster.session in ours
     total = latest(cluster, "ray_node_mem_total")
-    for each in wait_until(lambda: query("ray_node_mem_total"), "Ray's figures", 20):
+    for each in wait_until(lambda: query("ray_node_mem_total"), "Ray's figures"):
         assert float(each["value"][1]) == total[each["metric"]["node_id"]]

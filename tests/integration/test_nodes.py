@@ -7,10 +7,10 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.cluster import wait_until
 from tests.recorded import Recorded
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 WORK = """
 import time
@@ -97,7 +97,7 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
             told = cluster.get(f"/api/nodes/{node['node_id']}")["usage"]
             return int(told["object_store_used_bytes"] or 0) >= 20_000_000
 
-        wait_until(stored, "what the actor put into the object store", 30)
+        wait_until(stored, "what the actor put into the object store")
 
         # The one that spins is told and runs what it runs. Ray's workers are nice: others may take most of the cores.
         def spinning() -> Any:

@@ -15,8 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-
-pytestmark = pytest.mark.timeout(600)
+from tests.waiting import TIMEOUT_S
 
 EVENTS = 60_000
 SERVER = """
@@ -54,10 +53,10 @@ class Process:
     def waiting(self) -> int:
         """Batches that are durable and not in the record yet."""
         url = self.ingest_url.partition("/api/")[0]
-        return int(httpx.get(f"{url}/api/health", timeout=60).json()["pending_batches"])
+        return int(httpx.get(f"{url}/api/health").json()["pending_batches"])
 
     def stop(self) -> None:
-        self.child.communicate(timeout=120)
+        self.child.communicate(timeout=TIMEOUT_S)
         assert self.child.returncode == 0
 
 
@@ -69,7 +68,7 @@ def post(process: Process, batches: Sequence[bytes], threads: int = 3) -> Callab
     answered: list[int] = []
 
     def run() -> None:
-        with httpx.Client(timeout=30) as client:
+        with httpx.Client() as client:
             while True:
                 try:
                     batch = queue.get_nowait()
@@ -121,8 +120,8 @@ def undisturbed(
 ) -> Tables:
     process = Process(tmp_path_factory.mktemp("undisturbed"))
     answered = post(process, batches)
-    wait_for(lambda: answered() == len(batches), "all batches taken", 300)
-    wait_for(lambda: process.waiting() == 0, "all batches written", 300)
+    wait_for(lambda: answered() == len(batches), "all batches taken")
+    wait_for(lambda: process.waiting() == 0, "all batches written")
     process.stop()
     tables = dump(record_of(process.folder))
     assert len(tables["attempts"]) == len({row[:3] for row in tables["attempts"]}) > EVENTS // 10
@@ -139,12 +138,12 @@ def test_killed_twice_in_the_middle(
     process = Process(tmp_path)
     answered = post(process, mixed)
     for share in (0.3, 0.7):
-        wait_for(lambda share=share: answered() >= share * len(mixed), "a share of the batches", 300)
+        wait_for(lambda share=share: answered() >= share * len(mixed), "a share of the batches")
         process.kill()
         assert answered() < len(mixed)  # it was in the middle
         process.start()
-    wait_for(lambda: answered() == len(mixed), "all batches taken", 300)
-    wait_for(lambda: process.waiting() == 0, "all batches written", 300)
+    wait_for(lambda: answered() == len(mixed), "all batches taken")
+    wait_for(lambda: process.waiting() == 0, "all batches written")
     process.stop()
     assert dump(record_of(tmp_path)) == undisturbed
 
@@ -162,7 +161,7 @@ def test_everything_twice_and_shuffled(
     random.Random(1).shuffle(shuffled)
     process = Process(tmp_path)
     answered = post(process, shuffled)
-    wait_for(lambda: answered() == len(shuffled), "all batches taken", 300)
-    wait_for(lambda: process.waiting() == 0, "all batches written", 300)
+    wait_for(lambda: answered() == len(shuffled), "all batches taken")
+    wait_for(lambda: process.waiting() == 0, "all batches written")
     process.stop()
     assert dump(record_of(tmp_path)) == undisturbed

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ import pytest
 from tests.cluster import free_port, turn_to_start
 from tests.conftest import read_rows
 from tests.lab import Lab, new_lab
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.ray.discovery import local_gcs_addresses
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 WORKLOADS = Path(__file__).parent / "workloads"
 #: Beginning of every script: a cluster of its own, with its own arguments.
@@ -160,7 +160,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         assert json.loads(checked.stdout)["whole"] is True
     finally:
         server.send_signal(signal.SIGINT)
-        assert server.wait(20) == 0
+        assert server.wait(TIMEOUT_S) == 0
 
 
 @pytest.mark.long
@@ -187,7 +187,7 @@ def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
             env=lab.env,
             check=True,
             capture_output=True,
-            timeout=90,
+            timeout=TIMEOUT_S,
         )
     done = lab.rayscope("run", "--exit", lab.script("join.py", JOINING), _address(gcs))
     assert done.returncode == 0, done.stderr
@@ -200,21 +200,17 @@ def _address(port: str) -> str:
     return next(one for one in local_gcs_addresses().values() if one.endswith(f":{port}"))
 
 
-def _await_json(path: Path, timeout_s: float = 30) -> dict[str, Any]:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if path.is_file() and (text := path.read_text()):
-            found: dict[str, Any] = json.loads(text)
-            return found
-        time.sleep(0.1)
-    raise TimeoutError(f"{path} did not appear")
+def _await_json(path: Path) -> dict[str, Any]:
+    text = wait_until(lambda: path.is_file() and path.read_text(), str(path))
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 @pytest.mark.long
 def test_rays_own_microbenchmark(lab: Lab) -> None:
     """A script that starts Ray, stops it and starts it again; one of its measurements."""
     lab.env["TESTS_TO_RUN"] = "1:1 actor calls sync"
-    done = lab.rayscope("run", "--exit", str(WORKLOADS / "microbenchmark.py"), timeout=220)
+    done = lab.rayscope("run", "--exit", str(WORKLOADS / "microbenchmark.py"))
     assert done.returncode == 0, done.stdout + done.stderr[-20_000:]
     assert "1:1 actor calls sync per second" in done.stdout
     assert "Nothing dropped." in done.stderr

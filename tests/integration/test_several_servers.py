@@ -10,8 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import RayCluster, wait_until
+from tests.cluster import RayCluster
 from tests.unit.warehouse.http_bridge import bridge
+from tests.waiting import wait_until
 
 from rayscope.cli.recording import node_env
 from rayscope.server.runner import Server
@@ -20,7 +21,7 @@ from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.schema import Layout
 
-pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 PROGRAM = """
 import json
@@ -83,7 +84,7 @@ def servers(tmp_path: Path, warehouse: str) -> Iterator[list[Server]]:
 
 
 def get(server: Server, path: str) -> Any:
-    answer = httpx.get(f"{server.url}{path}", timeout=60)
+    answer = httpx.get(f"{server.url}{path}")
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -107,23 +108,22 @@ def test_each_server_shows_what_all_nodes_sent(servers: list[Server]) -> None:
                 assert server.services is not None
                 # Each got a part by itself.
                 assert server.services.catalog.about(cluster.session).events > 0
-                wait_until(lambda server=server: calls(server) == EXPECTED, f"all calls at {server.url}", 60)
+                wait_until(lambda server=server: calls(server) == EXPECTED, f"all calls at {server.url}")
             # A server that nobody sends to opens the live session.
-            wait_until(lambda: get(third, "/api/sessions")["items"], "the session is listed", 60)
+            wait_until(lambda: get(third, "/api/sessions")["items"], "the session is listed")
             assert get(third, "/api/sessions")["items"][0]["state"] == "live"
-            wait_until(lambda: calls(third) == EXPECTED, "all calls at the third server", 60)
+            wait_until(lambda: calls(third) == EXPECTED, "all calls at the third server")
             assert calls(third) == EXPECTED
             cluster.run(
                 "ray.get(ray.remote(lambda: 1).options(name='late', resources={'second': 1}).remote())"
             )
-            wait_until(lambda: calls(third)["late", "FINISHED"] == 1, "the third server follows", 60)
+            wait_until(lambda: calls(third)["late", "FINISHED"] == 1, "the third server follows")
         finally:
             cluster.stop()
         for server in servers:
             wait_until(
                 lambda server=server: get(server, "/api/sessions")["items"][0]["state"] == "ended",
                 "it ends",
-                120,
             )
     nodes = [get(server, "/api/nodes")["items"] for server in servers]
     assert [len(one) for one in nodes] == [2, 2, 2]

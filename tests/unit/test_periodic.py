@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from tests.cluster import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.periodic import PeriodicTask
 
@@ -23,7 +23,7 @@ def test_an_error_is_logged_and_the_task_goes_on(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.ERROR, "rayscope"):
         task = PeriodicTask("rayscope-test", 0.01, run)
         task.start()
-        wait_until(lambda: len(calls) > 3, "calls after the error", 10)
+        wait_until(lambda: len(calls) > 3, "calls after the error")
         task.stop()
     assert not task.is_alive
     assert "odd" in caplog.text
@@ -36,7 +36,7 @@ def test_the_first_call_waits_unless_it_comes_at_once() -> None:
     at_once = PeriodicTask("rayscope-at-once", 60, lambda: calls.append("at once"), at_once=True)
     later.start()
     at_once.start()
-    wait_until(lambda: bool(calls), "the first call", 10)
+    wait_until(lambda: bool(calls), "the first call")
     later.stop()
     at_once.stop()
     assert calls == ["at once"]
@@ -52,9 +52,9 @@ def test_it_can_be_woken_and_says_itself_when_to_go_on() -> None:
     task = PeriodicTask("rayscope-test", 60, run)
     task.start()
     task.wake()
-    wait_until(lambda: len(times) == 1, "the call", 10)
+    wait_until(lambda: len(times) == 1, "the call")
     task.wake()
-    wait_until(lambda: len(times) == 3, "two more", 10)
+    wait_until(lambda: len(times) == 3, "two more")
     task.stop()
     assert len(times) == 3
 
@@ -64,11 +64,11 @@ def test_stop_interrupts_what_runs_and_joins() -> None:
 
     def run() -> None:
         began.set()
-        released.wait(30)
+        released.wait(TIMEOUT_S)
 
     task = PeriodicTask("rayscope-test", 60, run, at_once=True)
     task.start()
-    assert began.wait(10)
+    assert began.wait(TIMEOUT_S)
     task.stop(interrupt=released.set)
     assert not task.is_alive
 
@@ -76,4 +76,4 @@ def test_stop_interrupts_what_runs_and_joins() -> None:
 def test_a_task_can_end_itself() -> None:
     task = PeriodicTask("rayscope-test", 0.01, lambda: task.stop())
     task.start()
-    wait_until(lambda: not task.is_alive, "the end", 10)
+    wait_until(lambda: not task.is_alive, "the end")

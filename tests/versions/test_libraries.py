@@ -20,8 +20,9 @@ import pytest
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
-from tests.cluster import env_without_ray, turn_to_start, wait_until
+from tests.cluster import env_without_ray, turn_to_start
 from tests.versions.environments import ENVIRONMENTS, install_wheel, uv
+from tests.waiting import TIMEOUT_S, wait_until
 
 RAY, TORCH = "2.60.0", "2.13.0"
 HERE = Path(__file__).parent
@@ -30,7 +31,6 @@ MAX_NODES = 30
 
 pytestmark = [
     pytest.mark.ray,
-    pytest.mark.timeout(900),
     pytest.mark.skipif(
         not os.environ.get("RAYSCOPE_TEST_LIBRARIES"), reason="RAYSCOPE_TEST_LIBRARIES is not set"
     ),
@@ -62,15 +62,15 @@ class Ran:
         """The server's answer about the session."""
         if "session" not in params:
             params["session"] = self.session
-        answer = httpx.get(f"{self._server.url}/api{path}", params=params, timeout=60)
+        answer = httpx.get(f"{self._server.url}/api{path}", params=params)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def end(self) -> None:
         """Let it end, and wait until the server knows that its cluster is gone."""
-        out, _ = self._process.communicate("\n", timeout=120)
+        out, _ = self._process.communicate("\n", timeout=TIMEOUT_S)
         assert self._process.returncode == 0, out[-4000:]
-        wait_until(lambda: self.get("/sessions")["items"][0]["state"] == "ended", "the end", timeout_s=150)
+        wait_until(lambda: self.get("/sessions")["items"][0]["state"] == "ended", "the end")
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def _running(python: Path, server: Server, program: str) -> Iterator[Ran]:
         finally:
             if process.poll() is None:
                 process.terminate()
-                process.wait(30)
+                process.wait(TIMEOUT_S)
 
 
 def test_a_training_with_pytorch(python: Path, server: Server) -> None:

@@ -25,6 +25,7 @@ from tests import dataflow
 from tests.cluster import env_without_ray
 from tests.conftest import sql_rows
 from tests.versions.environments import ENVIRONMENTS, install_wheel, uv
+from tests.waiting import TIMEOUT_S
 
 VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
 WORKLOAD = Path(__file__).parent / "workload.py"
@@ -32,7 +33,6 @@ Row = dict[str, Any]
 
 pytestmark = [
     pytest.mark.ray,
-    pytest.mark.timeout(900),
     pytest.mark.skipif(not VERSIONS, reason="RAYSCOPE_TEST_RAYS names no versions"),
 ]
 
@@ -70,7 +70,7 @@ def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
                 raise AssertionError(f"the workload ended with {process.wait()}")
             yield json.loads(out.read_text())
         finally:
-            process.communicate(timeout=60)
+            process.communicate(timeout=TIMEOUT_S)
 
 
 def known(value: Any) -> Any:
@@ -153,7 +153,7 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
         # Of a driver that leaves at once, Ray 2.50 may lose its workers' last second.
         init = json.dumps({"num_cpus": 4, "_temp_dir": f"{home}/r", "include_dashboard": False})
         command = [python, str(dataflow.WORKLOAD), init, "3"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr[-2000:]
     assert server.services is not None
     server.services.writer.flush()

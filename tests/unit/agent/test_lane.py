@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ray.core.generated import events_event_aggregator_service_pb2 as service
 from ray.dashboard.modules.aggregator import aggregator_agent
+from tests.waiting import TIMEOUT_S
 
 from rayscope.agent import lane
 from rayscope.agent.report import Reporter
@@ -135,7 +136,7 @@ def played(
         running = asyncio.ensure_future(agent.run(None))
         try:
             await asyncio.sleep(0)
-            await asyncio.wait_for(story(agent, server, reporter), 20)
+            await asyncio.wait_for(story(agent, server, reporter), TIMEOUT_S)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)

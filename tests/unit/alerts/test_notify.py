@@ -81,7 +81,7 @@ def quiet(_: Mapping[str, str]) -> list[str]:
 
 def told(wait_for: Callable[..., Any], number: int) -> list[tuple[list[str], list[str]]]:
     """What was told, once there are so many: the nodes that fire and those that are over."""
-    wait_for(lambda: len(Keeper.told) >= number, f"{number} notifications", 10)
+    wait_for(lambda: len(Keeper.told) >= number, f"{number} notifications")
     return [
         ([a.labels["node_id"] for a in one.firing], [a.labels["node_id"] for a in one.resolved])
         for one in Keeper.told

@@ -14,7 +14,7 @@ import boto3
 import httpx
 import pytest
 from moto.server import ThreadedMotoServer
-from tests.conftest import wait_for
+from tests.waiting import wait_until
 
 from rayscope.archive import manifest as manifests
 from rayscope.archive import seal
@@ -110,7 +110,7 @@ def sessions(server: Server) -> dict[str, str]:
 
 
 def tasks(server: Server, session: str) -> int:
-    answer = httpx.get(f"{server.url}/api/tasks", params={"session": session, "limit": 1}, timeout=60)
+    answer = httpx.get(f"{server.url}/api/tasks", params={"session": session, "limit": 1})
     return int(answer.raise_for_status().json()["total"])
 
 
@@ -137,14 +137,14 @@ def test_what_left_the_disk_is_read_and_written_on(
     assert not dropped()
     monkeypatch.undo()
     monkeypatch.setattr("rayscope.storage.catalog.LIVE_NS", 0)
-    wait_for(lambda: server.services.archive.manifest(session) is not None, "the archive")
+    wait_until(lambda: server.services.archive.manifest(session) is not None, "the archive")
     writer.flush()
-    wait_for(dropped, "the record leaves the disk")
+    wait_until(dropped, "the record leaves the disk")
     assert not catalog.path(session).exists()
     assert sessions(server) == {session: "archive"}
     assert tasks(server, session) == before
     assert sessions(server) == {session: "both"}
-    wait_for(dropped, "the record leaves the disk again")
+    wait_until(dropped, "the record leaves the disk again")
     for body in bodies:
         writer.submit(body)
     assert writer.flush()
@@ -179,7 +179,7 @@ def test_hostile_manifests_cost_themselves_alone(
     catalog.elsewhere = [service]
     service.start()
     try:
-        wait_for(lambda: catalog.names() == [folder.name], "the sound one")
+        wait_until(lambda: catalog.names() == [folder.name], "the sound one")
         with catalog.reading(folder.name) as file:
             assert file.count_attempts() > 0
         assert service.problem is None
@@ -187,7 +187,7 @@ def test_hostile_manifests_cost_themselves_alone(
         # Each turn reads them again, but says so once.
         list_manifests, turns = seal.list_manifests, []
         monkeypatch.setattr(seal, "list_manifests", lambda one: turns.append(1) or list_manifests(one))
-        wait_for(lambda: len(turns) > 2, "more turns")
+        wait_until(lambda: len(turns) > 2, "more turns")
         warned = [one.getMessage() for one in caplog.records if "cannot be listed" in one.getMessage()]
         assert len(warned) == len(set(warned)) == len(bad)
     finally:
@@ -204,7 +204,7 @@ def test_an_archive_that_is_away_stops_nothing(
     (tmp_path / "archive").write_text("no folder")
     server = serve(folder.parent.parent, archive=f"file://{tmp_path / 'archive'}", archive_after_min=0)
     monkeypatch.setattr(server.services.archive, "_is_live", lambda _: False)
-    found = wait_for(
+    found = wait_until(
         lambda: httpx.get(f"{server.url}/api/health").json()["archive"]["error"], "the problem is told"
     )
     assert found["remedy"]
@@ -226,7 +226,7 @@ def test_a_deleted_session_is_deleted_from_the_archive(
     push(location, folder)
     shutil.rmtree(folder)
     server = serve(folder.parent.parent, archive=f"file://{tmp_path / 'archive'}")
-    wait_for(lambda: sessions(server) == {folder.name: "archive"}, "the archive is listed")
+    wait_until(lambda: sessions(server) == {folder.name: "archive"}, "the archive is listed")
     headers = {"X-Rayscope-Operator": server.services.operator_token}
     url = f"{server.url}/api/sessions/{folder.name}?force=true"  # it was recorded just now
     httpx.delete(url, headers=headers).raise_for_status()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tests.cluster import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.metrics.pool import CollectorPool
 
@@ -12,7 +12,7 @@ from rayscope.metrics.pool import CollectorPool
 def test_threads_are_shared_and_bounded() -> None:
     pool = CollectorPool(2)
     used: list[int] = []
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=TIMEOUT_S)
 
     def run() -> None:
         together.wait()
@@ -20,7 +20,7 @@ def test_threads_are_shared_and_bounded() -> None:
 
     for number in range(8):
         pool.submit(number, "test", run)
-    wait_until(lambda: len(used) == 8, "the jobs", 10)
+    wait_until(lambda: len(used) == 8, "the jobs")
     assert len(set(used)) == 2
     pool.close()
     assert not any(thread.ident in used for thread in threading.enumerate())
@@ -32,20 +32,19 @@ def test_a_stuck_job_costs_nobody_else_a_thread() -> None:
 
     def hang() -> None:
         stuck.set()
-        released.wait(30)
+        released.wait(TIMEOUT_S)
 
     pool.submit("hanging", "hanging", hang)
-    assert stuck.wait(10)
+    assert stuck.wait(TIMEOUT_S)
     pool.submit("next", "next", done.set)
     assert not done.wait(0.1)
     pool.release("hanging")
-    assert done.wait(10)
+    assert done.wait(TIMEOUT_S)
     assert any(thread.name == "rayscope-collect-hanging" for thread in threading.enumerate())
     released.set()
     wait_until(
         lambda: not any(thread.name == "rayscope-collect-hanging" for thread in threading.enumerate()),
         "it",
-        10,
     )
     pool.close()
 
@@ -59,5 +58,5 @@ def test_a_job_that_raises_leaves_its_thread_to_the_others() -> None:
 
     pool.submit("failing", "failing", fail)
     pool.submit("next", "next", done.set)
-    assert done.wait(10)
+    assert done.wait(TIMEOUT_S)
     pool.close()

@@ -9,7 +9,7 @@ import sys
 
 import psutil
 import pytest
-from tests.cluster import wait_until
+from tests.waiting import wait_until
 
 from rayscope.ray.discovery import addresses_in, local_gcs_addresses
 

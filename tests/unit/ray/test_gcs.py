@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
+from tests.waiting import TIMEOUT_S
 
 from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
 
@@ -98,7 +99,7 @@ def test_no_such_service(server: tuple[Kv, str, Any]) -> None:
 
 def test_deadline(server: tuple[Kv, str, Any]) -> None:
     released = threading.Event()
-    server[0].before = lambda context: released.wait(5) and None
+    server[0].before = lambda context: released.wait(TIMEOUT_S) and None
     error = error_of(GcsClient(server[1], timeout_s=0.2).cluster_info)
     released.set()
     assert error.code == "deadline"

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.story import Story
+from tests.waiting import TIMEOUT_S
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -38,19 +39,19 @@ class Running:
         for batch in batches:
             assert self.client.post(self.server.ingest_url, content=batch).status_code == 204
         assert self.server.services is not None
-        assert self.server.services.writer.flush(60)
+        assert self.server.services.writer.flush()
 
     def record(self, story: Story) -> None:
         """Put a story on record."""
         assert self.server.services is not None
         self.server.services.writer.submit_records(story.batch, "events")
-        assert self.server.services.writer.flush(60)
+        assert self.server.services.writer.flush()
 
 
 def start(folder: Path, batches: list[bytes]) -> Iterator[Running]:
-    server = Server(Settings(data_dir=folder, port=0, sql_timeout_s=3, memory_limit="200MB"))
+    server = Server(Settings(data_dir=folder, port=0, sql_timeout_s=TIMEOUT_S, memory_limit="200MB"))
     server.start()
-    with httpx.Client(base_url=server.url, timeout=60) as client:
+    with httpx.Client(base_url=server.url) as client:
         running = Running(server, client, folder)
         running.ingest(*batches)
         yield running

@@ -11,6 +11,7 @@ import pytest
 from tests.endless import Endless
 from tests.story import Story
 from tests.unit.server.conftest import Running
+from tests.waiting import TIMEOUT_S
 
 from rayscope.server.response_cache import ResponseCache
 from rayscope.storage.interruption import Abandoned, Work, current_work, working
@@ -28,11 +29,11 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
     ask = {"weight": "count", "name": "work"}
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, ThreadPoolExecutor(2) as pool:
         both = [pool.submit(impatient.get, "/api/flow/flame", params=ask) for _ in range(2)]
-        assert slow.begun.wait(30)
+        assert slow.begun.wait(TIMEOUT_S)
         for one in both:
             with pytest.raises(httpx.ReadTimeout):
-                one.result(30)
-    assert slow.interrupted.wait(30)
+                one.result(TIMEOUT_S)
+    assert slow.interrupted.wait(TIMEOUT_S)
     monkeypatch.setattr(sql, "path_sums", quick)
     assert fresh.get("/api/flow/flame", **ask)["total"] == 1
 
@@ -52,7 +53,7 @@ def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
 
     def make() -> bytes:
         begun.set()
-        assert left.wait(30)
+        assert left.wait(TIMEOUT_S)
         work = current_work()
         assert work is not None
         work.check()
@@ -64,12 +65,12 @@ def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(ask, impatient)
-        assert begun.wait(30)
+        assert begun.wait(TIMEOUT_S)
         second = pool.submit(ask, patient)
-        assert patient.joined.wait(30)
+        assert patient.joined.wait(TIMEOUT_S)
         impatient.abandon()
         left.set()
-        assert first.result(30) == second.result(30) == b"answer"
+        assert first.result(TIMEOUT_S) == second.result(TIMEOUT_S) == b"answer"
     impatient_only = Work()
     impatient_only.abandon()
     with pytest.raises(Abandoned), working(impatient_only):

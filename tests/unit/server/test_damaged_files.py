@@ -59,7 +59,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, bodies: list[bytes]) -> P
         for session in (b"session_one", b"session_two"):
             answer = httpx.post(server.ingest_url, content=_renamed(body, session))
             assert answer.status_code == 204
-    assert server.services.writer.flush(60)
+    assert server.services.writer.flush()
     server.services.catalog.save_agents("session_one")
     server.stop()
     return home
@@ -123,7 +123,7 @@ def test_a_record_that_is_missing_is_begun_anew_with_a_note(
     server = serve(home)
     assert server.services is not None
     assert httpx.post(server.ingest_url, content=_renamed(bodies[0], b"session_one")).status_code == 204
-    assert server.services.writer.flush(60)
+    assert server.services.writer.flush()
     rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
     assert "missing" in rows["session_one"]["error"]
     assert rows["session_two"]["error"] is None
@@ -170,7 +170,7 @@ def test_a_record_that_is_none_is_named_and_what_comes_is_recorded_anew(
     damage(home / "sessions" / "session_one" / "record.duckdb")
     server = serve(home)
     assert server.services is not None
-    client = httpx.Client(base_url=server.url, timeout=60)
+    client = httpx.Client(base_url=server.url)
 
     def rows() -> dict[str, Any]:
         return {row["session"]: row for row in client.get("/api/sessions").json()["items"]}
@@ -179,7 +179,7 @@ def test_a_record_that_is_none_is_named_and_what_comes_is_recorded_anew(
     for session in (b"session_one", b"session_two"):
         for body in bodies:
             assert client.post(server.ingest_url, content=_renamed(body, session)).status_code == 204
-    assert server.services.writer.flush(60)
+    assert server.services.writer.flush()
     found = rows()
     assert "record.damaged-" in found["session_one"]["error"]
     assert found["session_two"]["error"] is None

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from tests.cluster import wait_until
 from tests.story import DRIVER, JOB, SESSION, Story, at
 from tests.unit.server.conftest import Running
 from tests.unit.server.test_insights_code import puts
+from tests.waiting import wait_until
 from typer.testing import CliRunner
 
 from rayscope.cli import run, summary

@@ -119,7 +119,7 @@ def test_a_submissions_progress_is_its_drivers(told: Any) -> None:
         RecordBatch(SESSION, entities=[entity("job", "sub_1", {"submission_id": "sub_1", "alias_of": JOB})]),
         "gcs",
     )
-    assert told.server.services.writer.flush(60)
+    assert told.server.services.writer.flush()
     states = told.get("/api/jobs/sub_1/progress")["states"]
     assert states == told.get(f"/api/jobs/{JOB}/progress")["states"] != {}
 

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import socket
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from tests.story import DRIVER, JOB, ORIGIN_NS, SESSION, Story, at
 from tests.traces import Slice, Trace, read_perfetto
 from tests.unit.server.conftest import Running
+from tests.waiting import wait_until
 
 from rayscope.model import Edge
 from rayscope.views.export.tables_sql import VIEWS
@@ -229,10 +229,11 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
             assert client.recv(12) == b"HTTP/1.1 200"
         fresh.error(fresh.client.get("/api/export", params={"format": "perfetto"}), 503)
         patched.undo()
-        until = time.monotonic() + 20
-        while fresh.client.get("/api/export", params={"format": "parquet"}).status_code == 503:
-            assert time.monotonic() < until, "the stalled downloads keep their places"
-            time.sleep(0.1)
+
+        def has_room() -> bool:
+            return fresh.client.get("/api/export", params={"format": "parquet"}).status_code != 503
+
+        wait_until(has_room, "the stalled downloads leave their places")
 
 
 def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:

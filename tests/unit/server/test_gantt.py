@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
 from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story, at
 from tests.unit.server.conftest import Running
+from tests.waiting import wait_until
 
 from rayscope.model import Edge, Span
 from rayscope.storage.sql.filters import TaskFilters
@@ -499,7 +499,7 @@ def test_what_has_come_since_the_lanes_were_laid_out_is_told(
     story.task("late", -500, -400, -300)
     story.task("elsewhere", -500, -400, -300, worker="c" * 56)
     fresh.record(story)
-    wait_for(lambda: len(fresh.get("/api/tasks")["items"]) == 3, "what came later")
+    wait_until(lambda: len(fresh.get("/api/tasks")["items"]) == 3, "what came later")
     found = fresh.get("/api/flow/gantt", width=1500)
     assert (before["attempts"], found["attempts"], found["in_window"], found["left_out"]) == (1, 3, 3, 1)
     assert found["names"] == ["early", "late"] or found["names"] == ["late", "early"]

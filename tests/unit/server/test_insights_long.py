@@ -8,6 +8,7 @@ import pytest
 from tests.story import JOB, SESSION
 from tests.unit.server.conftest import Running
 from tests.unit.server.test_insights import ask, fan_out, faster
+from tests.waiting import TIMEOUT_S
 
 from rayscope.insights import gains
 
@@ -54,7 +55,7 @@ def test_one_long_answer_is_made_at_a_time_and_says_how_far_it_is(large: Running
             assert progress(large) == 0
             assert large.get("/api/insights")["withheld"]["code"] == "takes_long"  # others wait for nothing
             assert not waiting.done()
-        assert waiting.result(60)["withheld"] is None
+        assert waiting.result(TIMEOUT_S)["withheld"] is None
     assert progress(large) is None
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import wait_until
 from tests.story import DRIVER, JOB, SESSION, Story
 from tests.unit.server.conftest import Running
+from tests.waiting import wait_until
 
 from rayscope.insights.live import MAX_FINDINGS, SHARE, SPENT, LiveFindings
 from rayscope.insights.replay import read
@@ -33,7 +33,7 @@ def live(tmp_path: Path) -> Iterator[Running]:
     (tmp_path / "alerts" / "mine.yml").write_text(RULE)
     server = Server(Settings(data_dir=tmp_path, port=0, metrics_interval_s=1))
     server.start()
-    with httpx.Client(base_url=server.url, timeout=60) as client:
+    with httpx.Client(base_url=server.url) as client:
         yield Running(server, client, tmp_path)
     server.stop()
 

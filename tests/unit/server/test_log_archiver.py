@@ -8,6 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tests.waiting import TIMEOUT_S
+
 from rayscope.cluster.logs import archiver
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.ray.agents.client import AgentError
@@ -25,7 +27,7 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
     def names(session: str, node: str, age_s: float) -> list[str]:
         with lock:
             asked.append(node)
-        go.wait(10)
+        go.wait(TIMEOUT_S)
         raise AgentError("It did not answer.", "Try again.", "timeout")
 
     nodes = [{"node_id": f"{number:02x}", "state": "ALIVE"} for number in range(8)]

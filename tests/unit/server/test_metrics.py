@@ -13,9 +13,9 @@ import httpx
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.cluster import wait_until
 from tests.story import Story
 from tests.unit.server.conftest import Running, start
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.metrics.collector import Cluster
 from rayscope.metrics.service import Metrics
@@ -49,9 +49,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
     server.start()
     assert server.services is not None
     server.services.metrics.register("numbers", Numbers)
-    with httpx.Client(
-        base_url=server.url, timeout=60, headers={"Authorization": "Bearer open sesame"}
-    ) as client:
+    with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer open sesame"}) as client:
         told = Running(server, client, folder)
         story = Story()
         story.task("f", 0, 1, 2)
@@ -59,11 +57,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
         story.task("g", 0, 1)
         told.record(story)
         server.services.catalog.about(story.batch.session).last_ns = 2**62  # it lives as long as the test
-        wait_until(lambda: told.get("/api/metrics", name="some_number")["total"] == 2, "samples", 20)
+        wait_until(lambda: told.get("/api/metrics", name="some_number")["total"] == 2, "samples")
         # One for each state: a record that was begun and has no attempt yet has none.
-        wait_until(
-            lambda: told.get("/api/metrics", name="rayscope_task_attempts")["total"] == 3, "samples", 20
-        )
+        wait_until(lambda: told.get("/api/metrics", name="rayscope_task_attempts")["total"] == 3, "samples")
         yield told
     server.stop()
 
@@ -187,14 +183,14 @@ def test_a_file_that_opens_slowly_holds_up_no_other_session(monkeypatch: pytest.
     def open_it(session: str, *, read_only: bool) -> Any:
         opened.append(session)
         if session == "slow":
-            go.wait(30)
+            go.wait(TIMEOUT_S)
         return SimpleNamespace(problem=None, path=None, session=session, close=lambda: None)
 
     monkeypatch.setattr(metrics, "_open_store", open_it)
     with ThreadPoolExecutor(3) as pool:
         slow = [pool.submit(metrics.store, "slow") for _ in range(2)]
         wait_until(lambda: opened == ["slow"], "the slow one")
-        assert pool.submit(metrics.store, "quick").result(20).session == "quick"
+        assert pool.submit(metrics.store, "quick").result(TIMEOUT_S).session == "quick"
         go.set()
-        assert slow[0].result(20) is slow[1].result(20)  # it was opened once
+        assert slow[0].result(TIMEOUT_S) is slow[1].result(TIMEOUT_S)  # it was opened once
     assert opened == ["slow", "quick"]

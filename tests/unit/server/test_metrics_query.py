@@ -10,9 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import free_port, wait_until
+from tests.cluster import free_port
 from tests.story import Story
 from tests.unit.server.conftest import Running
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
@@ -38,7 +39,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     url = f"http://127.0.0.1:{free_port()}"
     server = Server(Settings(data_dir=folder, port=0, metrics_full_h=2, prometheus_url=url))
     server.start()
-    with httpx.Client(base_url=server.url, timeout=60) as client:
+    with httpx.Client(base_url=server.url) as client:
         running = Running(server, client, folder)
         assert server.services is not None
         server.services.metrics.stop()  # what is measured now would hide what is written here
@@ -145,11 +146,11 @@ def prometheus(told: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes
             stderr=log,
         )
     try:
-        wait_until(lambda: _ready(url), f"Prometheus: {(tmp_path / 'log').read_text()}", 30)
+        wait_until(lambda: _ready(url), f"Prometheus: {(tmp_path / 'log').read_text()}")
         yield process
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(TIMEOUT_S)
 
 
 def _ready(url: str) -> bool:
@@ -176,7 +177,7 @@ def test_long_ranges_come_from_the_prometheus_of_the_settings(
     assert "many-to-many" in error["remedy"]
 
     prometheus.terminate()
-    prometheus.wait(10)
+    prometheus.wait(TIMEOUT_S)
     ours = [query(told, expr, **LONG, limit=50) for expr in exprs]
     for here, there in zip(ours, theirs, strict=True):
         assert here["source"] == "record"

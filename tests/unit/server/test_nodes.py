@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.story import SESSION, Story
 from tests.unit.server.conftest import Running
 
@@ -116,7 +115,6 @@ def test_one_node_in_full(fresh: Running) -> None:
     assert (status["resources"], status["pending"], status["time_ns"]) == ({}, [], None)
 
 
-@pytest.mark.timeout(120)
 def test_a_large_cluster_in_little_room(fresh: Running) -> None:
     story = Story()
     nodes = [f"{number:056x}" for number in range(1000)]

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from hypothesis import settings
+from tests.waiting import TIMEOUT_S
 
 from rayscope.server.runner import Server
 
@@ -30,7 +31,7 @@ def test_every_answer_is_as_described(
     assert server.services is not None
     assert server.services.writer.flush()
     # It takes a second of CPU to build, and Schemathesis waits 10 s for it.
-    httpx.get(f"{server.url}/openapi.json", timeout=60).raise_for_status()
+    httpx.get(f"{server.url}/openapi.json").raise_for_status()
     command = [str(Path(sys.executable).with_name("schemathesis")), f"--config-file={CONFIG}"]
     command += ["run", f"{server.url}/openapi.json"]
     examples = settings().max_examples
@@ -50,13 +51,13 @@ def test_others_are_answered_while_the_description_is_built(
 
     def build(_: FastAPI) -> dict[str, str]:
         building.set()
-        return {"answered": str(answered.wait(30))}
+        return {"answered": str(answered.wait(TIMEOUT_S))}
 
     monkeypatch.setattr(FastAPI, "openapi", build)
     server = serve()
     with ThreadPoolExecutor(1) as pool:
-        description = pool.submit(httpx.get, f"{server.url}/openapi.json", timeout=60)
-        assert building.wait(30)
-        httpx.get(f"{server.url}/api/health", timeout=60).raise_for_status()
+        description = pool.submit(httpx.get, f"{server.url}/openapi.json")
+        assert building.wait(TIMEOUT_S)
+        httpx.get(f"{server.url}/api/health").raise_for_status()
         answered.set()
         assert description.result().json() == {"answered": "True"}

@@ -263,7 +263,6 @@ def test_without_any_record_of_nodes_workers_are_those_that_ran(fresh: Any) -> N
     assert (node["is_known"], node["total"], node["workers"], node["running"]) == (False, None, 1, 1)
 
 
-@pytest.mark.timeout(120)
 def test_a_thousand_nodes_fit(fresh: Any) -> None:
     story = Story()
     for number in range(1000):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.story import JOB, SESSION, Story
+from tests.waiting import TIMEOUT_S
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
@@ -49,7 +50,7 @@ class Watcher:
     def ask(self, **message: Any) -> None:
         self.connection.send(json.dumps(message))
 
-    def next(self, timeout: float = 10) -> dict[str, Any]:
+    def next(self, timeout: float = TIMEOUT_S) -> dict[str, Any]:
         """The next message that is of a topic."""
         while True:
             message: dict[str, Any] = json.loads(self.connection.recv(timeout))
@@ -258,4 +259,4 @@ def test_who_answers_no_ping_is_forgotten(
         assert raw.recv(4096).startswith(b"HTTP/1.1 101")
         services = server.services
         wait_for(lambda: services.realtime.stats()["clients"] == 1, "it is there")
-        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten", 10)
+        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from tests.waiting import TIMEOUT_S
 
 from rayscope.ingest import bodies as ingest_bodies
 from rayscope.server import http_protocol, security
@@ -21,7 +22,7 @@ MORE_THAN_ALLOWED = 1_100_000
 def begin_body(url: str, length: int = 1000, sent: bytes = b"[") -> socket.socket:
     """A POST whose head promises ``length`` bytes and of which only ``sent`` comes."""
     parts = urlsplit(url)
-    connection = socket.create_connection((parts.hostname, parts.port), timeout=30)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT_S)
     head = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {length}\r\n\r\n"
     connection.sendall(head.encode() + sent)
     return connection
@@ -114,8 +115,8 @@ def test_more_connections_than_there_may_be_are_closed_and_the_others_are_answer
     with ExitStack() as held:
         connections = [held.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(30)]
         for connection in connections[20:]:
-            connection.settimeout(30)
+            connection.settimeout(TIMEOUT_S)
             assert connection.recv(1) == b""
         connections[0].sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        connections[0].settimeout(30)
+        connections[0].settimeout(TIMEOUT_S)
         assert connections[0].recv(100).startswith(b"HTTP/1.1 200")

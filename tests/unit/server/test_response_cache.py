@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from tests.story import Story
 from tests.unit.server.conftest import Running
+from tests.waiting import TIMEOUT_S
 
 from rayscope.server import clusters
 from rayscope.server.response_cache import ResponseCache
@@ -42,15 +43,15 @@ def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
     def make() -> bytes:
         made.append(1)
         begun.set()
-        assert go.wait(30)
+        assert go.wait(TIMEOUT_S)
         return b"answer"
 
     with ThreadPoolExecutor(3) as threads:
         first = threads.submit(cache.get, "session", "question", None, make)
-        assert begun.wait(30)
+        assert begun.wait(TIMEOUT_S)
         others = [threads.submit(cache.get, "session", "question", None, make) for _ in range(2)]
         go.set()
-        assert {one.result(30)[0] for one in (first, *others)} == {b"answer"}
+        assert {one.result(TIMEOUT_S)[0] for one in (first, *others)} == {b"answer"}
     assert len(made) == 1
 
 

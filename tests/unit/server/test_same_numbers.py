@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
 from tests.story import DRIVER, JOB, MS, Story, at
 from tests.unit.server.conftest import Running
+from tests.waiting import wait_until
 
 from rayscope.model import Entity, TaskError
 
@@ -199,6 +199,6 @@ def test_the_navigation_counts_what_the_lists_have(fresh: Running) -> None:
     story.entity("job", "internal", 0, is_internal=True)
     fresh.record(story)
     # (A collector may have asked just before the story was written, and its answer is good for a moment.)
-    cluster = wait_for(lambda: (found := fresh.get("/api/cluster"))["jobs"] and found, "the counts")
+    cluster = wait_until(lambda: (found := fresh.get("/api/cluster"))["jobs"] and found, "the counts")
     for count, kind in enumerate(("jobs", "actors", "nodes", "workers", "placement_groups"), 1):
         assert sum(cluster[kind].values()) == fresh.get(f"/api/{kind}")["total"] == count, kind

@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import httpx
 import pytest
+from tests.waiting import TIMEOUT_S
 
 from rayscope.server import http_protocol
 from rayscope.server.runner import Server, StartError
@@ -155,7 +156,9 @@ def test_a_head_has_bounds(
 ) -> None:
     monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT_S", 60.0 if len(head) > 1000 else 0.2)
     server = serve()
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=30) as raw:
+    with socket.create_connection(
+        ("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=TIMEOUT_S
+    ) as raw:
         raw.sendall(head)
         with contextlib.suppress(ConnectionResetError):
             assert raw.recv(1000) == b""  # closed

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.conftest import wait_for
 from tests.story import SESSION, Story
+from tests.waiting import wait_until
 from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
@@ -36,7 +36,7 @@ def end(running: Running) -> None:
     """As half a minute later: its cluster gives no sign of life any more."""
     assert running.server.services is not None
     running.server.services.writer.end_session(SESSION, 1)
-    assert running.server.services.writer.flush(60)
+    assert running.server.services.writer.flush()
 
 
 def row(running: Running) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> 
     record(fresh, "python one.py")  # what comes later begins anew
     assert row(fresh)["attempts"] == 1
     # What reads it meanwhile is waited for.
-    wait_for(lambda: act(fresh, "DELETE", params={"force": True}).status_code == 200, "it to be deleted")
+    wait_until(lambda: act(fresh, "DELETE", params={"force": True}).status_code == 200, "it to be deleted")
 
 
 def test_a_session_that_is_read_is_not_deleted(fresh: Running) -> None:

@@ -101,7 +101,7 @@ def test_a_flood_of_sessions_is_bounded_and_the_honest_one_goes_on(
     assert len(list(made.catalog.folder.iterdir())) == 200 - refused + 1
     for body in bodies[1:]:
         made.submit(body)  # of a session that is known
-    assert made.flush(60)
+    assert made.flush()
 
 
 def test_sessions_that_are_recorded_come_before_new_ones(
@@ -127,7 +127,7 @@ def test_sessions_that_are_recorded_come_before_new_ones(
         made.submit(json.dumps([event | {"sessionName": f"session_{number}"}]).encode())
     for body in bodies[1:]:
         made.submit(body)
-    assert made.flush(60)
+    assert made.flush()
     assert order.index(honest) < 3
     assert len(set(order)) == 9
 
@@ -250,7 +250,7 @@ def test_an_event_of_no_session_costs_itself_alone(
     for body in bodies:
         stray = json.loads(body)[0] | {"sessionName": "../elsewhere"}
         made.submit(b"[" + json.dumps(stray).encode() + b"," + body.strip()[1:])
-    assert made.flush(60)
+    assert made.flush()
     assert made.rejected == made.spool.rejected_count() == len(bodies)
     made.stop()
     assert dump(record_of(made)) == expected

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.cluster import wait_until
 from tests.unit.warehouse.http_bridge import bridge
+from tests.waiting import wait_until
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -83,11 +83,11 @@ def send(server: Server, *bodies: bytes) -> None:
     for body in bodies:
         assert httpx.post(server.ingest_url, content=body).status_code == 204
     assert server.services is not None
-    assert server.services.writer.flush(60)
+    assert server.services.writer.flush()
 
 
 def get(server: Server, path: str) -> Any:
-    answer = httpx.get(f"{server.url}{path}", timeout=60)
+    answer = httpx.get(f"{server.url}{path}")
     assert answer.status_code == 200, (path, answer.text)
     return answer.json()
 
@@ -108,7 +108,7 @@ def end(server: Server, end_ns: int) -> None:
     assert server.services is not None
     (session,) = server.services.catalog.names()
     server.services.writer.end_session(session, end_ns)
-    assert server.services.writer.flush(60)
+    assert server.services.writer.flush()
 
 
 def differences(found: Any, expected: Any, at: str = "") -> list[str]:
@@ -137,24 +137,23 @@ def test_each_shows_all_that_any_has_heard(tmp_path: Path, warehouse: str, bodie
             expected = {path: comparable(get(alone, path)) for path in QUESTIONS}
             number = attempts(alone)
         for server in (a, b):
-            wait_until(lambda server=server: attempts(server) == number, "the parts are together", 30)
+            wait_until(lambda server=server: attempts(server) == number, "the parts are together")
         end(a, end_ns)
         for server in (a, b):
-            wait_until(lambda server=server: ended(server), "the session has ended everywhere", 30)
+            wait_until(lambda server=server: ended(server), "the session has ended everywhere")
             assert server.services is not None
-            assert server.services.writer.flush(30)
+            assert server.services.writer.flush()
             # Workers may come a moment after what ran on them.
             summary = QUESTIONS[0]
             wait_until(
                 lambda server=server: comparable(get(server, summary)) == expected[summary],
                 "all is there",
-                30,
             )
             for path in QUESTIONS:
                 assert differences(comparable(get(server, path)), expected[path]) == [], path
         # One that has heard nothing lists the session, and opens it.
         with running(tmp_path / "c", warehouse) as c:
-            wait_until(lambda: attempts(c) == number, "the session is listed", 30)
+            wait_until(lambda: attempts(c) == number, "the session is listed")
             assert get(c, "/api/sessions")["items"][0]["location"] == "warehouse"
             for path in QUESTIONS:
                 assert differences(comparable(get(c, path)), expected[path]) == [], path
@@ -196,7 +195,6 @@ def test_what_a_killed_server_acknowledged_is_told_once_it_is_back(
             wait_until(
                 lambda: {row["task_id"] for row in get(b, "/api/tasks?limit=1000")["items"]} == whole,
                 "the other server has it all",
-                60,
             )
 
 
@@ -209,7 +207,7 @@ def test_a_warehouse_that_is_away_is_told_all_later(
     database = warehouse.rpartition("/")[2]
     with running(tmp_path / "a", f"clickhouse://me:secret@127.0.0.1:{port}/{database}") as a:
         send(a, *bodies)
-        wait_until(lambda: health(a)["error"] is not None, "the trouble is told", 30)
+        wait_until(lambda: health(a)["error"] is not None, "the trouble is told")
         assert "cannot be reached" in health(a)["error"]["message"]
         assert "secret" not in str(health(a))
         assert a.services is not None
@@ -217,9 +215,9 @@ def test_a_warehouse_that_is_away_is_told_all_later(
         (session,) = a.services.catalog.names()
         assert a.services.warehouse.is_keeper(session)  # alerts do not fall silent
         with bridge(urlsplit(engine).path, port=port):
-            wait_until(lambda: health(a)["error"] is None, "it is used again", 60)
+            wait_until(lambda: health(a)["error"] is None, "it is used again")
             with running(tmp_path / "b", warehouse) as b:
-                wait_until(lambda: attempts(b) == attempts(a) > 0, "all of it is there", 60)
+                wait_until(lambda: attempts(b) == attempts(a) > 0, "all of it is there")
 
 
 def test_one_server_has_the_alerts_of_a_session(tmp_path: Path, warehouse: str, bodies: list[bytes]) -> None:
@@ -232,11 +230,11 @@ def test_one_server_has_the_alerts_of_a_session(tmp_path: Path, warehouse: str, 
         (session,) = a.services.catalog.names()
         with running(tmp_path / "b", warehouse) as b, running(tmp_path / "c", warehouse) as c:
             send(b, bodies[1])
-            wait_until(lambda: keepers(a, b) == [True, False], "the first one has them", 30)
-            wait_until(lambda: attempts(c) >= 0, "the third one knows the session", 30)
+            wait_until(lambda: keepers(a, b) == [True, False], "the first one has them")
+            wait_until(lambda: attempts(c) >= 0, "the third one knows the session")
             assert keepers(c) == [False]  # it only shows it
             a.stop()
-            wait_until(lambda: send(b, bodies[2]) or keepers(b) == [True], "the second one takes over", 90)
+            wait_until(lambda: send(b, bodies[2]) or keepers(b) == [True], "the second one takes over")
 
 
 def health(server: Server) -> Any:
@@ -247,7 +245,7 @@ def test_what_is_not_told_is_not_dropped(tmp_path: Path, warehouse: str, bodies:
     """Also where another server has told its part of the session, as a whole."""
     with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
         send(b, *bodies[::2])
-        wait_until(lambda: attempts(a) > 0, "the session is listed", 60)
+        wait_until(lambda: attempts(a) > 0, "the session is listed")
         assert a.services is not None
         service, (session,) = a.services.warehouse, a.services.catalog.names()
         assert service is not None
@@ -270,20 +268,20 @@ def test_what_is_deleted_on_one_server_is_gone_from_all(
         send(b, *bodies[1::2])
         with running(tmp_path / "c", warehouse) as c:
             send(c, bodies[0])
-            wait_until(lambda: attempts(c) == attempts(a) == attempts(b) > 0, "all have it", 60)
+            wait_until(lambda: attempts(c) == attempts(a) == attempts(b) > 0, "all have it")
             session = get(c, "/api/sessions")["items"][0]["session"]
         assert a.services is not None
         headers = {HEADER: a.services.operator_token}
         url = f"{a.url}/api/sessions/{session}?force=true"
-        httpx.delete(url, headers=headers, timeout=30).raise_for_status()
+        httpx.delete(url, headers=headers).raise_for_status()
         assert attempts(a) == -1
-        wait_until(lambda: attempts(b) == -1, "it is gone from the other one", 60)
+        wait_until(lambda: attempts(b) == -1, "it is gone from the other one")
         with running(tmp_path / "c", warehouse) as c:
-            wait_until(lambda: attempts(c) == -1, "it is gone from the one that was down", 60)
+            wait_until(lambda: attempts(c) == -1, "it is gone from the one that was down")
             send(b, bodies[0])
             some = attempts(b)
             for server in (a, c):
-                wait_until(lambda server=server: attempts(server) == some, "a new record has begun", 60)
+                wait_until(lambda server=server: attempts(server) == some, "a new record has begun")
             time.sleep(3 * BEAT_S)
             assert attempts(b) == some
 
@@ -303,16 +301,16 @@ def test_a_name_that_one_server_gives_a_session_is_its_name_on_all(
 
     with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
         send(a, *bodies)
-        wait_until(lambda: attempts(b) == attempts(a) > 0, "both list it", 60)
+        wait_until(lambda: attempts(b) == attempts(a) > 0, "both list it")
         assert a.services is not None
         (session,) = a.services.catalog.names()
         name(b, session, "mine")  # which has nothing of it
-        wait_until(lambda: names(a, b) == [("mine", ["mine"])] * 2, "it has a name", 60)
+        wait_until(lambda: names(a, b) == [("mine", ["mine"])] * 2, "it has a name")
         assert a.services.warehouse is not None
         assert a.services.warehouse.is_keeper(session)  # still the one that records it
         get(b, "/api/summary")
         name(a, session, "ours")
-        wait_until(lambda: names(a, b) == [("ours", ["ours"])] * 2, "it has another name", 60)
+        wait_until(lambda: names(a, b) == [("ours", ["ours"])] * 2, "it has another name")
         with connect(warehouse) as asked:
             found = asked.rows("SELECT name, tags FROM sessions")
         assert [(text, list(tags)) for text, tags in found] == [("ours", ["ours"])]
