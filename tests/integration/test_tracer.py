@@ -23,7 +23,7 @@ from rayscope.cluster.tasks import flow_sql
 from rayscope.storage.catalog import Catalog
 from rayscope.tracer.settings import MAX_SPANS
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 WORKLOADS = Path(__file__).parent / "workloads"
 
 
@@ -41,7 +41,7 @@ class Lab:
         env = env_without_ray() | {"HOME": str(self.data.parent), **more}
         command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", str(self.data)]
         command += ["--port", "0", *options, str(script), *args]
-        done = run_in_turn(command, self.ray, 270, env=env)
+        done = run_in_turn(command, self.ray, env=env)
         assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
@@ -191,14 +191,16 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
             "WHERE name LIKE '%burn%' OR func_name IN ('rests', 'Async.turn')"
         )
     }
-    assert said["burnt"][1] <= said["burnt"][0] <= used["burns", 0] <= said["burnt"][0] + 250_000_000
-    assert 300_000_000 <= used["burns in vain", 0] <= 600_000_000
-    assert used["rests", 0] < 150_000_000
+    burnt_ns, least_ns = said["burnt"]
+    assert least_ns <= burnt_ns <= used["burns", 0] < 2 * burnt_ns
+    assert least_ns <= used["burns in vain", 0] < 2 * burnt_ns
+    assert used["rests", 0] < least_ns
     assert used["Async.turn", 0] is None  # coroutines take turns in a thread
     # Where tasks ran beside each other, each has its own thread's time, once the first have shown it.
     threads = [used["Threaded.burns", number] for number in range(4)]
-    assert [cpu_ns for cpu_ns in threads[:2] if cpu_ns is not None and cpu_ns > 300_000_000] == []
-    assert all(200_000_000 <= cpu_ns <= 300_000_000 for cpu_ns in threads[2:])
+    own_ns = min(said["threads"])
+    assert [cpu_ns for cpu_ns in threads[:2] if cpu_ns is not None and cpu_ns >= 2 * own_ns] == []
+    assert all(own_ns <= cpu_ns < 2 * own_ns for cpu_ns in threads[2:])
 
     # Annotations, of a driver, an actor, its method and a coroutine.
     notes = lab.sql("SELECT task_id, kind, name, value, number FROM annotations WHERE name != 'calls'")

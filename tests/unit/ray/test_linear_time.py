@@ -19,16 +19,27 @@ from rayscope.views.stack.dump import parse_dump
 
 LONG = 100_000
 SHORT = LONG // 8
-#: What is linear takes 8 times as long for the long text, what is quadratic 64 times.
+#: What is linear takes 8 times as long for the long text, what is quadratic 64 times. Both are measured on the same
+#: machine, and other programs only make single measurements longer: so the shortest of several count.
 MOST_TIMES = 30
 #: Nobody waits for that, and it cannot be measured well.
 SHORT_S = 0.02
-BEGINNINGS = ("", "s3://x?", '{"level": "', "a{", "X_group_", "[", "worker-", ':job_id: "')
+BEGINNINGS = (
+    "",
+    "s3://x?",
+    '{"level": "',
+    "a{",
+    "X_group_",
+    "[",
+    "worker-",
+    ':job_id: "',
+    "2026-11-22 07:13:29 ",
+)
 REPEATED = (
     *("\x1b", "\x1b[", "\x1b[0;", "token", "?token", "&sig=", "?a-", "://", "://a", "s3://x?tokentoken"),
     *("@", "a", "_", "-", "/", " ", "  ", "1", "1 ", ".", ":1", " (", "(", ")", '"', '\\"', "\\", "é"),
     *("{", "}", '{a="', 'a="b",', "[", "]", "_total", "_group_", "_group_1", "worker-", "Error", "m"),
-    *('consumer="', '"level": ', "0a", "://git@", "x=y&", "?", "&"),
+    *('consumer="', '"level": ', '"level": "', "0a", "://git@", "x=y&", "?", "&", ": ", "a:1 - "),
 )
 
 
@@ -78,5 +89,6 @@ def test_time_is_linear(function: Callable[[str], object]) -> None:
         long_s = cpu_s(function, text(LONG))
         if long_s > SHORT_S:
             short_s = min(cpu_s(function, text(SHORT)) for _ in range(3))
-            long_s = min(long_s, cpu_s(function, text(LONG)))
+            if long_s >= MOST_TIMES * short_s:
+                long_s = min(cpu_s(function, text(LONG)) for _ in range(5))
             assert long_s < MOST_TIMES * short_s, (beginning, repeated, short_s, long_s)

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from ray.core.generated import gcs_pb2, gcs_service_pb2
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.model import RecordBatch
 from rayscope.ray.gcs import poller as module
 from rayscope.ray.gcs.client import ClusterInfo, GcsError, Table
 from rayscope.ray.gcs.poller import Poller
+
+
+class Clock:
+    """The poller's time, which passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def time_ns(self) -> int:
+        return int(self.now_s * 1e9)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(module, "time", made)
+    return made
 
 
 class FakeGcs:
@@ -25,7 +48,7 @@ class FakeGcs:
         self.session = "session_a"
         self.down = False
         self.task_polls = 0
-        self.call_s = 0.0
+        self.during_call: Callable[[], object] = lambda: None
 
     def _check(self) -> None:
         if self.down:
@@ -55,18 +78,15 @@ class FakeGcs:
 
     def task_events(self) -> Any:
         self._check()
-        time.sleep(self.call_s)
+        self.during_call()
         self.task_polls += 1
         reply = gcs_service_pb2.GetTaskEventsReply()
         reply.events_by_task.add(task_id=b"\x01" * 24)
         return reply
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 10) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+def until(condition: Callable[[], bool]) -> None:
+    wait_until(condition, "a poll", pause_s=0.01)
 
 
 @pytest.fixture
@@ -81,14 +101,10 @@ def test_polls_and_stops(gcs: Any) -> None:
     status = poller.status
     assert (status.ok, status.error, status.mode, status.session) == (True, None, "tasks", "session_a")
     assert status.last_success_ns > 0
-    started = time.monotonic()
-    poller.stop()
-    assert time.monotonic() - started < 1
+    poller.stop(TIMEOUT_S)
+    assert not poller._task.is_alive
     assert sum(len(batch.attempts) for batch in batches) == 1
     assert sum(len(batch.entities) for batch in batches) == 1
-    polls = gcs.task_polls
-    time.sleep(0.1)
-    assert gcs.task_polls == polls
 
 
 def test_poll_now_needs_no_thread(gcs: Any) -> None:
@@ -104,21 +120,21 @@ def test_poll_now_needs_no_thread(gcs: Any) -> None:
     poller.stop()
 
 
-def test_a_costly_poll_slows_the_pace(gcs: Any) -> None:
-    gcs.call_s = 0.1
+def test_a_costly_poll_slows_the_pace(gcs: Any, clock: Clock) -> None:
+    gcs.during_call = lambda: clock.sleep(0.1)
     poller = Poller(gcs, lambda batch: None)
     poller.poll_now()
-    assert 2 <= poller.status.interval_s < 20
-    assert poller.status.cost_s >= 0.1
+    assert poller.status.cost_s == pytest.approx(0.1)
+    assert poller.status.interval_s == pytest.approx(2)
     slow = Poller(gcs, lambda batch: None, max_interval_s=1.5)
     slow.poll_now()
     assert slow.status.interval_s == 1.5
 
 
-def test_writing_is_not_the_clusters_cost(gcs: Any) -> None:
-    poller = Poller(gcs, lambda batch: time.sleep(0.1))
+def test_writing_is_not_the_clusters_cost(gcs: Any, clock: Clock) -> None:
+    poller = Poller(gcs, lambda batch: clock.sleep(0.1))
     poller.poll_now()
-    assert poller.status.cost_s < 0.1
+    assert poller.status.cost_s == 0
 
 
 def test_tasks_may_be_switched_off_and_on(gcs: Any) -> None:
@@ -175,13 +191,21 @@ def test_records_that_could_not_be_kept_come_again(gcs: Any, caplog: pytest.LogC
     poller.stop()
 
 
-def test_stop_does_not_wait_out_a_pause(gcs: Any) -> None:
+def test_stop_does_not_wait_out_a_pause(gcs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gcs.down = True
+    pauses: list[float] = []
+    fail = Poller._fail
+
+    def fail_for_long(poller: Poller, error: str, remedy: str) -> float:
+        fail(poller, error, remedy)
+        pauses.append(2 * TIMEOUT_S)
+        return pauses[-1]
+
+    monkeypatch.setattr(Poller, "_fail", fail_for_long)
     poller = Poller(gcs, lambda batch: None).start()
-    until(lambda: poller.status.error is not None)
-    started = time.monotonic()
-    poller.stop()
-    assert time.monotonic() - started < 1
+    until(lambda: bool(pauses))
+    poller.stop(TIMEOUT_S)
+    assert not poller._task.is_alive
 
 
 def test_agents_are_asked_in_turn(gcs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,9 +229,7 @@ def test_every_yes_is_one_poll(gcs: Any) -> None:
         return answers[-1]
 
     poller = Poller(gcs, lambda _: None, tasks=wanted, min_interval_s=0.01, max_interval_s=0.01).start()
-    deadline = time.monotonic() + 10
-    while answers.count(True) < 10 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: answers.count(True) >= 10)
     poller.stop()
     assert gcs.task_polls == answers.count(True) >= 10
     assert poller.status.last_tasks_ns > 0

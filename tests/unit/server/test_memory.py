@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
 from tests.raylets import HELD, raylets_of
 from tests.story import SESSION, Story
+from tests.waiting import wait_until
 
 from rayscope.cluster.objects import readings, references
 from rayscope.ray.gcs.client import GcsError
@@ -95,6 +95,7 @@ def test_a_gcs_that_cannot_be_read_is_told(attached: Callable[[Any], Any]) -> No
 def test_the_last_reading_stays_when_the_cluster_is_gone(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    began_ns = time.time_ns()
     with raylets_of(False, False) as gcs:
         server = attached(gcs)
         services = server.server.services
@@ -106,4 +107,4 @@ def test_the_last_reading_stays_when_the_cluster_is_gone(
     monkeypatch.setattr(services.clusters, "gcs_of", lambda _: None)
     told = server.get("/api/memory", by="node")
     assert (told["live"], told["state"], told["totals"]["objects"]) == (False, "whole", 2 * HELD)
-    assert 0 < time.time_ns() - told["time_ns"] < 60 * 10**9
+    assert began_ns < told["time_ns"] < time.time_ns()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
+from tests.waiting import TIMEOUT_S
 
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.ingest import writer
@@ -17,13 +17,20 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
     bodies: list[bytes], start_writer: Any, wait_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 3600.0)
-    monkeypatch.setattr(writer, "_CATCH_UP_S", 60.0)  # on a busy machine merging may take longer than usual
+    monkeypatch.setattr(writer, "FLUSH_S", 0.01)
+    monkeypatch.setattr(
+        writer, "_CATCH_UP_S", TIMEOUT_S
+    )  # on a busy machine merging may take longer than usual
+    turns: list[int] = []
+    turn = writer.Writer._turn
+    monkeypatch.setattr(writer.Writer, "_turn", lambda made: turns.append(len(turns)) or turn(made))
     made = start_writer()
     made.submit(bodies[0])
-    wait_for(lambda: made.pending_batches == 0, "the first flush, that of a new writer")
+    assert made.flush()
     for body in bodies[1:]:
         made.submit(body)
-    time.sleep(2 * writer.FLUSH_S)
+    seen = len(turns)
+    wait_for(lambda: len(turns) > seen + 2, "turns in which it could have flushed")
     assert made.pending_batches == len(bodies) - 1
     made.flush_for_reader()
     assert made.pending_batches == 0
@@ -48,6 +55,6 @@ def test_a_batch_waits_until_it_is_written_also_while_it_is_merged(
 
     monkeypatch.setattr(events_batch, "decode", observed)
     made.submit(bodies[0])
-    assert made.flush(60)
+    assert made.flush()
     assert waiting == [1]
     assert made.pending_batches == 0
