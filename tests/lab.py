@@ -18,6 +18,7 @@ import psutil
 
 import rayscope
 from tests.cluster import run_in_turn
+from tests.waiting import TIMEOUT_S
 
 
 @dataclass
