@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.raylets import HELD, raylets_of
 from tests.story import SESSION, Story
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.cluster.objects import readings, references
 from rayscope.ray.gcs.client import GcsError
@@ -26,6 +26,7 @@ def attached(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any
         services = fresh.server.services
         services.catalog.about(SESSION).last_ns = time.time_ns()
         monkeypatch.setattr(services.clusters, "gcs_of", lambda _: gcs)
+        monkeypatch.setattr("rayscope.cluster.objects.api.FIRST_ANSWER_TIMEOUT_S", TIMEOUT_S)
         return fresh
 
     return attach
@@ -42,11 +43,16 @@ def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[An
 def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rayscope.cluster.objects.api.FIRST_ANSWER_TIMEOUT_S", 0.5)
     with raylets_of(False, True) as gcs:
         server = attached(gcs)
-        told = server.get("/api/memory", by="node")
-        assert (told["state"], told["nodes_waiting"]) == ("being_read", 1)
+        monkeypatch.setattr("rayscope.cluster.objects.api.FIRST_ANSWER_TIMEOUT_S", 0.5)
+
+        def one_answered() -> Any:
+            answer = server.get("/api/memory", by="node")
+            return answer["nodes_waiting"] == 1 and answer
+
+        told = wait_until(one_answered, "the node that answers")
+        assert told["state"] == "being_read"
         assert [(node["node_id"][:2], node["waiting"]) for node in told["nodes"]] == [
             ("00", False),
             ("01", True),

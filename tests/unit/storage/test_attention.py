@@ -18,6 +18,7 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
 ) -> None:
     monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 3600.0)
     monkeypatch.setattr(writer, "FLUSH_S", 0.01)
+    monkeypatch.setattr(writer, "_MAX_PAUSE_S", 0.0)
     monkeypatch.setattr(
         writer, "_CATCH_UP_S", TIMEOUT_S
     )  # on a busy machine merging may take longer than usual
