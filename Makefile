@@ -24,7 +24,7 @@ help: ## List the targets
 .PHONY: setup
 setup: $(SETUP) ## Install the locked dependencies and Rayscope into .venv, and build the UI
 
-$(SETUP): pyproject.toml uv.lock hatch_build.py
+$(SETUP): pyproject.toml src/pyproject.toml uv.lock hatch_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/python -m uv sync --frozen --quiet
@@ -140,8 +140,9 @@ docs: $(SETUP) ## Build the documentation, with search, into site/; a broken lin
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: build
-build: $(SETUP) ## Wheel and sdist into dist/
+build: $(SETUP) ## Wheels and sdists of rayscope and rayscope-agent into dist/
 	$(BIN)/python -m build
+	$(BIN)/python -m build --outdir dist src
 
 .PHONY: clean
 clean: ## Remove what was installed and built

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 #: What Vite 8 asks for (``engines`` in web/package.json says the same).
 MIN_NODE = (20, 19)
@@ -62,6 +63,23 @@ class UiBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         self.app.display_info("Building the web UI")
         build(root)
+
+
+class ReadmeHook(MetadataHookInterface):
+    """Gives the package README.md with absolute links, since PyPI shows it away from the files it links."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        text = absolute_links(text, metadata["urls"]["Repository"])
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def absolute_links(text: str, repository: str) -> str:
+    """Markdown whose relative links lead to ``repository`` on GitHub, and whose images come from there."""
+    text = re.sub(r"(!\[[^]]*\]\()(?!https?://|#)", rf"\1{repository}/raw/main/", text)
+    return re.sub(r"((?<!!)\[[^]]*\]\()(?!https?://|#)", rf"\1{repository}/blob/main/", text)
 
 
 def static_dir(root: Path) -> Path:

@@ -1,24 +1,41 @@
 """Rayscope: see what an unmodified Ray cluster is doing, why it is slow, and what it did."""
 
-from typing import TYPE_CHECKING, Any
-
-from rayscope.tracer.annotations import annotate, counter, span
-
+TYPE_CHECKING = False  # not typing's: every traced process loads this module when Python starts
 if TYPE_CHECKING:
+    from typing import Any
+
     from rayscope.client import AsyncClient, Client, RayscopeError
+    from rayscope.tracer.annotations import annotate, counter, span
+    from rayscope.version import __version__
 
 __all__ = ["AsyncClient", "Client", "RayscopeError", "__version__", "annotate", "counter", "span"]
 _CLIENT = ("AsyncClient", "Client", "RayscopeError")
+_ANNOTATIONS = ("annotate", "counter", "span")
 
 
-def __getattr__(name: str) -> Any:
-    """The client and ``__version__``, when they are asked for: every traced process loads this module."""
+def __getattr__(name: str) -> "Any":
+    """Load what :data:`__all__` lists on first use. Raises ImportError where the client is not installed."""
     if name in _CLIENT:
-        from importlib import import_module
+        value = getattr(_client(name), name)
+    elif name in _ANNOTATIONS:
+        from rayscope.tracer import annotations
 
-        return getattr(import_module("rayscope.client"), name)
-    if name != "__version__":
+        value = getattr(annotations, name)
+    elif name == "__version__":
+        from rayscope.version import __version__ as value
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rayscope.version import __version__
+    globals()[name] = value
+    return value
 
-    return __version__
+
+def _client(name: str) -> "Any":
+    from importlib import import_module
+
+    try:
+        return import_module("rayscope.client")
+    except ModuleNotFoundError as error:
+        if error.name != "rayscope.client":
+            raise
+        message = f"rayscope.{name} is not part of rayscope-agent. Install it: pip install rayscope"
+        raise ImportError(message, name="rayscope.client") from None

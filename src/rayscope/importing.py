@@ -1,15 +1,17 @@
-"""Do something as soon as a module of somebody else's is loaded, without touching its file."""
+"""Do something as soon as a module of somebody else's is loaded, without touching its file.
+
+It imports nothing: Python loads it at its start, where a user's file may have the name of any module.
+"""
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import logging
 import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
 
-log = logging.getLogger("rayscope.importing")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 
 def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
@@ -23,15 +25,15 @@ def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
         sys.meta_path.insert(0, _Watch(module, action))
 
 
-class _Watch(importlib.abc.MetaPathFinder):
-    """Finds nothing but one module, once, where Python would find it anyway."""
+class _Watch:
+    """A finder of ``sys.meta_path``: of one module, once, where Python would find it anyway."""
 
     def __init__(self, module: str, action: Callable[[ModuleType], None]) -> None:
         self.module, self._action = module, action
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    ) -> ModuleSpec | None:
         """See ``importlib.abc.MetaPathFinder``."""
         if fullname != self.module or self not in sys.meta_path:
             return None
@@ -55,5 +57,11 @@ class _Watch(importlib.abc.MetaPathFinder):
         try:
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         except AttributeError:  # a loader of another kind, such as one for compiled modules
+            import logging
+
+            log = logging.getLogger("rayscope.importing")
             log.warning("Rayscope cannot follow the loading of %s by %r", fullname, spec.loader)
         return spec
+
+    def invalidate_caches(self) -> None:
+        """See ``importlib.abc.MetaPathFinder``: there are none."""

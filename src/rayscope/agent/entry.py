@@ -1,4 +1,4 @@
-"""The way in: ``rayscope.pth`` calls :func:`install` in the interpreter of a dashboard agent, and only there.
+"""The way in: :func:`install` watches in the interpreter of a dashboard agent, and only there.
 
 No file of Ray's is touched. The module that holds the agent's event collector is let load as it is, and
 then looked at; what does not look as known stays Ray's, and the server is told why.
@@ -6,28 +6,31 @@ then looked at; what does not look as known stays Ray's, and the server is told 
 
 from __future__ import annotations
 
-import logging
 import os
-from typing import Any
+import sys
 
 from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
 from rayscope.importing import after_import
 
+TYPE_CHECKING = False  # as in rayscope.importing: nothing is imported when Python starts
+if TYPE_CHECKING:
+    from typing import Any
+
 MODULE = "ray.dashboard.modules.aggregator.aggregator_agent"
-log = logging.getLogger("rayscope.agent")
 
 
 def install() -> None:
-    """Watch for :data:`MODULE`. No effect without the settings; never raises."""
-    try:
-        if os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
-            after_import(MODULE, lambda module: enter(module))
-    except Exception:
-        log.exception("Rayscope's fast lane cannot be prepared; Ray's JSON exporter is used")
+    """Watch for :data:`MODULE`. No effect without the settings; ``rayscope.pth`` handles errors."""
+    is_agent = "dashboard/agent.py" in " ".join(sys.orig_argv).replace("\\", "/")
+    if is_agent and os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
+        after_import(MODULE, enter)
 
 
 def enter(module: Any) -> None:
     """Take over the collector of a loaded :data:`MODULE` if it is one that we know. Never raises."""
+    import logging
+
+    log = logging.getLogger("rayscope.agent")
     try:
         from rayscope.agent import report
 

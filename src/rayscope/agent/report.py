@@ -19,6 +19,7 @@ import urllib.request
 from typing import Any
 
 from rayscope.agent.settings import EXPORT_ADDR, NODE_ID
+from rayscope.version import __version__
 
 log = logging.getLogger("rayscope.agent")
 
@@ -48,7 +49,7 @@ class Reporter:
             "node_id": os.environ.get(NODE_ID) or _argument("--node-id"),
             "pid": os.getpid(),
             "ray_version": _version("ray"),
-            "rayscope_version": _version("rayscope"),
+            "rayscope_version": __version__,
         }
         self._thread = threading.Thread(target=self._run, name="rayscope-report", daemon=True)
 

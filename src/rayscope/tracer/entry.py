@@ -6,29 +6,27 @@ runtime environment is changed for it, so one that a user gives, setup hook incl
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
-from typing import Any
 
 from rayscope.importing import after_import
 from rayscope.tracer.settings import TRACE
 
+TYPE_CHECKING = False  # as in rayscope.importing: nothing is imported when Python starts
+if TYPE_CHECKING:
+    from typing import Any
+
 #: What runs in these folders of Ray's is no user's, but for the workers.
 _RAYS_OWN = ("/ray/dashboard/", "/ray/_private/", "/ray/autoscaler/")
 _WORKERS = ("default_worker.py", "setup_worker.py")
-log = logging.getLogger("rayscope.tracer")
 
 
 def install() -> None:
-    """Watch for the loading of Ray. No effect without the setting; never raises."""
-    try:
-        program = " ".join(sys.orig_argv[1:4]).replace("\\", "/")
-        own = any(folder in program for folder in _RAYS_OWN) and not any(w in program for w in _WORKERS)
-        if os.environ.get(TRACE) == "1" and not own:
-            after_import("ray", enter)
-    except Exception:
-        log.exception("Rayscope's tracer cannot be prepared")
+    """Watch for the loading of Ray. No effect without the setting; ``rayscope.pth`` handles errors."""
+    program = " ".join(sys.orig_argv[1:4]).replace("\\", "/")
+    own = any(folder in program for folder in _RAYS_OWN) and not any(w in program for w in _WORKERS)
+    if os.environ.get(TRACE) == "1" and not own:
+        after_import("ray", enter)
 
 
 def enter(module: Any) -> None:
@@ -38,4 +36,7 @@ def enter(module: Any) -> None:
 
         hooks.install()
     except Exception:
+        import logging
+
+        log = logging.getLogger("rayscope.tracer")
         log.exception("Rayscope's tracer cannot start in this process; nothing else is affected")
