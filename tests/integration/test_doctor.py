@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,44 @@ def await_lane(address: str, server: Server, head: subprocess.Popen[bytes], log:
             return False
 
         wait_until(has_reported, "the agent's report")
+
+
+#: The command line of a Rayscope that was tested with older Rays only.
+OLDER = """
+from rayscope.ray import versions
+versions.NEWEST_TESTED = "2.40"
+from rayscope.cli.main import app
+app()
+"""
+
+
+def test_a_newer_ray_is_named_once(lab: Lab, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(f"import ray\nray.init({lab.address!r})\nray.get(ray.remote(int).remote())\n")
+    own = ["--data-dir", str(tmp_path / "own"), "--port", str(free_port())]
+    for command in (
+        ["doctor", lab.address],
+        ["attach", lab.address],  # with the server that runs
+        ["attach", *own, lab.address],
+        ["run", "--exit", *own, str(script)],
+    ):
+        process = subprocess.Popen(
+            [sys.executable, "-c", OLDER, *command],
+            env=lab.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "press Ctrl-C to stop" in line:
+                process.send_signal(signal.SIGINT)
+        process.wait(60)
+        notes = [line for line in lines if "is newer than the newest tested version (2.40)." in line]
+        assert len(notes) == 1, "".join(lines)
+        assert "Ray 2.60" in notes[0]
 
 
 def test_a_whole_recording_and_a_wrong_address(lab: Lab) -> None:

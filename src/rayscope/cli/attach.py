@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rayscope.cli.api import Api, RayscopeError
-from rayscope.cli.console import fail, say
+from rayscope.cli.console import fail, say, warn
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
 from rayscope.cli.serving import any_server, until_stopped
 from rayscope.cli.summary import session_url
@@ -28,6 +28,7 @@ def attach(
 ) -> None:
     """Record snapshots of a running cluster by polling its GCS."""
     from rayscope.ray.address import AddressError, resolve
+    from rayscope.ray.versions import untested_note
 
     try:
         address = resolve(address)
@@ -37,8 +38,11 @@ def attach(
     with any_server(settings) as serving, Api(serving.url, settings.token, folder=settings.folder) as api:
         try:
             session = api.attach_cluster(address)
+            version = api.by_name()[session]["ray_version"]
         except RayscopeError as error:
             fail(error.message, error.remedy)
+        if not serving.own and (note := untested_note(version)):  # our own server has logged it
+            warn(note)
         say(f"recording snapshots of {session} at {address}")
         say(session_url(serving.url, session))
         if serving.own:

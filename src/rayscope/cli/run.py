@@ -123,8 +123,8 @@ def _record(
     hook = can_import_hook(command)
     if not hook:
         warn(
-            f"the Python of {command[0]} has no rayscope, so the last second of a cluster that it starts "
-            "may be lost. Install rayscope there to avoid this."
+            f"the Python of {command[0]} has no rayscope-agent, so the last second of a cluster that it "
+            "starts may be lost. To avoid this, run pip install rayscope-agent there."
         )
     env = recording.child_env(serving.ingest_url, parts, hook=hook, environ={**environ, **heir.environ()})
     env = recording.with_py_spy(env)
@@ -199,7 +199,11 @@ def _conclude(
     for session in reversed(used):  # the newest last, where the eye is
         waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
         failures = api.failures(session=session, limit=summary.FAILURES)
-        shown = {**api.summary(session), "never_placed": waited, "failures": failures}
+        ended = api.summary(session)
+        shown = {**ended, "never_placed": waited, "failures": failures}
+        for note in ended["lanes"]["versions"]:
+            if not (serving.own and note["code"] == "untested_ray"):  # our own server has logged it
+                warn(f"{note['message']} {note['remedy']}")
         if session in known:
             shown["title"] = summary.session_title(known[session])
         job_id = _longest_job(api, session, end["began_ns"])

@@ -1074,16 +1074,6 @@ class LaneReason(TypedDict):
     address: str | None
 
 
-class Lanes(TypedDict):
-    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
-
-    fast: int
-    json: int
-    none: int
-    unknown: int
-    reasons: list[LaneReason]
-
-
 class LatestItem(TypedDict):
     """The newest value of a series that has not ended."""
 
@@ -2786,6 +2776,22 @@ class Verdict(TypedDict):
     text: str
 
 
+class VersionNote(TypedDict):
+    """
+    A version in the cluster that does not fit the server's.
+
+    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``.
+    ``untested_ray``: the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+    """
+
+    code: Literal["other_agent", "untested_ray"]
+    version: str
+    ours: str
+    nodes: int | None
+    message: str
+    remedy: str
+
+
 class Wanted(TypedDict):
     """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
 
@@ -3225,6 +3231,17 @@ class JobPage(TypedDict):
     internal_hidden: int
     dropped: Dropped
     items: list[Job]
+
+
+class Lanes(TypedDict):
+    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
+
+    fast: int
+    json: int
+    none: int
+    unknown: int
+    reasons: list[LaneReason]
+    versions: list[VersionNote]
 
 
 class LatestAnswer(TypedDict):

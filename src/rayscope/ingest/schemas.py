@@ -49,6 +49,21 @@ class LaneReason(Answer):
     address: str | None
 
 
+class VersionNote(Answer):
+    """A version in the cluster that does not fit the server's.
+
+    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``.
+    ``untested_ray``: the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+    """
+
+    code: Literal["other_agent", "untested_ray"]
+    version: str
+    ours: str
+    nodes: int | None
+    message: str
+    remedy: str
+
+
 class Lanes(Answer):
     """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
 
@@ -57,6 +72,7 @@ class Lanes(Answer):
     none: int
     unknown: int
     reasons: list[LaneReason]
+    versions: list[VersionNote]
 
 
 class AgentFigures(Answer):

@@ -21,11 +21,10 @@ _MAX_NODES = 1000
 
 def lane_summary(services: Services, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
+    about = services.catalog.about(session)
     found: dict[str, Any] = services.records.read_cached(
         session,
-        lambda file: transport.summary(
-            transport.lanes(sessions_sql.nodes(file), services.catalog.about(session))
-        ),
+        lambda file: transport.summary(transport.lanes(sessions_sql.nodes(file), about), about.ray_version),
     )
     return found
 
@@ -56,7 +55,7 @@ def recording(services: CurrentServices, session: Session = None) -> Response:
             "events": about.events,
             "batches": about.batches,
             "spans": figures["spans"],
-            "lanes": transport.summary(items),
+            "lanes": transport.summary(items, about.ray_version),
             "nodes": items[:_MAX_NODES],
             "nodes_total": len(items),
             "tracing": figures["tracing"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rayscope.ingest.versions import version_notes
 from rayscope.storage.about import About
 
 #: Codes of why a node does not take the fast lane (docs/reference/api.md explains them).
@@ -75,8 +76,8 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
     return found
 
 
-def summary(items: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """How many living nodes take each lane, and each reason not to take the fast one, with an example.
+def summary(items: Iterable[dict[str, Any]], ray_version: str | None) -> dict[str, Any]:
+    """How many living nodes take each lane, each reason not to take the fast one, and notes about versions.
 
     Of a cluster that is gone, all nodes count.
     """
@@ -101,4 +102,8 @@ def summary(items: Iterable[dict[str, Any]]) -> dict[str, Any]:
             },
         )
         seen["nodes"] += 1
-    return {**counts, "reasons": list(reasons.values())[:50]}
+    return {
+        **counts,
+        "reasons": list(reasons.values())[:50],
+        "versions": version_notes(items, ray_version),
+    }

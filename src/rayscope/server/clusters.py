@@ -24,6 +24,7 @@ from rayscope.ray.gcs.poller import Poller, PollStatus
 from rayscope.ray.jobs_api import JobApi
 from rayscope.ray.libraries.poller import LibraryPoller, LibraryProblem
 from rayscope.ray.resources import read_resources
+from rayscope.ray.versions import untested_note
 from rayscope.server.records import Records
 from rayscope.storage.catalog import LIVE_NS, Catalog
 from rayscope.storage.errors import StoreError
@@ -85,6 +86,8 @@ class Clusters:
         self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
+        #: What was logged about versions of Ray.
+        self._noted: set[str] = set()
         self._lock = threading.Lock()
         #: Sessions whose records cannot be opened, so that their end is not recorded either.
         self._unreadable: set[str] = set()
@@ -142,7 +145,11 @@ class Clusters:
         about = self._catalog.add(session)
         about.gcs_address = address
         about.ray_version = ray_version or about.ray_version
+        note = untested_note(ray_version)
         with self._lock:
+            if note and note not in self._noted:
+                self._noted.add(note)
+                log.warning(note)
             known = self._clusters.get(session)
             if known is not None:
                 known.snapshots = known.snapshots or snapshots

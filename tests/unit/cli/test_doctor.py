@@ -102,6 +102,23 @@ def node(base: Node = NODE, **changes: Any) -> Node:
     )
 
 
+def test_versions_are_noted_and_leave_the_recording_complete() -> None:
+    other = {"code": "other_agent", "message": "1 node runs rayscope-agent 9.", "remedy": "Install the same."}
+    untested = {"code": "untested_ray", "message": "as the server says", "remedy": ""}
+    noted = facts(ray_version="2.61.0", server=server(lanes={"versions": [other, untested]}))
+    sentences = [
+        "Ray 2.61 is newer than the newest tested version (2.60).",
+        "1 node runs rayscope-agent 9. Install the same.",
+    ]
+    assert as_json(noted, judge(noted))["notes"] == sentences
+    console = Console(file=io.StringIO(), width=100)
+    show(console, noted, judge(noted))
+    text = console.file.getvalue()
+    assert [text.count(sentence) for sentence in sentences] == [1, 1]
+    assert "Recording is complete." in text
+    assert as_json(WHOLE, judge(WHOLE))["notes"] == []
+
+
 def part(given: Facts, name: str) -> Finding:
     return next(finding for finding in judge(given) if finding.part == name)
 
@@ -212,9 +229,9 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         *(unlanded(facts(PLAIN, server=NO_SERVER)), "lane", "off"),
         START,
     ),
-    "json: the Python of Ray has no Rayscope": (
+    "json: the Python of Ray has no rayscope-agent": (
         facts(node(lane="json", lane_code="not_installed")),
-        *("lane", "partly", "/opt/ray/bin/python -m pip install rayscope"),
+        *("lane", "partly", "/opt/ray/bin/python -m pip install rayscope-agent"),
     ),
     "json: not wanted": (
         facts(node(lane="json", lane_code="not_installed", env_fast_lane=False)),
@@ -222,13 +239,13 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
     ),
     "json: elsewhere": (
         facts(node(replace(REMOTE, agent=None), lane="json", lane_code="not_installed")),
-        *("lane", "partly", "python -m pip install rayscope"),
+        *("lane", "partly", "python -m pip install rayscope-agent"),
     ),
     "json: a Ray that is not known": (
         facts(
             node(lane="json", lane_code="agent_said", lane_reason="it works in another way than those known")
         ),
-        *("lane", "partly", "/opt/ray/bin/python -m pip install --upgrade rayscope"),
+        *("lane", "partly", "/opt/ray/bin/python -m pip install --upgrade rayscope-agent"),
     ),
     "json: kinds left out": (
         facts(node(lane="json", lane_code="agent_said", lane_reason="EXPOSABLE_TYPES leaves out X")),
@@ -283,7 +300,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
     "no tracer on some": (facts(NODE, node(env_trace=False)), "tracer", "partly", START),
     "workers without rayscope": (
         facts(server=server(tracing={"traced": 3, "untraced": 1})),
-        *("tracer", "partly", "pip install rayscope"),
+        *("tracer", "partly", "pip install rayscope-agent"),
     ),
     "a tracer that went off": (
         facts(server=server(tracing={"traced": 3, "said": [{"text": "off: get: KeyError", "workers": 1}]})),

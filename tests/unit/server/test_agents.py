@@ -13,6 +13,7 @@ import pytest
 
 from rayscope.model import RecordBatch
 from rayscope.server.runner import Server
+from rayscope.version import __version__
 
 BINARY = {"Content-Type": "application/x-protobuf"}
 
@@ -128,6 +129,23 @@ def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
     # Its batches of JSON do not make it one that never spoke.
     fresh.ingest(bodies[0])
     assert fresh.get("/api/recording")["lanes"]["reasons"][0]["reason"] == "Ray 3 works in another way"
+
+
+def test_versions_that_do_not_fit_the_server_are_noted(fresh: Any) -> None:
+    for number, version in enumerate(("0.2.0", "0.2.0", __version__, "")):
+        node_id = f"{number:056x}"
+        tell(fresh, report("session_x", node_id, rayscope_version=version, ray_version="2.61.1"))
+    for path in ("/api/summary", "/api/recording"):
+        agents, ray = fresh.get(path, session="session_x")["lanes"]["versions"]
+        assert (agents["code"], agents["version"], agents["nodes"]) == ("other_agent", "0.2.0", 2)
+        assert (
+            agents["message"]
+            == f"2 nodes run rayscope-agent 0.2.0, but this server is rayscope {__version__}."
+        )
+        assert ray["message"] == "Ray 2.61 is newer than the newest tested version (2.60)."
+    for number in range(4):
+        tell(fresh, report("session_y", f"{number:056x}", rayscope_version=__version__))
+    assert fresh.get("/api/recording", session="session_y")["lanes"]["versions"] == []
 
 
 def test_a_loss_is_told_once_with_its_kind_and_times(

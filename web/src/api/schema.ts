@@ -1858,6 +1858,21 @@ export interface Lanes {
   none: number;
   unknown: number;
   reasons: LaneReason[];
+  versions: VersionNote[];
+}
+/**
+ * A version in the cluster that does not fit the server's.
+ *
+ * ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``.
+ * ``untested_ray``: the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+ */
+export interface VersionNote {
+  code: 'other_agent' | 'untested_ray';
+  version: string;
+  ours: string;
+  nodes: number | null;
+  message: string;
+  remedy: string;
 }
 /**
  * ``total``: how many match; ``left_out``: series that the session has no room for.

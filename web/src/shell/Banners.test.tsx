@@ -48,6 +48,20 @@ const LANES = {
   ],
 };
 
+it('shows versions that do not fit the server', async () => {
+  const versions = [
+    { code: 'other_agent', version: '0.2.0', ours: '0.1.0', nodes: 2, message: '', remedy: '' },
+    { code: 'untested_ray', version: '2.61', ours: '2.60', nodes: null, message: '', remedy: '' },
+  ];
+  await render(<Banners summary={summary({}, { lanes: { ...LANES, json: 0, versions } })} />);
+  expect(screen.getByTestId('banner-other_agent').textContent).toContain(
+    '2 nodes run rayscope-agent 0.2.0, but this server is rayscope 0.1.0. Install the same version of both',
+  );
+  expect(screen.getByTestId('banner-untested_ray').textContent).toContain(
+    'Ray 2.61 is newer than the newest tested version (2.60).',
+  );
+});
+
 it('warns of lost task reports, and tells their source and time on request', async () => {
   await render(<Banners summary={summary({ total: 1234, by: [LOST, LOST_SPANS] })} />);
   const banner = screen.getByTestId('banner-dropped');

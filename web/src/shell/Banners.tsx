@@ -6,6 +6,7 @@ import {
   IconGauge,
   IconHelpCircle,
   IconInfoCircle,
+  IconVersions,
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -130,6 +131,21 @@ export function Banners({ summary }: { summary: Summary }) {
           {lanes.none > 0 && t('banner.silent', { n: count(lanes.none), all: count(nodes) })}
         </Banner>
       )}
+      {(lanes?.versions ?? []).map((note) => (
+        <Banner
+          key={`${note.code} ${note.version}`}
+          testId={`banner-${note.code}`}
+          tone={note.code === 'other_agent' ? 'waiting' : 'quiet'}
+          mild={note.code === 'untested_ray'}
+          icon={<IconVersions size={16} />}
+        >
+          {t(`banner.versions.${note.code}`, {
+            n: count(note.nodes ?? 0),
+            version: note.version,
+            ours: note.ours,
+          })}
+        </Banner>
+      ))}
       <TracingBanner tracing={summary.tracing} events={summary.recording !== 'snapshot'} />
       {codes.length > 0 && (
         <Banner

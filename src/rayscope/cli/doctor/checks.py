@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from rayscope.cli import recording
 from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
 from rayscope.cli.printing import counted
+from rayscope.ray.versions import untested_note
 
 ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
 SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
@@ -46,6 +47,13 @@ def judge(facts: Facts) -> list[Finding]:
         _spans(facts),
         _snapshot(facts),
     ]
+
+
+def notes(facts: Facts) -> list[str]:
+    """What to know about the versions in the cluster; recording is complete all the same."""
+    versions = (facts.server.recording.get("lanes") or {}).get("versions") or ()
+    agents = [f"{note['message']} {note['remedy']}" for note in versions if note["code"] == "other_agent"]
+    return [note for note in (untested_note(facts.ray_version), *agents) if note]
 
 
 def is_whole(findings: Iterable[Finding]) -> bool:
@@ -208,19 +216,23 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
             if "EXPOSABLE" in reason:
                 return says, _AGAIN, start
             if "known" in reason or "anew" in reason or "answered" in reason:
-                return says, "A newer version may support it:", f"{python} -m pip install --upgrade rayscope"
+                return (
+                    says,
+                    "A newer version may support it:",
+                    f"{python} -m pip install --upgrade rayscope-agent",
+                )
             return says, "See dashboard_agent.log in the session's log directory there.", ""
         if env is None:
             says = (
-                "Rayscope is not installed in the Python that runs Ray there, or the node was started "
+                "rayscope-agent is not installed in the Python that runs Ray there, or the node was started "
                 "with --no-fast-lane."
             )
             remedy = "On that node, before you restart it with `rayscope start`:"
-            return says, remedy, "python -m pip install rayscope"
+            return says, remedy, "python -m pip install rayscope-agent"
         if not env.fast_lane:
             return "started with --no-fast-lane, or without `rayscope start`.", _AGAIN, start
-        says = "Rayscope is not installed in the Python that runs Ray there."
-        return says, "Before you restart the node:", f"{python} -m pip install rayscope"
+        says = "rayscope-agent is not installed in the Python that runs Ray there."
+        return says, "Before you restart the node:", f"{python} -m pip install rayscope-agent"
     if env is None:
         says = "nothing has arrived, and the reason cannot be determined from here."
         return says, "On that node:", f"rayscope doctor {facts.address} --server {facts.server.url}"
@@ -259,8 +271,8 @@ def _tracer(facts: Facts) -> Finding:
         return Finding(TRACER, PARTLY, says, remedy=_AGAIN, command=start)
     if untraced:
         says = f"Not traced: {untraced:,} of {counted(traced + untraced, 'worker')} that ran tasks, because "
-        says += "their Python has no rayscope (a separate runtime environment, uv run, a container)."
-        command = "pip install rayscope"
+        says += "their Python has no rayscope-agent (a separate runtime environment, uv run, a container)."
+        command = "pip install rayscope-agent"
         return Finding(TRACER, PARTLY, says, remedy="In the environment of those workers:", command=command)
     if said:
         says = f"A tracer reports: {said[0]['text']}."

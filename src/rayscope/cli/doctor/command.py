@@ -78,19 +78,27 @@ def doctor(
 
 def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
     """Findings, and the facts that they come from."""
-    from rayscope.cli.doctor.checks import is_whole
+    from rayscope.cli.doctor.checks import is_whole, notes
 
-    found = [asdict(finding) for finding in findings]
-    return {"whole": is_whole(findings), "findings": found, "facts": facts.as_json()}
+    return {
+        "whole": is_whole(findings),
+        "notes": notes(facts),
+        "findings": [asdict(finding) for finding in findings],
+        "facts": facts.as_json(),
+    }
 
 
 def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
     """Print the findings for people: a line for each part, below it what is to be said."""
+    from rayscope.cli.doctor.checks import notes
+
     ray = f", Ray {facts.ray_version}" if facts.ray_version else ""
     nodes = counted(len(facts.nodes), "node")
     console.print(Text(f"Cluster {facts.address}{ray}, {nodes}", style="bold"))
     console.print(Text(facts.session, style="dim"))
     console.print(Text(_measured(facts)))
+    for note in notes(facts):
+        console.print(Text(note, style="yellow"))
     for finding in findings:
         line = Text(f"\n{finding.part}: ", style="bold")
         line.append(finding.state, style=_STYLES.get(finding.state, "dim"))

@@ -518,7 +518,7 @@ export const en = {
       "The node's agent stopped using the fast lane and gave no reason. See dashboard_agent.log on that node.",
     fastHint: "The node's agent sends events in Ray's own binary format.",
     notInstalled:
-      'Rayscope is not installed in the Python that runs Ray on this node, or the node was started without the fast lane. Run pip install rayscope there, then restart the node with `rayscope start` or `rayscope env`.',
+      'rayscope-agent is not installed in the Python that runs Ray on this node, or the node was started without the fast lane. Run pip install rayscope-agent there, then restart the node with `rayscope start` or `rayscope env`.',
     noEvents:
       'This node has sent no events yet. If tasks have run on it, start it with `rayscope start` or with the settings that `rayscope env` prints.',
   },
@@ -693,9 +693,15 @@ export const en = {
     untraced: 'Object transfers and waits are unknown for {{n}} of {{all}} worker{{all, s}} that ran tasks.',
     untracedAll: 'Object transfers and waits are unknown: no worker was traced.',
     untracedWhy:
-      "The tracer does not run in processes whose Python has no rayscope (a separate runtime environment, uv run, a container), in drivers started without Rayscope's settings, or with --no-trace.",
+      "The tracer does not run in processes whose Python has no rayscope-agent (a separate runtime environment, uv run, a container), in drivers started without Rayscope's settings, or with --no-trace.",
     tracerSaid: 'The tracer reported problems.',
     silent: '{{n}} of {{all}} node{{all, s}} {{n, plural(one: has; other: have)}} sent no events yet.',
+    versions: {
+      other_agent:
+        '{{n}} node{{n, s}} {{n, plural(one: runs; other: run)}} rayscope-agent {{version}}, but this server is rayscope {{ours}}. Install the same version of both, then restart Ray on {{n, plural(one: this node; other: these nodes)}}.',
+      untested_ray:
+        'Ray {{version}} is newer than the newest tested version ({{ours}}). If something is missing, look for a newer version of Rayscope.',
+    },
     exampleNode: 'Node',
     nodes: 'Nodes',
     when: 'From – to',

@@ -501,7 +501,7 @@ export const zh: Translation = {
     noReason: '该节点的 agent 停用了快速通道，且没有给出原因：请查看该节点上的 dashboard_agent.log。',
     fastHint: '该节点的 agent 以 Ray 自身的二进制格式发送事件。',
     notInstalled:
-      '该节点上运行 Ray 的 Python 没有安装 Rayscope，或者节点启动时没有启用快速通道：请在那里执行 pip install rayscope，再用 `rayscope start` 或 `rayscope env` 重新启动节点。',
+      '该节点上运行 Ray 的 Python 没有安装 rayscope-agent，或者节点启动时没有启用快速通道：请在那里执行 pip install rayscope-agent，再用 `rayscope start` 或 `rayscope env` 重新启动节点。',
     noEvents:
       '该节点尚未发送任何事件。如果那里运行过任务，请用 `rayscope start` 或 `rayscope env` 输出的设置启动它。',
   },
@@ -662,9 +662,15 @@ export const zh: Translation = {
     untraced: '运行过任务的 {{all}} 个 Worker 中，有 {{n}} 个的对象传输和等待情况未知。',
     untracedAll: '对象传输和等待情况未知：没有追踪任何 Worker。',
     untracedWhy:
-      '以下进程中没有追踪器：其 Python 未安装 rayscope（独立的运行时环境、uv run、容器），Driver 启动时没有 Rayscope 的设置，或使用了 --no-trace。',
+      '以下进程中没有追踪器：其 Python 未安装 rayscope-agent（独立的运行时环境、uv run、容器），Driver 启动时没有 Rayscope 的设置，或使用了 --no-trace。',
     tracerSaid: '追踪器报告了问题。',
     silent: '{{all}} 个节点中有 {{n}} 个尚未发送任何事件。',
+    versions: {
+      other_agent:
+        '{{n}} 个节点上的 rayscope-agent 是 {{version}} 版，而本服务器的 rayscope 是 {{ours}} 版。请把两者装成相同的版本，再重启这些节点上的 Ray。',
+      untested_ray:
+        'Ray {{version}} 比测试过的最新版本（{{ours}}）更新。如果发现有内容缺失，请查看 Rayscope 是否有新版本。',
+    },
     exampleNode: '节点',
     nodes: '节点数',
     when: '起止时间',
