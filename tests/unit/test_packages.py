@@ -92,13 +92,14 @@ def test_no_link_on_the_page_of_pypi_is_relative(wheel: Path) -> None:
 
 
 class Environment:
-    """An environment with the wheel of the agent and nothing else, not even pip."""
+    """An environment with a wheel, if one is given, and nothing else, not even pip."""
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
+    def __init__(self, folder: Path, wheel: Path | None) -> None:
         venv.create(folder, with_pip=False, symlinks=True)
         self.python = folder / "bin" / "python"
         (self.site,) = folder.glob("lib/python*/site-packages")
-        zipfile.ZipFile(wheel).extractall(self.site)
+        if wheel is not None:
+            zipfile.ZipFile(wheel).extractall(self.site)
 
     def run(self, *arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
         base = {name: value for name, value in os.environ.items() if not name.startswith(("RAY", "PYTHON"))}
@@ -127,6 +128,26 @@ def test_the_agent_alone_has_annotations_and_no_client(environment: Environment,
     assert (
         last == "ImportError: rayscope.Client is not part of rayscope-agent. Install it: pip install rayscope"
     )
+
+
+def test_each_package_can_be_uninstalled(wheel: Path, agent_wheel: Path, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "environment", None)
+
+    def pip(*arguments: str | Path) -> None:
+        command = [sys.executable, "-m", "uv", "pip", *arguments, "-q", "--python", environment.python]
+        subprocess.run(command, check=True)
+
+    pip("install", "--no-deps", wheel, agent_wheel)
+    pip("uninstall", "rayscope")
+    done = environment.run("-c", "import rayscope; rayscope.annotate(epoch=3)", cwd=tmp_path, **SETTINGS)
+    assert (done.returncode, done.stderr) == (0, "")
+    pip("install", "--no-deps", wheel)
+    pip("uninstall", "rayscope-agent")
+    done = environment.run("-c", LOOK, cwd=tmp_path, **SETTINGS)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+    done = environment.run("-m", "rayscope.cli", "--version", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("Run: pip install rayscope-agent\n")
 
 
 def test_without_settings_nothing_is_loaded(environment: Environment, tmp_path: Path) -> None:

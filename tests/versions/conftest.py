@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,18 +9,13 @@ import pytest
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.versions.environments import ROOT
+from tests.versions.environments import ROOT, build_wheel
 
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rayscope's wheel, without the UI."""
-    folder = tmp_path_factory.mktemp("wheel")
-    environment = {**os.environ, "RAYSCOPE_SKIP_UI": "1"}
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    subprocess.run(command, check=True, cwd=ROOT, env=environment, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    return built
+    """The wheel of rayscope-agent, the only package of ours where Ray runs."""
+    return build_wheel(ROOT / "src", tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture

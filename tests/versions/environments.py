@@ -17,5 +17,34 @@ def uv(*arguments: str) -> None:
 
 
 def install_wheel(python: Path, wheel: Path) -> None:
-    """Install Rayscope alone: its code for agents and workers needs no more than Ray."""
+    """Install a wheel of ours, again if it is installed."""
     uv("pip", "install", "-q", "--python", str(python), "--no-deps", "--reinstall", str(wheel))
+
+
+def uninstall_agent(python: Path) -> None:
+    """Remove rayscope-agent."""
+    uv("pip", "uninstall", "-q", "--python", str(python), "rayscope-agent")
+
+
+def freeze(python: Path) -> set[str]:
+    """What `pip freeze` prints, by line."""
+    command = [sys.executable, "-m", "uv", "pip", "freeze", "-q", "--python", str(python)]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
+
+
+def build_wheel(project: Path, folder: Path) -> Path:
+    """The wheel of ``project`` in ``folder``, without the UI."""
+    environment = {**os.environ, "RAYSCOPE_SKIP_UI": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(folder),
+        str(project),
+    ]
+    subprocess.run(command, check=True, env=environment, capture_output=True)
+    (built,) = folder.glob(f"{'rayscope_agent' if project.name == 'src' else 'rayscope'}-*.whl")
+    return built

@@ -39,7 +39,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def python(wheel: Path) -> Path:
-    """The Python of an environment with all of Ray's libraries, torch and the wheel of Rayscope."""
+    """The Python of an environment with all of Ray's libraries, torch and rayscope-agent."""
     found = ENVIRONMENTS / f"{RAY}-torch-{TORCH}" / "bin" / "python"
     if not found.exists():
         uv("venv", "-q", "--seed", "--python", sys.executable, str(found.parents[1]))

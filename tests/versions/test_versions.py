@@ -24,8 +24,8 @@ from rayscope.server.runner import Server
 from tests import dataflow
 from tests.cluster import env_without_ray
 from tests.conftest import sql_rows
-from tests.versions.environments import ENVIRONMENTS, install_wheel, uv
-from tests.waiting import TIMEOUT_S
+from tests.versions.environments import ENVIRONMENTS, freeze, install_wheel, uninstall_agent, uv
+from tests.waiting import TIMEOUT_S, wait_until
 
 VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
 WORKLOAD = Path(__file__).parent / "workload.py"
@@ -39,7 +39,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def python(request: pytest.FixtureRequest, wheel: Path) -> Path:
-    """The Python of an environment with that Ray and the wheel of Rayscope."""
+    """The Python of an environment with that Ray and rayscope-agent."""
     folder = ENVIRONMENTS / str(request.param)
     found = folder / "bin" / "python"
     if not found.exists():
@@ -173,3 +173,67 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
     print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}", *wrong, sep="\n  ")
     assert wrong == []
     assert tracers == [["on"]]
+
+
+ANNOTATED = """
+import rayscope, ray
+@ray.remote
+def task():
+    rayscope.annotate(model="resnet")
+    rayscope.counter("loss", 0.25)
+    with rayscope.span("load"):
+        return 1
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+print(ray.get(task.remote()))
+"""
+PLAIN = ANNOTATED.replace("import rayscope, ray", "import ray").replace("    rayscope.", "    # ")
+PLAIN = PLAIN.replace('    with rayscope.span("load"):\n        return', "    return")
+
+
+def recorded(python: Path, server: Server, program: str, hook: bool) -> Row:
+    """The summary of a new session in which ``program`` ran, once the server has its task."""
+    assert server.services is not None
+    before = set(server.services.catalog.names())
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
+        env = env_without_ray() | {"HOME": home, "RAY_TMPDIR": home}
+        env |= child_env(server.ingest_url, Parts(), hook=hook, environ=env)
+        command = [python, "-c", program]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, "1"), done.stderr[-2000:]
+
+    def find() -> Row | None:
+        assert server.services is not None
+        server.services.writer.flush()
+        for session in set(server.services.catalog.names()) - before:
+            summary: Row = httpx.get(f"{server.url}/api/summary", params={"session": session}).json()
+            if summary["states"].get("FINISHED") == 1:
+                return summary
+        return None
+
+    found: Row = wait_until(find, "the task")
+    return found
+
+
+def test_the_agent_changes_nothing_else_and_can_be_removed(python: Path, wheel: Path, server: Server) -> None:
+    uninstall_agent(python)
+    before = freeze(python)
+    install_wheel(python, wheel)
+    (added,) = freeze(python) - before
+    assert added.startswith("rayscope-agent @ ")
+    assert before <= freeze(python)
+
+    summary = recorded(python, server, ANNOTATED, hook=True)
+    assert (summary["lanes"]["fast"], summary["tracing"]["untraced"]) == (1, 0)
+    rows = sql_rows(server.url, "SELECT kind, name, value, number FROM annotations", summary["session"])
+    said = {(row["kind"], row["name"]): row["value"] or row["number"] for row in rows}
+    assert said[("annotation", "model")] == "resnet", rows
+    assert said[("counter", "loss")] == 0.25
+    spans = sql_rows(server.url, "SELECT name FROM spans WHERE name = 'load'", summary["session"])
+    assert len(spans) == 1
+
+    # Without it Ray runs as before, and the server, in another environment, records what Ray itself sends.
+    uninstall_agent(python)
+    assert freeze(python) == before
+    summary = recorded(python, server, PLAIN, hook=False)
+    assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
+    install_wheel(python, wheel)

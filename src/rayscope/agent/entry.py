@@ -23,7 +23,7 @@ def install() -> None:
     """Watch for :data:`MODULE`. No effect without the settings; ``rayscope.pth`` handles errors."""
     is_agent = "dashboard/agent.py" in " ".join(sys.orig_argv).replace("\\", "/")
     if is_agent and os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
-        after_import(MODULE, enter)
+        after_import(MODULE, lambda module: enter(module))
 
 
 def enter(module: Any) -> None:

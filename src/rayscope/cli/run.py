@@ -33,7 +33,7 @@ from rayscope.cli.options import (
 )
 from rayscope.cli.output import Output, Sender
 from rayscope.cli.serving import Serving, any_server, problem_of, until_stopped, warn_of_problem
-from rayscope.cli.target import TargetError, can_import_hook, command_for
+from rayscope.cli.target import TargetError, can_import_hook, command_for, unused_environment
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 
 if TYPE_CHECKING:
@@ -120,6 +120,11 @@ def _record(
     output: Output | None,
 ) -> tuple[int, bool]:
     """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
+    if (active := unused_environment(command)) is not None:
+        warn(
+            f"this runs with Rayscope's own Python, not with that of the active environment {active}. "
+            "To use that one: rayscope run python SCRIPT"
+        )
     hook = can_import_hook(command)
     if not hook:
         warn(

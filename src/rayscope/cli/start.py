@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Sequence
@@ -28,8 +29,6 @@ from rayscope.cli.options import (
 from rayscope.cli.server_address import ingest_url_for
 from rayscope.ray.auth import AUTH_MODE, ray_token
 
-#: Ray's `ray` command, by module: it may not be on PATH.
-_RAY = [sys.executable, "-m", "ray.scripts.scripts", "start"]
 _DEFAULT_PORT = "6379"
 _SECRETS = ("RAYSCOPE_TOKEN", "RAYSCOPE_OPERATOR")
 #: How often we look for the new head, and for how long after `ray start` has returned, s.
@@ -80,7 +79,7 @@ def start(
     )
     # Every job inherits the environment of its node.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
-    child = Child([*_RAY, *args], recording.with_py_spy({**own, **env}))
+    child = Child([*_ray_start(), *args], recording.with_py_spy({**own, **env}))
     if not head or server_url is None:
         status = child.wait()
         if status and not head and AUTH_MODE not in os.environ and ray_token() is not None:
@@ -101,6 +100,12 @@ def start(
     if status == 0:
         introducing.join(timeout=_GRACE_S + 1)
     raise typer.Exit(status)
+
+
+def _ray_start() -> list[str]:
+    """The command `ray start`: that on PATH, whose Ray the user means, else that of our own environment."""
+    ray = shutil.which("ray")
+    return [ray, "start"] if ray else [sys.executable, "-m", "ray.scripts.scripts", "start"]
 
 
 def option(args: Sequence[str], name: str) -> str | None:

@@ -47,6 +47,16 @@ def command_for(args: Sequence[str]) -> list[str]:
     return [found, *args[1:]]
 
 
+def unused_environment(command: Sequence[str]) -> str | None:
+    """The active virtual environment, if ``command`` runs with our own Python instead of the one there."""
+    active = os.environ.get("VIRTUAL_ENV")
+    if not active and os.environ.get("CONDA_DEFAULT_ENV") != "base":
+        active = os.environ.get("CONDA_PREFIX")
+    if not active or command[0] != sys.executable or Path(active).resolve() == Path(sys.prefix).resolve():
+        return None
+    return active
+
+
 def can_import_hook(command: Sequence[str]) -> bool:
     """Whether the Python that ``command`` will run can import our driver hook.
 

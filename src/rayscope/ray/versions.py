@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: `make test-versions` runs with it (Makefile). A newer Ray is used all the same, with a note.
+#: `make test-versions` runs with it (Makefile). A newer Ray is recorded too, with a note.
 NEWEST_TESTED = "2.60"
 
 

@@ -86,7 +86,7 @@ class Clusters:
         self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
-        #: What was logged about versions of Ray.
+        #: Notes about versions of Ray that are in the log already.
         self._noted: set[str] = set()
         self._lock = threading.Lock()
         #: Sessions whose records cannot be opened, so that their end is not recorded either.

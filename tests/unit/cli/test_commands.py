@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,9 +100,31 @@ def test_a_token_comes_from_a_file_or_the_environment(
     assert (refused.exit_code, "Could not read" in " ".join(refused.output.split())) == (2, True)
 
 
-def test_a_node_hands_no_token_on_to_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def ray_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a `ray` that runs Python code on PATH, as that of the environment that a user has activated."""
+
+    def put(code: str) -> None:
+        (tmp_path / "bin").mkdir()
+        ray = tmp_path / "bin" / "ray"
+        ray.write_text(f"#!{sys.executable}\n{code}\n")
+        ray.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+
+    return put
+
+
+def test_a_node_is_started_by_the_ray_on_path(ray_on_path: Callable[[str], None]) -> None:
+    arguments = ["start", "--address=10.0.0.1:6379", "--num-cpus=1"]
+    ray_on_path(f"import sys; sys.exit(41 if sys.argv[1:] == {arguments} else 42)")
+    assert runner.invoke(app, ["start", "--", *arguments[1:]]).exit_code == 41
+
+
+def test_a_node_hands_no_token_on_to_its_jobs(
+    ray_on_path: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = "import os, sys; sys.exit(40 + len({'RAYSCOPE_TOKEN', 'RAYSCOPE_OPERATOR'} & set(os.environ)))"
-    monkeypatch.setattr("rayscope.cli.start._RAY", [sys.executable, "-c", script])
+    ray_on_path(script)
     monkeypatch.setenv("RAYSCOPE_TOKEN", "a-token")
     monkeypatch.setenv("RAYSCOPE_OPERATOR", "the-operator")
     assert runner.invoke(app, ["start", "--", "--address=10.0.0.1:6379"]).exit_code == 40
@@ -115,7 +139,7 @@ def test_the_environment_for_each_shell() -> None:
 
 
 def test_the_environment_tells_of_the_token_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ray_on_path: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
         monkeypatch.delenv(name, raising=False)
@@ -126,7 +150,7 @@ def test_the_environment_tells_of_the_token_without_it(
     text = render(Shell.sh, URL)
     assert "#   export RAY_AUTH_MODE=token\n" in text
     assert "the-secret" not in text
-    monkeypatch.setattr("rayscope.cli.start._RAY", [sys.executable, "-c", "import sys; sys.exit(1)"])
+    ray_on_path("import sys; sys.exit(1)")
     joined = runner.invoke(app, ["start", "--", "--address=10.0.0.1:6379"])
     assert (joined.exit_code, "RAY_AUTH_MODE=token" in joined.output) == (1, True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rayscope.cli.target import TargetError, can_import_hook, command_for
+from rayscope.cli.target import TargetError, can_import_hook, command_for, unused_environment
 
 
 @pytest.fixture
@@ -23,6 +23,22 @@ def test_a_python_file_runs_with_our_interpreter(script: Path) -> None:
     assert command_for(["job.py", "--port", "1", "-x"]) == [sys.executable, "job.py", "--port", "1", "-x"]
     script.chmod(0o755)
     assert command_for(["job.py"]) == [sys.executable, "job.py"]
+
+
+def test_another_environment_that_is_active_is_named(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = command_for(["job.py"]), str(script.parent)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"):
+        monkeypatch.delenv(name, raising=False)
+    assert unused_environment(own) is None
+    monkeypatch.setenv("CONDA_PREFIX", other)
+    assert unused_environment(own) == other
+    monkeypatch.setenv("CONDA_DEFAULT_ENV", "base")  # active in every shell of many machines
+    assert unused_environment(own) is None
+    monkeypatch.setenv("VIRTUAL_ENV", other)
+    assert unused_environment(own) == other
+    assert unused_environment([f"{other}/bin/python", "job.py"]) is None
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert unused_environment(own) is None
 
 
 def test_a_module_with_and_without_the_separator() -> None:

@@ -50,7 +50,7 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def notes(facts: Facts) -> list[str]:
-    """What to know about the versions in the cluster; recording is complete all the same."""
+    """Sentences about versions in the cluster that do not fit; they leave the recording complete."""
     versions = (facts.server.recording.get("lanes") or {}).get("versions") or ()
     agents = [f"{note['message']} {note['remedy']}" for note in versions if note["code"] == "other_agent"]
     return [note for note in (untested_note(facts.ray_version), *agents) if note]
