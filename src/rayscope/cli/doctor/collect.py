@@ -47,7 +47,7 @@ def collect(
                 for node in alive
                 if node.node_id.hex() in here.raylets and node.metrics_export_port > 0
             }
-            driver = stack.enter_context(Probe(address)) if probe else None
+            driver = stack.enter_context(Probe(address, here.python())) if probe else None
             asked, counted = _ask(api, info.session), counters(ports)
             began, began_ns, cpu = time.monotonic(), time.time_ns(), here.cpu(found)
             if driver is not None:

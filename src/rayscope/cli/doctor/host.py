@@ -77,6 +77,11 @@ class Here:
         targets = {env.get(EXPORT_ADDR, "") for env in self._environs.values()}
         return sorted(target for target in targets if "/api/ingest/" in target)
 
+    def python(self) -> str:
+        """The Python that runs Ray here, whose version a driver needs; ours if no node is here."""
+        commands = (_flag(command, "dashboard_agent_command").split() for command in self._commands.values())
+        return next((words[0] for words in commands if words), sys.executable)
+
     def about(self, node_id: str, key: str) -> dict[str, Any]:
         """What is known of a node here; of one elsewhere nothing."""
         if node_id not in self.raylets:
@@ -168,11 +173,11 @@ def parse_counters(lines: Iterable[str]) -> dict[str, int]:
 class Probe:
     """A driver that runs :data:`PROBE_TASKS` no-op tasks when told. ``error`` says why it could not."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, python: str) -> None:
         self.error = ""
         env = {name: value for name, value in os.environ.items() if name != "RAY_RUNTIME_ENV_HOOK"}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROBE, address],
+            [python, "-c", _PROBE, address],
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
