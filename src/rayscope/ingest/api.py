@@ -13,23 +13,24 @@ from pydantic import Field
 from starlette.requests import ClientDisconnect
 
 from rayscope.ingest import session_end
-from rayscope.ingest.bodies import Busy
+from rayscope.ingest.bodies import SMALL_BYTES, Busy
 from rayscope.ingest.program_output import keep_output
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.ray.events.batch import Format, MalformedBatch
+from rayscope.ray.events.batch import BatchTooLarge, Format, MalformedBatch
 from rayscope.server.parameters import CurrentServices, answer, error
 from rayscope.server.schemas import Body
 from rayscope.server.security import matches
-from rayscope.storage.errors import SpoolFull, StoreError
+from rayscope.server.services import Services
+from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 
 _FORMATS = {
     "application/json": Format.JSON,
     "application/x-protobuf": Format.BINARY,
     "application/protobuf": Format.BINARY,
 }
-#: Bytes of a program's output in one request, and letters of the process ids of its drivers.
-_MAX_OUTPUT, _MAX_PIDS = 4 << 20, 20_000
+#: Letters of the process ids of a program's drivers.
+_MAX_PIDS = 20_000
 _REPORTS = msgspec.json.Decoder(AgentReport)
 
 
@@ -74,10 +75,14 @@ async def ingest(services: CurrentServices, key: str, request: Request) -> Respo
         )
     try:
         # No slot is held while a body comes: it may never come whole.
-        async with services.bodies.read(request) as body, services.bodies.at_once:
-            if packing == "deflate":
-                body = await asyncio.to_thread(_unpack, body, limit)
-            await asyncio.to_thread(services.writer.submit, body, form)
+        async with services.bodies.read(request) as body:
+            is_packed = packing == "deflate"
+            try:
+                async with services.bodies.small:
+                    await asyncio.to_thread(_submit, services, body, form, is_packed, min(limit, SMALL_BYTES))
+            except _TooLarge:
+                async with services.bodies.large:
+                    await asyncio.to_thread(_submit, services, body, form, is_packed, limit)
     except _TooLarge:
         return error(
             413,
@@ -89,6 +94,8 @@ async def ingest(services: CurrentServices, key: str, request: Request) -> Respo
         return error(503, "busy", "Too many batches at once.", "Send it again.", {"Retry-After": "2"})
     except ClientDisconnect:
         return _cut_off()
+    except BatchTooLarge as problem:
+        return error(413, "too_large", str(problem), "Lower Ray's send batch size.")
     except zlib.error as problem:
         return error(400, "malformed", f"Could not decompress the batch: {problem}.", "Send it again.")
     except MalformedBatch as problem:
@@ -145,14 +152,12 @@ async def program_output(
         return _bad_key()
     try:
         async with services.bodies.read(request) as body:
-            if len(body) > _MAX_OUTPUT:
-                raise _TooLarge
             drivers = {int(pid[:10]) for pid in pids.split(",")}
             taken = await asyncio.to_thread(
                 keep_output, services, session, drivers, began_ns, offset, bytes(body)
             )
-    except (_TooLarge, Busy):
-        return error(503, "busy", "Too much at once.", "Send less, or send it again.", {"Retry-After": "2"})
+    except Busy:
+        return error(503, "busy", "Too much at once.", "Send it again.", {"Retry-After": "2"})
     except ClientDisconnect:
         return _cut_off()
     return answer({"taken": taken})
@@ -166,10 +171,25 @@ def _cut_off() -> Response:
     return error(400, "cut_off", "The body is incomplete.", "Send it again.")  # nobody reads this
 
 
+def _submit(services: Services, body: bytes, form: Format, is_packed: bool, limit: int) -> None:
+    """Make a batch durable. Raises what the writer raises, and what :func:`_unpack` raises."""
+    if is_packed:
+        body = _unpack(body, limit)
+    elif len(body) > limit:
+        raise _TooLarge
+    services.writer.submit(body, form)
+
+
 def _unpack(body: bytes, limit: int) -> bytes:
-    """A deflated body as it was. Raises :class:`_TooLarge`, and zlib's error for what is no such body."""
+    """A deflated body as it was.
+
+    Raises :class:`_TooLarge`, SpoolFull without memory for it, and zlib's error for what is no such body.
+    """
     unpack = zlib.decompressobj()
-    unpacked = unpack.decompress(body, limit + 1)
+    try:
+        unpacked = unpack.decompress(body, limit + 1)
+    except MemoryError as error:
+        raise no_memory("A batch cannot be unpacked") from error
     if len(unpacked) > limit:
         raise _TooLarge
     if not unpack.eof or unpack.unused_data:

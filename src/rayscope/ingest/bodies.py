@@ -8,7 +8,10 @@ from collections.abc import AsyncIterator
 
 from fastapi import Request
 
-#: Batches that are taken in at a time.
+from rayscope.storage.errors import no_memory
+
+#: Bodies up to this size are taken in 16 at a time, larger ones one at a time, bytes. Real ones have 1 to 4 MB.
+SMALL_BYTES = 8 << 20
 _AT_ONCE = 16
 #: Bodies that are read or wait to be taken in may have so many bytes together, besides one of the largest.
 _MAX_BYTES = 256 << 20
@@ -36,13 +39,17 @@ class Bodies:
     def __init__(self, max_batch_bytes: int) -> None:
         self._limit = _MAX_BYTES + max_batch_bytes
         #: After an outage all agents of a cluster come at once, each with megabytes.
-        self.at_once = asyncio.Semaphore(_AT_ONCE)
+        self.small = asyncio.Semaphore(_AT_ONCE)
+        self.large = asyncio.Semaphore(1)
         self._size = 0
         self._unfinished: dict[_Body, None] = {}
 
     @contextlib.asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """The whole body; its memory counts until the end of the block. Raises :class:`Busy`."""
+        """The whole body; its memory counts until the end of the block.
+
+        Raises :class:`Busy`, and SpoolFull if there is no memory for it.
+        """
         body = _Body()
         self._unfinished[body] = None
         try:
@@ -57,7 +64,12 @@ class Bodies:
             if body.dropped:
                 raise Busy
             del self._unfinished[body]
-            yield b"".join(body.chunks)
+            try:
+                whole = b"".join(body.chunks)
+            except MemoryError as error:
+                raise no_memory("A batch cannot be taken in") from error
+            body.chunks = []
+            yield whole
         finally:
             self._drop(body)
 

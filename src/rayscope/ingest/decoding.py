@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from rayscope.model import AgentReport
 from rayscope.ray.events import batch as events_batch
-from rayscope.ray.events.batch import Batch, Format, MalformedBatch, SessionEvents
+from rayscope.ray.events.batch import Batch, BatchTooLarge, Format, MalformedBatch, SessionEvents
 from rayscope.storage.about import MAX_AGENTS, About
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
@@ -33,7 +33,9 @@ class Decoder:
     def __init__(self, catalog: Catalog, spool: Spool) -> None:
         self._catalog = catalog
         self._spool = spool
-        self._checking = threading.Lock()
+        #: Reading holds Python's lock, and more readers keep queries waiting. Large bodies come one at a time,
+        #: so one of these is free for the small ones (see :mod:`rayscope.ingest.bodies`).
+        self._checking = threading.BoundedSemaphore(2)
         #: Batches, and parts of batches, that could not be read since the start.
         self.rejected = 0
 
@@ -43,7 +45,6 @@ class Decoder:
         Raises MalformedBatch, and SpoolFull for what may be sent again.
         """
         try:
-            # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
             with self._checking:
                 batch = events_batch.check(body, form)
             if len(batch.sessions) > _MAX_SESSIONS_OF_BATCH:
@@ -53,6 +54,9 @@ class Decoder:
             self._begin_sessions(batch.sessions)
             return batch
         except SpoolFull:
+            raise
+        except BatchTooLarge:  # not set aside: that would fill the disk
+            self.rejected += 1
             raise
         except (MalformedBatch, StoreError) as error:
             raise self._reject(body, form, str(error)) from error

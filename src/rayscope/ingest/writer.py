@@ -314,6 +314,15 @@ class Writer:
                     self._merge(events.records, "events", now, columns)
                 self.catalog.about(session).batches += len(of_session)
                 self._merged_bytes += sum(map(len, of_session))
+        except MemoryError as error:
+            if len(items) == 1:
+                self._set_back(items[0], error)
+                return
+            # One may be too large for the memory that there is: the others do not wait for it.
+            half = len(items) // 2
+            self._merge_batches(items[:half])
+            self._merge_batches(items[half:])
+            return
         except PASSING_ERRORS as error:
             for item, _ in read:
                 self._set_back(item, error)

@@ -43,6 +43,8 @@ _MAX_OPEN_BODY_BYTES = 16 << 10
 #: Of the folder of a job: `cluster/jobs/folders.py` looks into it.
 _MAX_FOLDER_BYTES = 100 << 20
 _MAX_REPORT_BYTES = 64 << 10
+#: Of a program's output in one request.
+_MAX_OUTPUT_BYTES = 4 << 20
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 
 #: "same-site" is another port of this host: not ours.
@@ -198,8 +200,9 @@ class Guard:
 
     def _max_body_bytes(self, path: str) -> int:
         if path.startswith("/api/ingest/"):
-            is_bulk = path.endswith(("/ray-events", "/program-output"))
-            return self._max_batch_bytes if is_bulk else _MAX_REPORT_BYTES
+            if path.endswith("/ray-events"):
+                return self._max_batch_bytes
+            return _MAX_OUTPUT_BYTES if path.endswith("/program-output") else _MAX_REPORT_BYTES
         if path == "/api/jobs/folder":
             return _MAX_FOLDER_BYTES
         return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES

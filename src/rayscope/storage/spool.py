@@ -26,6 +26,8 @@ from rayscope.storage.errors import SpoolFull
 
 _BATCH = re.compile(rf"[0-9]{{20}}(?:-[0-9a-f]{{8}})?\.(?:{'|'.join(form.value for form in Format)})")
 _FREE_CHECK_S = 1.0
+#: Bytes of rejected batches that are kept. Each may have as many as the largest body.
+_MAX_REJECTED_BYTES = 256 << 20
 
 
 class Spool:
@@ -144,7 +146,7 @@ class Spool:
     def reject(self, body: bytes, reason: str, form: Format = Format.JSON) -> Path | None:
         """Set a batch (or events) aside that cannot be read, with the reason beside it.
 
-        Keeps the newest 100; returns where, or None if there is no room.
+        Keeps the newest 100, up to 256 MB of them; returns where, or None if there is no room.
         """
         path = self.rejected / f"{time.time_ns():020d}.{form.value}"
         try:
@@ -152,11 +154,14 @@ class Spool:
             path.with_suffix(".reason").write_text(reason + "\n")
         except OSError:
             return None
-        for name in sorted(_batches(self.rejected))[: -self._max_rejected]:
+        kept_bytes = 0
+        for number, name in enumerate(sorted(_batches(self.rejected), reverse=True)):
             old = self.rejected / name
             with contextlib.suppress(OSError):
-                old.unlink()
-                old.with_suffix(".reason").unlink()
+                kept_bytes += old.lstat().st_size
+                if number and (number >= self._max_rejected or kept_bytes > _MAX_REJECTED_BYTES):
+                    old.unlink()
+                    old.with_suffix(".reason").unlink()
         return path
 
     def rejected_count(self) -> int:

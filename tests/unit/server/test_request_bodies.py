@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from typing import Any
@@ -120,3 +122,28 @@ def test_more_connections_than_there_may_be_are_closed_and_the_others_are_answer
         connections[0].sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         connections[0].settimeout(TIMEOUT_S)
         assert connections[0].recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_agents_are_answered_while_others_send_garbage(fresh: Any, bodies: list[bytes]) -> None:
+    """64 MB of numbers or objects, each packed into 65 kB."""
+    event = b'{"sessionName": "session_2026-01-01_00-00-00_000000_1", "eventType": "TASK_DEFINITION_EVENT"}'
+    garbage = [b"[" + b"1," * (32 << 20), b"[" + event + b",1" * (8 << 20) + b"]", b"[" + b"{}," * (20 << 20)]
+    statuses: list[int] = []
+
+    def post(body: bytes) -> None:
+        headers = {"Content-Encoding": "deflate"}
+        answer = httpx.post(fresh.server.ingest_url, content=body, headers=headers, timeout=300)
+        statuses.append(answer.status_code)
+
+    threads = [threading.Thread(target=post, args=(zlib.compress(body, 1),)) for body in garbage]
+    for thread in threads:
+        thread.start()
+    for body in bodies:
+        assert fresh.client.post(fresh.server.ingest_url, content=body).status_code == 204
+    for thread in threads:
+        thread.join()
+    assert statuses == [413] * len(threads)
+    assert not list((fresh.folder / "rejected").iterdir())
+    fresh.ingest()
+    assert fresh.get("/api/health")["rejected_batches"] == len(threads)
+    assert fresh.get("/api/summary")["tasks"] > 0

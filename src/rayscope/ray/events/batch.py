@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from rayscope.ray.events import from_json, from_protobuf
-from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
+from rayscope.ray.events.batch_format import Batch, BatchTooLarge, Format, MalformedBatch
 from rayscope.ray.events.columns import SessionEvents
 from rayscope.ray.events.tasks import hex_id
 
 __all__ = [
     "Batch",
+    "BatchTooLarge",
     "Format",
     "MalformedBatch",
     "SessionEvents",

@@ -20,6 +20,20 @@ class MalformedBatch(ValueError):
     """The body is no batch of events at all. The message says what is wrong and where."""
 
 
+class BatchTooLarge(MalformedBatch):
+    """The body holds more than is decoded at once."""
+
+
+#: Events of a body. Ray's agents send 1,000 at a time.
+MAX_EVENTS = 50_000
+
+
+def check_count(events: int) -> None:
+    """Raise :class:`BatchTooLarge` if a body has too many events, readable or not."""
+    if events > MAX_EVENTS:
+        raise BatchTooLarge(f"A batch has more than {MAX_EVENTS} events.")
+
+
 @dataclass(frozen=True)
 class Batch:
     """A body of which no more was read than is needed to take it: whose events it has."""

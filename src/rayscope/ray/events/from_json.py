@@ -21,7 +21,7 @@ import pyarrow as pa
 from rayscope.model import RecordBatch
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.common import canonical_json, redact_runtime_env
-from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
+from rayscope.ray.events.batch_format import Batch, BatchTooLarge, Format, MalformedBatch, check_count
 from rayscope.ray.events.columns import (
     FAILED,
     SessionEvents,
@@ -52,8 +52,18 @@ _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 _QUOTE = ord('"')
 #: A string, also one that does not end, or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-#: Bodies and tokens beyond these are not looked at one by one: 1,000 real events have 1 to 4 MB and 200,000.
-_MAX_SPLIT_BYTES, _MAX_TOKENS = 16 << 20, 2_000_000
+#: A string, or what begins a value behind the first of its list or object.
+_PART = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[,\[{]', re.DOTALL)
+#: Values of a body, each of which may take 150 bytes of memory. 50,000 real events have 1.4 million.
+_MAX_PARTS = 2_000_000
+#: Strings and parts that are looked at one by one to count the parts.
+_MAX_PART_TOKENS = 3 * _MAX_PARTS
+#: Events of a batch that cannot be read, beyond which the batch is refused.
+_MAX_UNREADABLE = 10_000
+#: Larger bodies are not split at brackets, bytes: 1,000 real events have 1 to 4 MB.
+_MAX_SPLIT_BYTES = 16 << 20
+#: Strings and brackets at which a body is split: 1,000 real events have 200,000.
+_MAX_TOKENS = 2_000_000
 #: How much of a body is looked at for its first event, bytes.
 _FIRST_EVENT = 1 << 16
 #: ``TaskStatus``.
@@ -85,20 +95,37 @@ _SNAKE_HEAD, _SNAKE_HEADS = msgspec.json.Decoder(_SnakeHead), msgspec.json.Decod
 
 def check(body: bytes) -> Batch:
     """Look at one POST body. Raises :class:`MalformedBatch` if it is not a JSON array of events at all."""
+    _check_parts(body)
     try:
         heads: Sequence[_Head | _SnakeHead] = _head_decoder(body, many=True).decode(body)
     except DECODE_ERRORS as error:
         decoder, heads, why = _head_decoder(body, many=False), [], None
         raws = _split(body, error)
-        for raw in raws:
+        for seen, raw in enumerate(raws, 1):
             try:
                 heads.append(decoder.decode(raw))
             except DECODE_ERRORS as reason:
                 why = reason
+                if seen - len(heads) > _MAX_UNREADABLE:
+                    raise BatchTooLarge(
+                        f"More than {_MAX_UNREADABLE} events cannot be read: {why}"
+                    ) from error
         if not heads:
             raise MalformedBatch(f"invalid event: {why}"[:200]) from error
         return Batch(body, Format.JSON, _names(heads), len(raws))
+    check_count(len(heads))
     return Batch(body, Format.JSON, _names(heads), len(heads))
+
+
+def _check_parts(body: bytes) -> None:
+    """Raise :class:`BatchTooLarge` if a body has more values than memory should hold."""
+    if sum(map(body.count, (b",", b"[", b"{"))) <= _MAX_PARTS:
+        return
+    parts = 0  # without those in strings, for instance in the message of an error
+    for tokens, found in enumerate(_PART.finditer(body)):
+        parts += found[0][0] != _QUOTE
+        if parts > _MAX_PARTS or tokens > _MAX_PART_TOKENS:
+            raise BatchTooLarge(f"A batch has more than {_MAX_PARTS} values.")
 
 
 def _names(heads: Sequence[_Head | _SnakeHead]) -> list[str]:
@@ -157,16 +184,21 @@ def _split(body: bytes, error: Exception) -> list[bytes]:
     """The slow way, for a batch with something in it that another version of Ray sends."""
     try:
         return split(body)
+    except BatchTooLarge:
+        raise
     except ValueError:
         raise MalformedBatch(f"not a JSON array of Ray events: {error}") from error
 
 
 def split(body: bytes) -> list[bytes]:
-    """The elements of a JSON array as they stand there. Raises ValueError if it is none."""
+    """The elements of a JSON array as they stand there. Raises ValueError if it is none, or too large."""
+    _check_parts(body)
     try:
-        return [bytes(raw) for raw in _RAW_DECODER.decode(body)]
+        raws = _RAW_DECODER.decode(body)
     except DECODE_ERRORS:
         return _split_at_brackets(body)
+    check_count(len(raws))
+    return [bytes(raw) for raw in raws]
 
 
 def _split_at_brackets(body: bytes) -> list[bytes]:
@@ -197,6 +229,7 @@ def _split_at_brackets(body: bytes) -> list[bytes]:
             if not opens:
                 elements.append(body[end:at])
             end = at
+        check_count(len(elements))
         if depth == 0:
             if body[at:].strip():
                 break
@@ -504,6 +537,8 @@ def _camel_case(body: bytes) -> bytes:
 
     try:
         return b"[" + b",".join(map(convert_event, split(body))) + b"]"
+    except BatchTooLarge:
+        raise
     except ValueError as error:
         raise MalformedBatch(f"not a JSON array of Ray events: {error}") from error
 

@@ -22,7 +22,7 @@ from ptars import HandlerPool
 
 from rayscope.ray.common import canonical_json, redact_runtime_env
 from rayscope.ray.events import from_json, schema
-from rayscope.ray.events.batch_format import Batch, Format, MalformedBatch
+from rayscope.ray.events.batch_format import Batch, BatchTooLarge, Format, MalformedBatch, check_count
 from rayscope.ray.events.columns import (
     END_NS,
     FAILED,
@@ -53,6 +53,10 @@ message Joined {
 message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
 """
 )
+#: A body, bytes: in memory an empty message of two bytes takes 60. The agent sends 4 MB, or one piece of Ray's.
+_MAX_BYTES = 16 << 20
+#: Names in one map of an event, such as resources or labels. Real ones have a few.
+_MAX_NAMES = 10_000
 #: The field ``end``, which stands behind each event: one that is cut short would take from it.
 _END = b"\xc0\x3e\x01"
 _HANDLERS = HandlerPool([_RayEvent.DESCRIPTOR.file])
@@ -66,18 +70,22 @@ ERRORS: tuple[type[Exception], ...] = (*schema.ERRORS, *from_json.ERRORS, msgspe
 
 def check(body: bytes) -> Batch:
     """Look at one serialised RayEventsData. Raises :class:`MalformedBatch` if it is none at all."""
+    if len(body) > _MAX_BYTES:
+        raise BatchTooLarge(f"A binary batch may have at most {_MAX_BYTES >> 20} MiB.")
     try:
         data = _Data.FromString(body)
     except schema.ERRORS as error:
         raise MalformedBatch(f"not a RayEventsData: {error}") from error
+    check_count(len(data.events))
+    check_count(len(data.task_events_metadata.dropped_task_attempts))
     raws = data.events[:]
     if body and not raws and not data.HasField("task_events_metadata"):
         raise MalformedBatch("not a RayEventsData: it has no events")
     try:
         joined = _Joined["Sessions"].FromString(_END.join((*raws, b"")))
-        names = [name.decode() for name in dict.fromkeys(joined.session_name[:])]
         if {len(joined.session_name), len(joined.end)} != {len(raws)}:
             raise ValueError("an event without a session, with two, or cut short")
+        names = [name.decode() for name in dict.fromkeys(joined.session_name[:])]
     except schema.ERRORS:
         names = _sessions_one_by_one(raws)
     return Batch(body, Format.BINARY, names, len(raws))
@@ -158,9 +166,9 @@ def _take_apart(raws: Sequence[bytes], *, session: bytes) -> tuple[Array, dict[i
     Raises one of :data:`schema.ERRORS` if there is one among them in which something is as it never is.
     """
     joined = _Joined["Joined"].FromString(_END.join((*raws, b"")))
-    kinds: Array = np.array(joined.event_type[:], np.int32)
-    if {len(joined.session_name), len(kinds), len(joined.end)} != {len(raws)}:
+    if {len(joined.session_name), len(joined.event_type), len(joined.end)} != {len(raws)}:
         raise ValueError("an event without a kind or a session, with two, or cut short")
+    kinds: Array = np.array(joined.event_type[:], np.int32)
     if joined.session_name[:].count(session) != len(raws):
         raise ValueError("an event of another session")
     parts = {
@@ -365,11 +373,13 @@ def _names(numbers: Any, enum: str, names: dict[int, str], events: SessionEvents
 
 
 def _maps(maps: Any) -> Any:
-    """Maps as JSON, each different one made once; '' for one with a number that JSON does not have."""
+    """Maps as JSON, each different one made once; '' for one that is too large or no JSON."""
+    is_small = pa.array(np.diff(np.asarray(maps.offsets)) <= _MAX_NAMES)
 
     @functools.cache
     def text(items: tuple[tuple[str, Any], ...]) -> str:
         is_finite = all(isinstance(value, str) or math.isfinite(value) for _, value in items)
         return canonical_json(dict(items)) if is_finite else ""
 
-    return pa.array([text(tuple(items)) for items in maps.to_pylist()], pa.string())
+    texts = pa.array([text(tuple(items)) for items in maps.filter(is_small).to_pylist()], pa.string())
+    return pc.replace_with_mask(pa.repeat("", len(maps)), is_small, texts)
