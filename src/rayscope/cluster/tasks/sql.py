@@ -188,7 +188,8 @@ def _name_restarts(reader: duckdb.DuckDBPyConnection, found: list[Row]) -> None:
 _DETAIL_EXTRA = (
     "required_resources, label_selector, runtime_env, call_site, language, actor_repr_name, path_id, "
     "stdout_file, stderr_file, stdout_start, stdout_end, stderr_start, stderr_end, "
-    f"error_message AS whole_error, {CUT_ERROR} AS error_is_cut, {START_LOST} AS start_is_lost"
+    f"error_message AS whole_error, {CUT_ERROR} AS error_is_cut, "
+    f"coalesce({START_LOST}, false) AS start_is_lost"
 )
 
 

@@ -69,7 +69,7 @@ def extent(file: SessionFile, job: str) -> tuple[int, int]:
 
 
 def read(file: SessionFile, job: str) -> Recorded:
-    """The record of a job."""
+    """The record of a job. Raises NotFound as long as nothing in it has a time."""
     with file.reader() as reader:
         found = _Reader(job, sql.read_driver(reader, job), sql.read_attempts(reader, job))
         edges = sql.read_edges(reader, job)
@@ -110,7 +110,10 @@ class _Reader:
         self._task = task[order]
         self._table = attempts.take(order)
         told = [driver["begin"], driver["job_begin"], int(created.min()) if len(created) else None]
-        self._begin = min(begin for begin in told if begin is not None)
+        known_begins = [begin for begin in told if begin is not None]
+        if not known_begins:
+            raise NotFound(f"No task of job {job[:80]!r} has a time yet.", "Try again in a few seconds.")
+        self._begin = min(known_begins)
 
     def _tasks_of(self, keys: Any) -> Ints:
         """The numbers of tasks; -1 for those that are not among them."""
