@@ -27,6 +27,9 @@ export class ApiError extends Error {
 /** Whether there is no such thing, or this server has no such path (an older one, or a part switched off). */
 export const isMissing = (error: Error | null) => error instanceof ApiError && error.status === 404;
 
+/** Whether too many requests of this kind are running already: the same one succeeds a little later. */
+export const isBusy = (error: Error | null) => error instanceof ApiError && error.code === 'busy';
+
 export { apiPath, type Params };
 
 async function request(path: string, init: RequestInit): Promise<Response> {

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { get, post } from './client';
+import { get, isBusy, post } from './client';
 import type {
   FindingItem,
   InsightsAnswer,
@@ -20,6 +20,8 @@ export type Change = WhatIfBody['changes'][number];
 
 /** What stands beside other things is asked for so often at most. ms. */
 const ASIDE = 30_000;
+/** The server replays two jobs at a time. Requests beyond that are sent again, until they are cancelled. */
+const WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
 /** How far an answer is that takes long is asked so often. ms. */
 const PROGRESS = 1_000;
 
@@ -34,6 +36,7 @@ export function useInsights(
     queryKey: ['insights', session, job],
     queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job_id: job }, signal)),
     enabled,
+    ...WHILE_BUSY,
     // Those of another session say nothing.
     placeholderData: (before, query) =>
       query?.queryKey[1] === session ? keepPreviousData(before) : undefined,
@@ -48,6 +51,7 @@ export function useLongInsights(session: string, job: string, enabled: boolean):
     queryKey: ['insights', session, job, 'long'],
     queryFn: ({ signal }) => get<Insights>('/insights', { session, job_id: job, long: 'true' }, signal),
     enabled,
+    ...WHILE_BUSY,
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
     // The page says how far it is.
@@ -72,6 +76,7 @@ export function useWhatIf(session: string, job: string, changes: Change[]) {
     queryFn: ({ signal }) =>
       post<WhatIf>('/whatif', { session, job_id: job, changes }, undefined, { signal }),
     enabled: changes.length > 0,
+    ...WHILE_BUSY,
     placeholderData: keepPreviousData,
     refetchInterval: false,
     staleTime: 30_000,

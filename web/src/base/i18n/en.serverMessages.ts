@@ -44,7 +44,7 @@ export const enServerMessages = {
         remedy: 'Try again in a few seconds.',
       },
       busy: {
-        message: 'The server is busy with the same request.',
+        message: 'The server is busy with other requests of this kind.',
         remedy: 'Try again in a few seconds.',
       },
       locked: {

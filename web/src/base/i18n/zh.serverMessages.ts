@@ -32,7 +32,7 @@ export const zhServerMessages = {
         remedy: '请停止其集群并等待半分钟，或运行 `rayscope sessions delete SESSION --force`。',
       },
       session_in_use: { message: '有人正在读取该会话。', remedy: '请几秒后重试。' },
-      busy: { message: '服务器正忙于同样的请求。', remedy: '请几秒后重试。' },
+      busy: { message: '服务器正忙于处理同类请求。', remedy: '请几秒后重试。' },
       locked: {
         message: '记录正被另一个进程使用。',
         remedy: '请停止使用此数据目录的另一个 Rayscope 服务器，或用 --data-dir 指定其他目录。',

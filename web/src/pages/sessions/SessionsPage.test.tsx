@@ -134,7 +134,7 @@ it('says how to record a first session', async () => {
 it('asks again after an error', async () => {
   let answer: object = failure(503, { code: 'busy', message: 'Busy.' });
   const { requests } = await render(<SessionsPage />, { ...AT, answers: { '/sessions': () => answer } });
-  await screen.findByText('The server is busy with the same request.');
+  await screen.findByText('The server is busy with other requests of this kind.');
   answer = page(SESSION)['/sessions'];
   const asked = requests.length;
   await click(screen.getByRole('button', { name: 'Try again' }));
