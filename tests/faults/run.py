@@ -18,6 +18,7 @@ from archives import full_disk_at_restore, killed_pushes_and_restores, two_pushe
 from clocks import clock_jumps
 from damage import damaged_files
 from disks import full_disk, read_only_disk, slow_disk
+from floods import floods
 from fuzz import api_fuzzing, mutated_events
 from harness import Skip
 from kills import kills, terminations
@@ -39,6 +40,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "versions": (other_versions, 1, 1),
     "memory": (little_memory, 60, 10),
     "descriptors": (few_descriptors, 400, 300),
+    "floods": (floods, 60, 15),
     "clock": (clock_jumps, 400, 400),
     "events": (mutated_events, 1_000_000, 5_000),
     "api": (api_fuzzing, 100, 4),
