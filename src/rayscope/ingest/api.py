@@ -127,14 +127,16 @@ async def agent(services: CurrentServices, key: str, request: Request) -> Respon
 def drain(services: CurrentServices, key: str, what: Drain) -> Response:
     if not matches(key, services.key):
         return _bad_key()
-    return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
+    with services.ending.take():
+        return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
 
 
 @router.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
 def program_end(services: CurrentServices, key: str, what: ProgramEnd) -> Response:
     if not matches(key, services.key):
         return _bad_key()
-    session_end.program_ended(services, **what.model_dump())
+    with services.ending.take():
+        session_end.program_ended(services, **what.model_dump())
     return Response(status_code=204)
 
 

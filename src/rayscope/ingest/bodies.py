@@ -10,8 +10,9 @@ from fastapi import Request
 
 from rayscope.storage.errors import no_memory
 
-#: Bodies up to this size are taken in 16 at a time, larger ones one at a time, bytes. Real ones have 1 to 4 MB.
+#: Larger bodies are taken in one at a time, bytes. Real ones have 1 to 4 MB.
 SMALL_BYTES = 8 << 20
+#: Other bodies are taken in so many at a time.
 _AT_ONCE = 16
 #: Bodies that are read or wait to be taken in may have so many bytes together, besides one of the largest.
 _MAX_BYTES = 256 << 20

@@ -33,8 +33,8 @@ class Decoder:
     def __init__(self, catalog: Catalog, spool: Spool) -> None:
         self._catalog = catalog
         self._spool = spool
-        #: Reading holds Python's lock, and more readers keep queries waiting. Large bodies come one at a time,
-        #: so one of these is free for the small ones (see :mod:`rayscope.ingest.bodies`).
+        #: Reading holds Python's lock, and more readers keep queries waiting. Large bodies come one at a
+        #: time, so one of these is free for the small ones (see :mod:`rayscope.ingest.bodies`).
         self._checking = threading.BoundedSemaphore(2)
         #: Batches, and parts of batches, that could not be read since the start.
         self.rejected = 0

@@ -79,16 +79,15 @@ class Queue:
         self.waiting_bytes = self._queued_bytes = 0
         #: How many items were taken and not set back, and how many are asked to be written, and are written.
         self.taken = self._asked = self._written = 0
+        #: Items that are not taken yet, also those that are set back. Read without the lock.
+        self.pending = 0
 
     def __len__(self) -> int:
         """Items that can be taken."""
         return len(self._items)
 
-    @property
-    def pending(self) -> int:
-        """Items that are not taken yet, also those that are set back."""
-        with self.changed:
-            return len(self._items) + len(self._set_back)
+    def _count(self) -> None:
+        self.pending = len(self._items) + len(self._set_back)
 
     def put(self, item: Item) -> None:
         """Append an item. A batch for which there is no room in memory is read again from the spool."""
@@ -100,6 +99,7 @@ class Queue:
                 else:
                     item = replace(item, batch=None)
             self._items.append(item)
+            self._count()
             self.changed.notify()
 
     def take(self) -> list[Spooled] | Records | End | Removal:
@@ -108,6 +108,7 @@ class Queue:
             item = self._items.popleft()
             if not isinstance(item, Spooled):
                 self.taken += 1
+                self._count()
                 return item
             batches, size = [item], item.size
             while self._items and size < DECODE_BYTES and isinstance(item := self._items[0], Spooled):
@@ -117,6 +118,7 @@ class Queue:
             self.taken += len(batches)
             self.waiting_bytes -= size
             self._queued_bytes -= sum(item.size for item in batches if item.batch is not None)
+            self._count()
             return batches
 
     def set_back(self, item: Spooled | Records) -> None:
@@ -124,6 +126,7 @@ class Queue:
         with self.changed:
             self._set_back.append(replace(item, batch=None) if isinstance(item, Spooled) else item)
             self.taken -= 1
+            self._count()
 
     def retry(self) -> bool:
         """Put what was set back into the queue again, at most each 2 s. Returns whether anything was."""
@@ -135,6 +138,7 @@ class Queue:
             for item in self._set_back:
                 self.put(item)
             self._set_back = []
+            self._count()
             return True
 
     def ask(self) -> int:

@@ -163,9 +163,11 @@ class Writer:
 
     @property
     def pending_batches(self) -> int:
-        """Batches that are durable but not in the store yet."""
-        with self._queue.changed:
-            return self._queue.pending + self._is_merging + len(self._unwritten)
+        """Batches that are durable but not in the store yet. Takes no lock."""
+        # Meanwhile a batch may move on, or back from merging to the queue: it is counted at least once.
+        is_merging = self._is_merging
+        pending = self._queue.pending
+        return pending + (is_merging or self._is_merging) + len(self._unwritten)
 
     @property
     def rejected(self) -> int:

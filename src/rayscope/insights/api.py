@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any
 
 import msgspec
@@ -54,11 +55,9 @@ def _check(_: float) -> None:
 
 
 def _record(
-    services: Services, session: str, file: SessionFile, job: str | None
+    session: str, file: SessionFile, job_id: str, attempts: int
 ) -> tuple[dict[str, Any], Recorded | None]:
     """What both answers begin with, and the job's record, unless that is too large."""
-    last_ns = services.records.last_ns(session)
-    job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
     recorded = read.read(file, job_id) if attempts <= gains.MAX_READ else None
     begin_ns, end_ns = recorded.driver if recorded else read.extent(file, job_id)
     about = {
@@ -73,13 +72,23 @@ def _record(
     return about, recorded
 
 
-def _making(
-    services: Services, about: dict[str, Any], replays: int, *, long: bool
-) -> AbstractContextManager[Check]:
-    """Waits for the turn of an answer that takes long and is asked for."""
-    if gains.MAX_ATTEMPTS < about["attempts"] <= gains.MAX_READ and long:
-        return services.long_answers.making(about["session"], about["job_id"], replays, _check)
-    return nullcontext(_check)
+@contextmanager
+def _replaying(
+    services: Services, session: str, file: SessionFile, job: str | None, *, long: bool, replays: int | None
+) -> Iterator[tuple[dict[str, Any], Recorded | None, Check]]:
+    """What :func:`_record` returns for a job, and what its replays call, within the server's bounds.
+
+    ``replays``: how many there are at most; None for as many as insights need. Raises Busy.
+    """
+    last_ns = services.records.last_ns(session)
+    job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
+    with ExitStack() as stack:
+        check: Check = _check
+        if gains.MAX_ATTEMPTS < attempts <= gains.MAX_READ and long:
+            most = replays or gains.replays(attempts)
+            check = stack.enter_context(services.long_answers.making(session, job_id, most, _check))
+        stack.enter_context(services.replays.take(lambda: _check(0.0)))
+        yield *_record(session, file, job_id, attempts), check
 
 
 def _baseline(
@@ -112,8 +121,7 @@ def insights(
     chosen = services.records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, recorded = _record(services, chosen, file, job_id)
-        with _making(services, about, gains.replays(about["attempts"]), long=long) as check:
+        with _replaying(services, chosen, file, job_id, long=long, replays=None) as (about, recorded, check):
             base = _baseline(about, recorded, check, long=long)
             found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0}
             found |= {"options": [], "findings": [], "silent": []}
@@ -131,7 +139,7 @@ def insights(
                         "functions_total": functions_total,
                         "options": options,
                     }
-        found |= _judge(services, chosen, file, about, found, methods)
+            found |= _judge(services, chosen, file, about, found, methods)
         return {**about, **found}
 
     return answer_from_record(services, chosen, request, find)
@@ -167,12 +175,15 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
     chosen = services.records.resolve(asked.session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, recorded = _record(services, chosen, file, asked.job_id)
         found: dict[str, Any] = dict.fromkeys(
             ("predicted_ns", "saving_ns", "speedup", "utilisation_before", "utilisation")
         )
-        found |= {"baseline_ns": about["calibration"]["recorded_ns"], "path": [], "functions": []}
-        with _making(services, about, 2, long=True) as check:
+        with _replaying(services, chosen, file, asked.job_id, long=True, replays=2) as (
+            about,
+            recorded,
+            check,
+        ):
+            found |= {"baseline_ns": about["calibration"]["recorded_ns"], "path": [], "functions": []}
             base = _baseline(about, recorded, check, long=True)
             if base is not None and base.withheld is None:
                 _predict(base, [_change(one) for one in asked.changes], about, found, check)

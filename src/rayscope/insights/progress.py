@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rayscope.storage.slots import Slots
+
 #: Tells how much of the replay that runs just now is done (0 to 1); raises whatever ends the work.
 Check = Callable[[float], None]
-#: Whoever waits for a turn looks so often whether somebody still wants it, s.
-_LOOK_S = 0.5
+#: Requests that wait for their turn, each with one of the server's 40 threads, and how long, s.
+_MAX_WAITING = 4
+_WAIT_S = 3600.0
 
 
 class LongAnswers:
     """Replays of a million attempts take gigabytes, so a server makes one such answer at a time."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._slots = Slots(
+            1, "Answers about other large jobs are being made.", waiting=_MAX_WAITING, wait_s=_WAIT_S
+        )
         self._shares: dict[tuple[str, str], float] = {}
 
     def share(self, session: str, job_id: str) -> float | None:
@@ -27,10 +31,9 @@ class LongAnswers:
     def making(self, session: str, job_id: str, replays: int, check: Check) -> Iterator[Check]:
         """Wait for the turn of a job's answer, which takes so many replays at most. Gives what these call.
 
-        Raises what ``check`` raises.
+        Raises what ``check`` raises, and Busy if too many wait.
         """
         key, done = (session, job_id), 0
-        self._shares[key] = 0.0
 
         def tell(part: float) -> None:
             nonlocal done
@@ -38,12 +41,9 @@ class LongAnswers:
             self._shares[key] = min(1.0, (done + part) / replays)
             done += part >= 1
 
+        self._shares[key] = 0.0
         try:
-            while not self._turn.acquire(timeout=_LOOK_S):
-                check(0.0)
-            try:
+            with self._slots.take(lambda: check(0.0)):
                 yield tell
-            finally:
-                self._turn.release()
         finally:
             self._shares.pop(key, None)

@@ -11,7 +11,7 @@ from rayscope.storage.interruption import Work, working
 #: The status of an answer that nobody gets to see; nginx's.
 NOBODY_WAITS = 499
 #: Paths that are asked by POST and change nothing.
-QUESTIONS = frozenset({"/api/sql"})
+QUESTIONS = frozenset({"/api/sql", "/api/whatif"})
 
 
 class AbandonedRequests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 from fastapi import FastAPI, Request
@@ -39,6 +40,8 @@ from rayscope.server.parameters import answer, error
 from rayscope.server.push import api as realtime_api
 from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
+from rayscope.server.unexpected_errors import UnexpectedErrors
+from rayscope.storage.errors import no_memory
 from rayscope.storage.interruption import Abandoned
 from rayscope.version import __version__
 from rayscope.views.critical_path import api as critical_path_api
@@ -50,6 +53,8 @@ from rayscope.views.physical import api as physical_api
 from rayscope.views.range import api as range_api
 from rayscope.views.stack import api as stack_api
 from rayscope.views.stack import frames_api
+
+log = logging.getLogger("rayscope.server")
 
 _APIS = (
     ingest_api,
@@ -103,6 +108,11 @@ def _answer_error(_: Request, problem: Exception) -> Response:
     )
 
 
+def _answer_no_memory(request: Request, problem: Exception) -> Response:
+    log.warning("%s %s: %r", request.method, request.url.path, problem)
+    return _answer_error(request, no_memory("This request cannot be answered"))
+
+
 def _abandoned(_: Request, problem: Exception) -> Response:
     return Response(status_code=NOBODY_WAITS)
 
@@ -118,6 +128,7 @@ def add_errors(app: FastAPI) -> None:
     app.add_exception_handler(RayscopeError, _answer_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Abandoned, _abandoned)
+    app.add_exception_handler(MemoryError, _answer_no_memory)
 
 
 def _add_description(app: FastAPI) -> None:
@@ -149,6 +160,7 @@ def create_app(services: Services) -> FastAPI:
         services.rollups.add(name, make)
     _add_description(app)
     ui.add_ui(app)
+    app.add_middleware(UnexpectedErrors)
     app.add_middleware(AbandonedRequests)
     app.add_middleware(
         Guard,

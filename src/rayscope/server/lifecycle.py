@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -24,6 +24,7 @@ from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
 from rayscope.server.clusters import Clusters
+from rayscope.server.health import Health, read_details
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics
 from rayscope.server.records import Records
@@ -33,6 +34,7 @@ from rayscope.server.services import Services
 from rayscope.server.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
+from rayscope.storage.slots import Slots
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.export.export import MAX_EXPORTS
@@ -47,6 +49,17 @@ log = logging.getLogger("rayscope.server")
 #: How often we look for clusters, s, and at every which look also for those of quiet sessions.
 _WATCH_S = 3.0
 _QUIET_TURNS = 5
+#: Replays for requests at a time. Each takes a core, and 60 MB for 30,000 attempts.
+_MAX_REPLAYS = 2
+#: Requests that wait for a replay, each with one of the server's 40 threads.
+_MAX_WAITING_REPLAYS = 6
+#: How long such a request waits, s.
+_REPLAY_WAIT_S = 5.0
+#: Drains and ends of programs at a time. Each holds one of the 40 threads for some seconds.
+_MAX_ENDING = 8
+#: Ends of programs that wait, and how long, s. A program that ends waits for 2 s or more.
+_MAX_WAITING_ENDS = 12
+_END_WAIT_S = 2.0
 
 
 def create_services(settings: Settings) -> Services:
@@ -119,9 +132,19 @@ def create_services(settings: Settings) -> Services:
         long_answers=LongAnswers(),
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
+        health=Health(partial(read_details, folder, catalog, writer, archive, warehouse)),
         archive=archive,
         warehouse=warehouse,
-        export_slots=threading.BoundedSemaphore(MAX_EXPORTS),
+        exports=Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running."),
+        replays=Slots(
+            _MAX_REPLAYS,
+            f"{_MAX_REPLAYS} replays of jobs are already running.",
+            waiting=_MAX_WAITING_REPLAYS,
+            wait_s=_REPLAY_WAIT_S,
+        ),
+        ending=Slots(
+            _MAX_ENDING, "Too many programs end at once.", waiting=_MAX_WAITING_ENDS, wait_s=_END_WAIT_S
+        ),
         url=settings.external_url.rstrip("/"),
     )
     provide_topics(services)

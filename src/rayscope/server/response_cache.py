@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from rayscope.storage.errors import Busy
 from rayscope.storage.interruption import Work, current_work, working
 
 #: The size of all answers together, bytes, and what one takes besides its body.
@@ -18,6 +19,8 @@ _ENTRY_BYTES = 1_000
 #: So at most a tenth of the time goes into each question, however many people ask it.
 _COST_FACTOR = 10
 _MIN_TTL_S, _MAX_TTL_S = 0.5, 60.0
+#: Requests that wait for others, each with one of the server's 40 threads.
+_MAX_WAITING = 16
 #: How long a request waits for another that is making the same answer, s.
 _WAIT_S = 60.0
 
@@ -68,6 +71,7 @@ class ResponseCache:
         self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
         self._bytes = 0
         self._in_progress: dict[tuple[str, str], _Computation] = {}
+        self._waiting = threading.BoundedSemaphore(_MAX_WAITING)
         self._lock = threading.Lock()
 
     def get(self, session: str, question: str, stamp: Hashable, make: Callable[[], Any]) -> tuple[Any, float]:
@@ -75,7 +79,7 @@ class ResponseCache:
 
         ``stamp`` names the state that the answer was made from: as long as it is the same, the answer holds
         and its age is 0. None stands for a live session, whose answers expire. ``make`` computes the answer;
-        what it raises goes to the caller, and nothing is kept.
+        what it raises goes to the caller, and nothing is kept. Raises Busy if too many wait for others.
         """
         key = (session, question)
         deadline = time.monotonic() + _WAIT_S
@@ -93,8 +97,14 @@ class ResponseCache:
                     computation = self._in_progress[key] = _Computation()
                     computation.join()  # before anybody else can join and leave
                     break
-            computation.join()
-            if not computation.done.wait(deadline - now):
+            if not self._waiting.acquire(blocking=False):
+                raise Busy(f"{_MAX_WAITING} requests are already waiting for answers that others asked for.")
+            try:
+                computation.join()
+                is_done = computation.done.wait(deadline - now)
+            finally:
+                self._waiting.release()
+            if not is_done:
                 return make(), 0.0
             if (mine := current_work()) is not None:
                 mine.check()

@@ -129,7 +129,10 @@ class Guard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         # The only one of those we read that may come several times.
         headers[b"cookie"] = b";".join(value for name, value in scope["headers"] if name == b"cookie")
-        refused = self._refuse(scope, headers)
+        # For `/api/health`, which shows others little.
+        is_reader = self._token is None or self._token_given(headers)
+        scope.setdefault("state", {})["is_reader"] = is_reader
+        refused = self._refuse(scope, headers, is_reader=is_reader)
         if refused is None and scope["type"] == "http" and scope["method"] not in _BODILESS:
             limit = self._max_body_bytes(scope["path"])
             declared = headers.get(b"content-length", b"")
@@ -162,7 +165,9 @@ class Guard:
         )
         await send({"type": f"{kind}.response.body", "body": body})
 
-    def _refuse(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str, str] | None:
+    def _refuse(
+        self, scope: Scope, headers: dict[bytes, bytes], *, is_reader: bool
+    ) -> tuple[int, str, str, str] | None:
         host = headers.get(b"host", b"").decode("latin-1")
         if not self._host_allowed(host):
             return (
@@ -183,13 +188,11 @@ class Guard:
                 "Open the UI at the server's own address.",
             )
         if (
-            self._token is None
+            is_reader
             or not path.startswith(_TOKEN_PATHS)
             or path in _OPEN_PATHS
             or path.startswith(_KEYED_PATHS)
         ):
-            return None
-        if self._token_given(headers):
             return None
         return (
             401,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,12 +20,14 @@ from rayscope.insights.progress import LongAnswers
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.server.clusters import Clusters
+from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.records import Records
 from rayscope.server.rollups import Rollups
 from rayscope.server.security import RefusedBodies
 from rayscope.server.settings import Settings
 from rayscope.storage.catalog import Catalog
+from rayscope.storage.slots import Slots
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.stack.sampling import Dumps
@@ -70,10 +71,15 @@ class Services:
     long_answers: LongAnswers
     searches: Searches
     dashboards: Dashboards
+    health: Health
     #: None without one.
     archive: ArchiveService | None
     warehouse: WarehouseService | None
-    export_slots: threading.BoundedSemaphore
+    exports: Slots
+    #: Answers made by replaying a job: `GET /api/insights` and `POST /api/whatif`.
+    replays: Slots
+    #: Programs that end, each of which waits until its events are on record.
+    ending: Slots
     #: Where this server is reached, once it is known.
     url: str
     #: When it was made.

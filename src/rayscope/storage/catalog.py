@@ -30,6 +30,7 @@ from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.about import About, Label, count_records, decode_about, seal, unseal
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
 from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
+from rayscope.storage.slots import Slots
 
 log = logging.getLogger("rayscope.storage")
 
@@ -47,6 +48,9 @@ LIVE_NS = 30 * 10**9
 STRAGGLERS_NS = 10 * 10**9
 #: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
 _MAX_NEW, _NEW_S = 30, 60.0
+#: Requests that wait for a session from elsewhere, each with one of the server's 40 threads, and how long, s.
+_MAX_WAITING = 4
+_BRING_WAIT_S = 600.0
 
 
 RECORD = "record.duckdb"
@@ -101,7 +105,7 @@ class Catalog:
         self._begun: deque[float] = deque(maxlen=_MAX_NEW)
         self._saving = threading.Lock()
         #: Held while files of a session are brought from elsewhere.
-        self._bringing: dict[str, threading.Lock] = {}
+        self._bringing: dict[str, Slots] = {}
         #: Sessions whose counts are not those of their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
         #: Where sessions are besides, in the order in which they are asked. The first keeps them for good.
@@ -265,8 +269,11 @@ class Catalog:
             return
         session = path.parent.name
         with self._lock:
-            bringing = self._bringing.setdefault(session, threading.Lock())
-        with bringing:
+            if (slots := self._bringing.get(session)) is None:
+                busy = f"{session} is being fetched from the archive for other requests."
+                slots = Slots(1, busy, waiting=_MAX_WAITING, wait_s=_BRING_WAIT_S)
+                self._bringing[session] = slots
+        with slots.take():
             for place in places:
                 if not path.exists():
                     place.bring(session, path.name)

@@ -31,6 +31,13 @@ class BadQuery(StoreError):
     retry_after_s = 0
 
 
+class Busy(StoreError):
+    """Too many requests of a kind are running already; the same one succeeds a little later."""
+
+    remedy = "Try again in a few seconds."
+    code = "busy"
+
+
 class SpoolFull(StoreError):
     """A batch cannot be kept now; the sender should try again."""
 

@@ -25,6 +25,7 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import MEMORY_LIMIT, explain
+from rayscope.storage.slots import Slots
 from rayscope.user_sql.worker import (
     IDLE_S,
     MAX_ANSWER_BYTES,
@@ -74,7 +75,7 @@ class SqlRunner:
         self._memory_limit = memory_limit
         self._timeout_s = timeout_s
         self._min_free_bytes = min_free_bytes
-        self._room = threading.BoundedSemaphore(AT_A_TIME)
+        self._slots = Slots(AT_A_TIME, f"{AT_A_TIME} SQL queries are already running.")
         self._lock = threading.Lock()
         self._workers: list[_Worker] = []
         self._closed = False
@@ -83,7 +84,7 @@ class SqlRunner:
     def query(
         self, source: Path, sql: str, *, version: object, limit: int = DEFAULT_LIMIT, copy: bool = True
     ) -> bytes:
-        """The answer as JSON of :class:`SqlResult`. Raises SqlError or StoreError.
+        """The answer as JSON of :class:`SqlResult`. Raises SqlError, StoreError or Busy.
 
         ``version``: equal as long as the content of ``source`` is. ``copy``: somebody else has it open.
         """
@@ -93,15 +94,12 @@ class SqlRunner:
             raise SqlError(
                 f"limit must be 1 to {MAX_LIMIT}.", "Aggregate in SQL instead of fetching more rows."
             )
-        if not self._room.acquire(blocking=False):
-            raise StoreError(
-                f"{AT_A_TIME} SQL queries are already running.", "Try again when one has ended.", "busy"
-            )
-        try:
-            with self._worker(source, version, copy) as worker, _killed_if_abandoned(worker):
-                return worker.ask(Question(sql, limit, self._timeout_s), self._timeout_s)
-        finally:
-            self._room.release()
+        with (
+            self._slots.take(),
+            self._worker(source, version, copy) as worker,
+            _killed_if_abandoned(worker),
+        ):
+            return worker.ask(Question(sql, limit, self._timeout_s), self._timeout_s)
 
     @contextlib.contextmanager
     def _worker(self, source: Path, version: object, copy: bool) -> Iterator[_Worker]:
@@ -114,7 +112,7 @@ class SqlRunner:
             if fits:
                 worker = fits[0]
             else:
-                # The room lets at most one less than all of them be busy here, so one of these is free.
+                # The slots let at most one less than all of them be busy here, so one of these is free.
                 for old in idle[: max(0, len(self._workers) + 1 - AT_A_TIME)]:
                     self._end(old)
                 if copy:

@@ -100,7 +100,9 @@ def test_beyond_loopback_it_does_not_start_without_a_token(tmp_path: Path, host:
 def test_the_token(serve: Callable[..., Server]) -> None:
     server = serve(token=TOKEN, host="0.0.0.0")
     with httpx.Client(base_url=server.url) as client:
-        assert client.get("/api/health").status_code == 200
+        assert set(client.get("/api/health").json()) == {"status", "version"}
+        reader = {"Authorization": f"Bearer {TOKEN}"}
+        assert client.get("/api/health", headers=reader).json()["pending_batches"] == 0
         for method, path in (
             ("GET", "/api/sessions"),
             ("GET", "/api/tasks/" + "a" * 48),

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.lines import at_least, read_lines, split_lines
 from rayscope.cluster.logs.pages import Matcher, chunks, line_item
-from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.errors import NotFound
+from rayscope.storage.slots import Slots
 
 #: How long a search lasts, s; the last bytes of a file that are searched, and of all files.
 _SEARCH_S = 8.0
@@ -35,19 +36,15 @@ class Searches:
 
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
-        self._room = threading.BoundedSemaphore(_SEARCHES)
+        self._slots = Slots(_SEARCHES, "Too many searches are running.")
 
     def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> dict[str, Any]:
-        """Search files (node, name) in their order. Raises StoreError (``busy``) while too many others do."""
-        if not self._room.acquire(blocking=False):
-            raise StoreError("Too many searches are running.", "Try again in a few seconds.", "busy")
-        try:
+        """Search files (node, name) in their order. Raises Busy while too many others do."""
+        with self._slots.take():
             run = _Run(self._logs, session, sought)
             with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:
                 wait([pool.submit(run.search, at, *file) for at, file in enumerate(files)])
             return run.answer(len(files))
-        finally:
-            self._room.release()
 
 
 class _Run:

@@ -19,6 +19,7 @@ from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.objects import living_raylets, read_objects
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
+from rayscope.storage.slots import Slots
 
 log = logging.getLogger("rayscope.server")
 
@@ -29,6 +30,9 @@ OF_NODE, OF_ALL = 20_000, 100_000
 ASKED_S, _HOLDS_S, _REST = 60.0, 5.0, 9
 #: How long the first question waits for a whole account, s.
 FIRST_ANSWER_TIMEOUT_S = 1.0
+#: Requests that wait for others which read objects, each with one of the 40 threads, and how long, s.
+_MAX_WAITING = 4
+_WAIT_S = 30.0
 Makers = dict[str, sql.Maker]
 
 
@@ -133,7 +137,9 @@ class ObjectReferences:
         self._single: dict[tuple[str, str], NodeObjects] = {}
         self._makers: dict[str, tuple[tuple[int, int], Makers]] = {}
         self._lock = threading.Lock()
-        self._reading = threading.Lock()
+        self._reading = Slots(
+            1, "Objects are being read for other requests.", waiting=_MAX_WAITING, wait_s=_WAIT_S
+        )
 
     def stop(self) -> None:
         """Make no more accounts."""
@@ -164,7 +170,7 @@ class ObjectReferences:
 
     def makers(self, session: str, account: Account) -> Makers:
         """Who made the objects of an account, as far as it is on record: asked for once for each account."""
-        with self._reading:
+        with self._reading.take():
             known, made_of = self._makers.get(session), (account.version, sum(map(_held, account.nodes)))
             if known is None or known[0] != made_of:
                 ids = list({ref.object_id for node in account.nodes for ref in node.references})
@@ -187,7 +193,7 @@ class ObjectReferences:
     def _whole(self, gcs: GcsClient, session: str, mine: NodeObjects) -> NodeObjects:
         """One node with more references than its share."""
         key = (session, mine.node_id)
-        with self._reading:
+        with self._reading.take():
             known = self._single.get(key)
             if known is None or time.time_ns() - known.time_ns > _HOLDS_S * 1e9:
                 raylets = [one for one in living_raylets(gcs) if one.node_id == mine.node_id]

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import schemas, sql
-from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
+from rayscope.cluster.sessions.recording import cannot_see, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
+from rayscope.server.health import error_info
 from rayscope.server.parameters import (
     BODY_ERRORS,
     ERRORS,
@@ -102,32 +103,25 @@ def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
     }
 
 
-def _error_info(error: StoreError | None) -> dict[str, str] | None:
-    return None if error is None else {"message": error.message, "remedy": error.remedy}
-
-
 router = APIRouter()
 
 
 @router.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
-def health(services: CurrentServices) -> Response:
-    """Whether the server is healthy, and how much is waiting to be merged."""
-    problem = services.writer.problem()
-    archive, warehouse = services.archive, services.warehouse
-    return answer(
-        {
-            "status": "ok" if problem is None else "degraded",
-            "version": __version__,
-            "sessions": len(services.catalog.names()),
+async def health(services: CurrentServices, request: Request) -> Response:
+    """Whether the server is healthy, and how much is waiting to be merged; without a token only the first."""
+    details = await services.health.look()
+    about: dict[str, Any] = {
+        "status": "ok" if details["error"] is None else "degraded",
+        "version": __version__,
+    }
+    if request.state.is_reader:
+        about |= {
             "pending_batches": services.writer.pending_batches,
             "stalled_bodies": services.refused_bodies.stalled,
             "rejected_batches": services.writer.rejected,
-            "damaged": damaged_files(services),
-            "archive": archive and {"url": archive.url, "error": _error_info(archive.problem)},
-            "warehouse": warehouse and {**warehouse.status(), "error": _error_info(warehouse.problem)},
-            "error": _error_info(problem),
+            **details,
         }
-    )
+    return answer(about)
 
 
 @router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
@@ -269,7 +263,7 @@ def summary(services: CurrentServices, session: Session = None) -> Response:
                 "unknown": about.unknown,
                 "last_batch_ns": services.writer.last_batch_ns or None,
                 "behind_ns": services.writer.behind_ns(),
-                "error": _error_info(services.writer.problem()),
+                "error": error_info(services.writer.problem()),
             },
             "cannot_see": cannot_see(services, name),
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from rayscope.cluster.sessions import sql
@@ -34,10 +33,3 @@ def cannot_see(services: Services, session: str) -> list[str]:
     if "events" not in about.recording:
         codes += ["between_snapshots", "older_than_gcs_limit"]
     return codes + services.clusters.troubles(session)
-
-
-def damaged_files(services: Services) -> list[str]:
-    """Files of the data directory itself that were damaged and set aside."""
-    with contextlib.suppress(OSError):
-        return sorted(path.name for path in services.settings.folder.glob("*.damaged-*"))
-    return []

@@ -99,18 +99,21 @@ class Warehouse(Answer):
 
 
 class HealthAnswer(Answer):
-    """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
+    """Whether the server lives. All but ``status`` and ``version`` is for readers.
+
+    ``damaged``: files of the data directory that were set aside.
+    """
 
     status: Literal["ok", "degraded"]
     version: str
-    sessions: int
-    pending_batches: int
-    stalled_bodies: int
-    rejected_batches: int
-    damaged: list[str]
-    archive: Archive | None
-    warehouse: Warehouse | None
-    error: IngestError | None
+    sessions: int = 0
+    pending_batches: int = 0
+    stalled_bodies: int = 0
+    rejected_batches: int = 0
+    damaged: list[str] = Field(default_factory=list)
+    archive: Archive | None = None
+    warehouse: Warehouse | None = None
+    error: IngestError | None = None
 
 
 class Ingest(Answer):

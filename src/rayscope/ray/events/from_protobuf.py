@@ -53,7 +53,8 @@ message Joined {
 message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
 """
 )
-#: A body, bytes: in memory an empty message of two bytes takes 60. The agent sends 4 MB, or one piece of Ray's.
+#: A body, bytes. An empty message of two bytes takes 60 in memory. The agent sends 4 MB, or what Ray sent it
+#: at once.
 _MAX_BYTES = 16 << 20
 #: Names in one map of an event, such as resources or labels. Real ones have a few.
 _MAX_NAMES = 10_000

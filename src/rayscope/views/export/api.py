@@ -14,9 +14,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session, error
+from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session
 from rayscope.server.services import Services
-from rayscope.views.export.export import MAX_EXPORTS, Export
+from rayscope.views.export.export import Export
 from rayscope.views.export.format import FILES, Format
 
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
@@ -65,16 +65,8 @@ def export(
 ) -> Response:
     """A session's attempts, or those that match the filters, in a format for other programs."""
     chosen = services.records.resolve(session)
-    if not services.export_slots.acquire(blocking=False):
-        return error(
-            503,
-            "busy",
-            f"{MAX_EXPORTS} exports are already running.",
-            "Try again when one has finished.",
-            {"Retry-After": "10"},
-        )
     with contextlib.ExitStack() as stack:
-        stack.callback(services.export_slots.release)
+        stack.enter_context(services.exports.take())
         services.writer.flush_for_reader()
         file = stack.enter_context(services.catalog.reading(chosen))
         made = stack.enter_context(

@@ -6,19 +6,18 @@ look; at most four dumps run on a node and sixteen altogether.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as Late
 from typing import Any, NamedTuple
 
 from rayscope.ray.agents.stack_dumps import Agent, TracebackError
 from rayscope.ray.gcs.client import GcsClient, GcsError
-from rayscope.storage.errors import StoreError
+from rayscope.storage.slots import Slots
 from rayscope.views.stack.dump import Dump, parse_dump
 from rayscope.views.stack.frames import Busy
 
@@ -63,7 +62,7 @@ class Dumps:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE, "rayscope-frames")
-        self._room = threading.BoundedSemaphore(_REQUESTS)
+        self._slots = Slots(_REQUESTS, "Too many stack samples are being taken.")
         self._lock = threading.Lock()
         #: By session, worker and process id: until when it holds.
         self._taken: dict[tuple[str, str, int], tuple[float, Future[Answer]]] = {}
@@ -71,9 +70,9 @@ class Dumps:
     def take(self, session: str, gcs: GcsClient, workers: Mapping[str, Busy]) -> dict[str, Answer]:
         """The dump of each of ``workers`` (by id), or why there is none.
 
-        Raises StoreError (``busy``) while too many others ask.
+        Raises Busy while too many others ask.
         """
-        with self._in_room():
+        with self._slots.take():
             queues: dict[str, deque[Busy]] = defaultdict(deque)
             for worker in workers.values():
                 queues[worker.node_id].append(worker)
@@ -87,15 +86,6 @@ class Dumps:
             ended.set()
             taken = dict(found)
         return {worker: taken.get(worker, _LATE) for worker in workers}
-
-    @contextlib.contextmanager
-    def _in_room(self) -> Iterator[None]:
-        if not self._room.acquire(blocking=False):
-            raise StoreError("Too many stack samples are being taken.", "Try again in a few seconds.", "busy")
-        try:
-            yield
-        finally:
-            self._room.release()
 
     def _empty(self, session: str, node: _Node, found: dict[str, Answer], ended: threading.Event) -> None:
         """Take what is left to take on a node, one after another."""

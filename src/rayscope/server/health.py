@@ -1,0 +1,73 @@
+"""What `/api/health` reports, whatever else the server is doing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rayscope.ingest.writer import Writer
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from rayscope.archive.service import ArchiveService
+    from rayscope.warehouse.service import WarehouseService
+
+#: How long an answer waits for new details, s. Then it reports the last ones.
+_PATIENCE_S = 0.5
+
+
+class Health:
+    """Reads the details of the server's health, in a thread of its own: a lock or a disk may keep it waiting.
+
+    :meth:`look` is for one event loop.
+    """
+
+    def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
+        self._read = read
+        self._pool = ThreadPoolExecutor(1, "rayscope-health")
+        self._reading: asyncio.Future[dict[str, Any]] | None = None
+        self._last: dict[str, Any] | None = None
+
+    async def look(self) -> dict[str, Any]:
+        """The details as they are now, or the last ones that are known if reading them takes long."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.get_running_loop().run_in_executor(self._pool, self._read)
+        reading = self._reading
+        await asyncio.wait({reading}, timeout=None if self._last is None else _PATIENCE_S)
+        if reading.done():
+            self._last = reading.result()
+        return self._last or {}
+
+
+def read_details(
+    folder: Path,
+    catalog: Catalog,
+    writer: Writer,
+    archive: ArchiveService | None,
+    warehouse: WarehouseService | None,
+) -> dict[str, Any]:
+    """The part of the answer that needs locks or the disk; ``folder`` is the data directory."""
+    return {
+        "sessions": len(catalog.names()),
+        "damaged": _damaged_files(folder),
+        "archive": archive and {"url": archive.url, "error": error_info(archive.problem)},
+        "warehouse": warehouse and {**warehouse.status(), "error": error_info(warehouse.problem)},
+        "error": error_info(writer.problem()),
+    }
+
+
+def error_info(error: StoreError | None) -> dict[str, str] | None:
+    """An error as the answers of health and summary show it."""
+    return None if error is None else {"message": error.message, "remedy": error.remedy}
+
+
+def _damaged_files(folder: Path) -> list[str]:
+    """Files of the data directory itself that were damaged and set aside."""
+    with contextlib.suppress(OSError):
+        return sorted(path.name for path in folder.glob("*.damaged-*"))
+    return []
