@@ -3156,18 +3156,22 @@ class GanttAnswer(TypedDict):
 
 
 class HealthAnswer(TypedDict):
-    """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
+    """
+    Whether the server lives. All but ``status`` and ``version`` is for readers.
+
+    ``damaged``: files of the data directory that were set aside.
+    """
 
     status: Literal["ok", "degraded"]
     version: str
-    sessions: int
-    pending_batches: int
-    stalled_bodies: int
-    rejected_batches: int
-    damaged: list[str]
-    archive: Archive | None
-    warehouse: Warehouse | None
-    error: IngestError | None
+    sessions: NotRequired[int]
+    pending_batches: NotRequired[int]
+    stalled_bodies: NotRequired[int]
+    rejected_batches: NotRequired[int]
+    damaged: NotRequired[list[str]]
+    archive: NotRequired[Archive | None]
+    warehouse: NotRequired[Warehouse | None]
+    error: NotRequired[IngestError | None]
 
 
 class HeldObject(TypedDict):

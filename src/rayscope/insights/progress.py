@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
-from rayscope.storage.slots import Slots
+from contextlib import AbstractContextManager, contextmanager
 
 #: Tells how much of the replay that runs just now is done (0 to 1); raises whatever ends the work.
 Check = Callable[[float], None]
-#: Requests that wait for their turn, each with one of the server's 40 threads, and how long, s.
-_MAX_WAITING = 4
-_WAIT_S = 3600.0
 
 
 class LongAnswers:
     """Replays of a million attempts take gigabytes, so a server makes one such answer at a time."""
 
-    def __init__(self) -> None:
-        self._slots = Slots(
-            1, "Answers about other large jobs are being made.", waiting=_MAX_WAITING, wait_s=_WAIT_S
-        )
+    def __init__(self, take: Callable[[Callable[[], None]], AbstractContextManager[None]]) -> None:
+        """``take`` waits for the one slot, see :meth:`rayscope.storage.slots.Slots.take`."""
+        self._take = take
         self._shares: dict[tuple[str, str], float] = {}
 
     def share(self, session: str, job_id: str) -> float | None:
@@ -43,7 +37,7 @@ class LongAnswers:
 
         self._shares[key] = 0.0
         try:
-            with self._slots.take(lambda: check(0.0)):
+            with self._take(lambda: check(0.0)):
                 yield tell
         finally:
             self._shares.pop(key, None)

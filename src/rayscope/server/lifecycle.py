@@ -55,6 +55,9 @@ _MAX_REPLAYS = 2
 _MAX_WAITING_REPLAYS = 6
 #: How long such a request waits, s.
 _REPLAY_WAIT_S = 5.0
+#: Requests about jobs of more than 100,000 attempts that wait for their turn, and how long, s.
+_MAX_WAITING_LONG = 4
+_LONG_WAIT_S = 3600.0
 #: Drains and ends of programs at a time. Each holds one of the 40 threads for some seconds.
 _MAX_ENDING = 8
 #: Ends of programs that wait, and how long, s. A program that ends waits for 2 s or more.
@@ -129,7 +132,11 @@ def create_services(settings: Settings) -> Services:
         ),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
-        long_answers=LongAnswers(),
+        long_answers=LongAnswers(
+            Slots(
+                1, "Other large jobs are being replayed.", waiting=_MAX_WAITING_LONG, wait_s=_LONG_WAIT_S
+            ).take
+        ),
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
         health=Health(partial(read_details, folder, catalog, writer, archive, warehouse)),

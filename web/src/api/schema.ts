@@ -1551,19 +1551,21 @@ export interface Group {
   job_id?: string | null;
 }
 /**
- * Whether the server lives. ``damaged``: files of the data directory that were set aside.
+ * Whether the server lives. All but ``status`` and ``version`` is for readers.
+ *
+ * ``damaged``: files of the data directory that were set aside.
  */
 export interface HealthAnswer {
   status: 'ok' | 'degraded';
   version: string;
-  sessions: number;
-  pending_batches: number;
-  stalled_bodies: number;
-  rejected_batches: number;
-  damaged: string[];
-  archive: Archive | null;
-  warehouse: Warehouse | null;
-  error: IngestError | null;
+  sessions?: number;
+  pending_batches?: number;
+  stalled_bodies?: number;
+  rejected_batches?: number;
+  damaged?: string[];
+  archive?: Archive | null;
+  warehouse?: Warehouse | null;
+  error?: IngestError | null;
 }
 /**
  * The warehouse, the name of this server, the rows that it has to tell, and who else shares it.
