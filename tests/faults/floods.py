@@ -66,7 +66,7 @@ def _floods(server: Server, session: str) -> dict[str, Callable[[int], Request]]
     def export(number: int) -> Request:
         return "GET", f"/api/export?session={session}&format=perfetto&since_ns={number}", None, {}
 
-    numbers = zlib.compress(b"[" + b"1," * (32 << 20), 1)
+    numbers = zlib.compress(b"[" + b"1," * (31 << 20), 1)
     objects = zlib.compress(b"[" + b"{}," * (21 << 20) + b"{}]", 1)
     blanks = zlib.compress(b"[" + b" " * (63 << 20) + b"]", 1)
 

@@ -127,7 +127,7 @@ def test_more_connections_than_there_may_be_are_closed_and_the_others_are_answer
 def test_agents_are_answered_while_others_send_garbage(fresh: Any, bodies: list[bytes]) -> None:
     """64 MB of numbers or objects, each packed into 65 kB."""
     event = b'{"sessionName": "session_2026-01-01_00-00-00_000000_1", "eventType": "TASK_DEFINITION_EVENT"}'
-    garbage = [b"[" + b"1," * (32 << 20), b"[" + event + b",1" * (8 << 20) + b"]", b"[" + b"{}," * (20 << 20)]
+    garbage = [b"[" + b"1," * (31 << 20), b"[" + event + b",1" * (8 << 20) + b"]", b"[" + b"{}," * (20 << 20)]
     statuses: list[int] = []
 
     def post(body: bytes) -> None:
