@@ -105,7 +105,12 @@ def test_the_dead_keep_their_time_and_cause_of_death(kind: Kind) -> None:
     event = Entity(
         kind, "a", transitions={(50, "DEAD"): {"end_ns": 50, "death_reason": "its owner has died"}}
     )
-    for parts in permutations([alive, crashed, again, event]):
+    # The account of the crash may also be the one that arrives last.
+    crashed_late = snapshot(60, 10, "crashed")
+    for parts in [
+        *permutations([alive, crashed, again, event]),
+        *permutations([alive, again, crashed_late, event]),
+    ]:
         current = merged(parts).current()
         assert (current["state"], current["end_ns"], current["death_reason"]) == ("DEAD", 10, "crashed")
 
@@ -115,3 +120,10 @@ def test_how_a_job_ended_is_what_was_learnt_last() -> None:
     how = Entity("job", "01", observed_ns=12, observed={"state": "FAILED", "end_ns": 11, "exit_code": 3})
     for parts in permutations([ended, how]):
         assert merged(parts).current() == {"state": "FAILED", "end_ns": 11, "exit_code": 3}
+
+
+def test_without_an_exit_code_the_last_end_of_a_job_counts() -> None:
+    failed = Entity("job", "01", transitions={(10, "FAILED"): {"end_ns": 10}})
+    succeeded = Entity("job", "01", transitions={(20, "SUCCEEDED"): {"end_ns": 20}})
+    for parts in permutations([failed, succeeded]):
+        assert merged(parts).current() == {"state": "SUCCEEDED", "end_ns": 20}

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import pytest
 
+from rayscope.model import Span
 from rayscope.ray.common import (
+    RETURNED,
+    STORE,
     cached_if_short,
     canonical_json,
     clean_error,
     is_nil,
     phase_of,
     redact_runtime_env,
+    redact_settings,
     redact_text,
+    split_profile,
 )
 
 
@@ -130,3 +137,80 @@ def test_what_is_long_is_not_remembered() -> None:
 
     assert [size(text) for text in ("short", "too long", "short", "too long")] == [5, 8, 5, 8]
     assert asked == ["short", "too long", "too long"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("apikey", True),
+        ("api_key", True),
+        ("api-key", True),
+        ("accesskey", True),
+        ("aws_access_key", True),
+        ("token", True),
+        ("HF_TOKEN", True),
+        ("client_secret", True),
+        ("db_password", True),
+        ("credentials", True),
+        ("max_tokens", False),
+        ("tokenizer", False),
+        ("key", False),
+        ("primary_key", False),
+    ],
+)
+def test_settings_lose_the_values_of_secret_names(name: str, is_secret: bool) -> None:
+    shown = "<redacted>" if is_secret else "plain"
+    assert redact_settings({name: "plain"}) == {name: shown}
+    assert redact_settings([{"nested": {name: "plain"}}]) == [{"nested": {name: shown}}]
+
+
+def test_settings_keep_numbers_and_lose_the_credentials_of_urls() -> None:
+    settings = {"max_tokens": 512, "token": 7, "url": "s3://user:pw@b/x", "env_vars": {"A": "1"}}
+    assert redact_settings(settings) == {
+        "max_tokens": 512,
+        "token": 7,
+        "url": "s3://<redacted>@b/x",
+        "env_vars": {"A": "<redacted>"},
+    }
+
+
+class Entry(NamedTuple):
+    event_name: str
+    start_time: int
+    end_time: int
+    extra_data: str = "{}"
+
+
+ONCE = [
+    Entry("task:deserialize_arguments", 1, 2),
+    Entry("task:execute", 2, 5),
+    Entry(STORE, 5, 6),
+    Entry("task::train", 1, 7),
+]
+PHASES_ONCE = {"deserialize": (1, 2), "execute": (2, 5), "store": (5, 6), "total": (1, 7)}
+
+
+def test_the_phases_of_a_profile_do_not_depend_on_the_order_of_its_entries() -> None:
+    for entries in permutations(ONCE):
+        assert split_profile(entries, "ab", 0) == (PHASES_ONCE, [], [])
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_profile_keeps_what_the_tracer_adds_to_each_task(place: int) -> None:
+    returned = Entry(RETURNED, 5, 5, '{"sizes":[3]}')
+    entries: list[Any] = [*ONCE[:place], returned, *ONCE[place:]]
+    assert split_profile(entries, "ab", 0) == (PHASES_ONCE, [], [returned])
+
+
+def test_a_task_with_a_span_of_its_own_has_no_other_span() -> None:
+    own = Entry("load", 2, 3, '{"rows":4}')
+    spans = [Span("ab", 1, "load", 2, 3, '{"rows":4}')]
+    assert split_profile([*ONCE[:2], own, *ONCE[2:]], "ab", 1) == (PHASES_ONCE, spans, [])
+
+
+def test_every_store_of_a_generator_is_a_span() -> None:
+    again = Entry(STORE, 6, 7)
+    spans = [Span("ab", 0, STORE, 5, 6), Span("ab", 0, STORE, 6, 7)]
+    assert split_profile([*ONCE, again], "ab", 0) == (PHASES_ONCE, spans, [])
+    # A part of a generator's account, without the other phases.
+    assert split_profile([again], "ab", 0) == ({"store": (6, 7)}, [Span("ab", 0, STORE, 6, 7)], [])

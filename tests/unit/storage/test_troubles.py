@@ -169,12 +169,16 @@ def test_an_older_record_is_refused_with_the_way_out(
 DAY_S = 86_400
 
 
+#: Names of sessions by their age in days. Neither order of the names is the order of their ages.
+BY_AGE = ["session_c", "session_a", "session_e", "session_b", "session_d"]
+
+
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
     """Five sessions, each some 1 MB, last heard of now and 1, 2, 3, 4 days ago."""
     made = Catalog(tmp_path)
-    for age in range(5):
-        about = made.add(f"session_{age}")
+    for age, name in enumerate(BY_AGE):
+        about = made.add(name)
         about.last_ns = time.time_ns() - age * DAY_S * 10**9
         (made.folder / about.session / "record.duckdb").write_bytes(b"\0" * 1_000_000)
         made.save_about(about.session)
@@ -194,16 +198,17 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 )
 def test_the_oldest_sessions_go_first(catalog: Catalog, limits: dict[str, Any], left: int) -> None:
     dropped = catalog.apply_retention(Retention(**limits), time.time_ns())
-    assert dropped == [f"session_{age}" for age in range(left, 5)]
-    assert sorted(path.name for path in catalog.folder.iterdir()) == [f"session_{n}" for n in range(left)]
+    assert dropped == BY_AGE[left:]
+    assert {path.name for path in catalog.folder.iterdir()} == set(BY_AGE[:left])
     assert Catalog(catalog.folder.parent, read_only=True).names() == catalog.names()
 
 
 def test_a_session_being_read_is_not_dropped(catalog: Catalog) -> None:
-    (catalog.folder / "session_4" / "record.duckdb").unlink()
-    with catalog.reading("session_4"):
-        assert "session_4" not in catalog.apply_retention(Retention(max_sessions=1), time.time_ns())
-    assert catalog.apply_retention(Retention(max_sessions=1), time.time_ns()) == ["session_4"]
+    oldest = BY_AGE[-1]
+    (catalog.folder / oldest / "record.duckdb").unlink()
+    with catalog.reading(oldest):
+        assert oldest not in catalog.apply_retention(Retention(max_sessions=1), time.time_ns())
+    assert catalog.apply_retention(Retention(max_sessions=1), time.time_ns()) == [oldest]
 
 
 def test_a_removed_folder_does_not_end_recording(
