@@ -145,6 +145,7 @@ class Serving(Recorded):
     status: dict[str, Any] = field(default_factory=dict)
     all: dict[str, Any] = field(default_factory=dict)
     shop: dict[str, Any] = field(default_factory=dict)
+    alert: dict[str, str] = field(default_factory=dict)
     is_over: bool = False
 
     def launch(self) -> None:
@@ -200,10 +201,25 @@ class Serving(Recorded):
         errors = "sum by (deployment) (" + counted.format("ray_serve_deployment_error_counter") + ")"
         wait_until(lambda: self.values(errors).get("Front") == REQUESTS // FAILS, "the errors")
 
+    def wait_for_alert(self) -> dict[str, str]:
+        """The labels of the alert about the application ``broken``, once it has fired."""
+
+        def firing() -> Any:
+            labels = [
+                item["labels"]
+                for item in self.get("/api/alerts")["items"]
+                if item["rule"] == "ServeDeploymentUnhealthy"
+            ]
+            return next((each for each in labels if each["application"] == "broken"), None)
+
+        self.alert = self.alert or wait_until(firing, "the alert")
+        return self.alert
+
     def finish(self) -> None:
-        """Shut Serve down, then the whole cluster. What its replicas counted is known by then."""
+        """Shut Serve down, then the whole cluster. Errors and alerts are on record by then."""
         if self.is_over:
             return
+        self.wait_for_alert()
         self.wait_for_errors()  # Ray reports them each 10 s or so
         assert self.driver.stdin is not None
         self.driver.stdin.write("shutdown\n")

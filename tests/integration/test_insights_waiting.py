@@ -10,15 +10,15 @@ from tests.detector_programs import BENCHMARKS, findings
 pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs_waiting.py"
-#: What is found in the bad one of each pair, and where.
-FOUND = {
-    "deadlock": "inner",
-    "hang": "Player.ping",
-    "idle_actors": "Service",
-    "idle_gap": "",
-    "pending_resources": "evaluate",
-    "short_lived_actors": "Parser",
-    "unbounded_pending": "small",
+#: Where the finding about the bad program of each pair is: one of these. None: it names no place.
+FOUND: dict[str, tuple[str, ...] | None] = {
+    "deadlock": ("inner",),
+    "hang": ("Player.ping",),
+    "idle_actors": ("Service",),
+    "idle_gap": ("prepare", "train"),
+    "pending_resources": ("evaluate",),
+    "short_lived_actors": ("Parser",),
+    "unbounded_pending": ("small",),
     "unschedulable_group": None,
 }
 
@@ -31,7 +31,8 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
-    assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
+    places = FOUND[kind]
+    assert where is None if places is None else any(place in where for place in places), where
     # Too many pending tasks cost memory, and little time.
     assert kind == "unbounded_pending" or bad[kind]["severity"] in ("critical", "warning")
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")

@@ -129,10 +129,4 @@ def test_errors_are_counted_by_caller(serving: Serving) -> None:
 
 
 def test_an_unhealthy_deployment_fires(serving: Serving) -> None:
-    def firing() -> list[Any]:
-        found = serving.get("/api/alerts")["items"]
-        rules = [one["labels"] for one in found if one["rule"] == "ServeDeploymentUnhealthy"]
-        return [one for one in rules if one["application"] == "broken"]
-
-    if not serving.is_over:
-        wait_until(firing, "the alert")
+    assert serving.wait_for_alert()["application"] == "broken"

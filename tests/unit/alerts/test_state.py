@@ -74,7 +74,7 @@ def test_it_does_what_the_rule_says(holds: list[bool], wait_s: int, keep_s: int)
 
 def test_a_resolved_alert_is_kept_for_a_quarter_of_an_hour() -> None:
     states, _ = run(machine(), [True, *[False] * 95])
-    assert states.count(State.RESOLVED) == RESOLVED_NS // (STEP * S) + 1
+    assert states.count(State.RESOLVED) == 15 * 60 // STEP + 1
     assert states[-1] is State.INACTIVE
 
 

@@ -87,6 +87,21 @@ def test_filters_leave_the_failures_of_an_outcome_a_function_or_a_range(fresh: R
     fresh.error(fresh.client.get("/api/failures", params={"outcome": "x'"}), 400)
 
 
+def test_a_session_without_failures_has_none_of_any_outcome(fresh: Running) -> None:
+    story = Story()
+    story.task("fine", 0, 1, 2)
+    fresh.record(story)
+    found = fresh.get("/api/failures")
+    assert (found["items"], found["total"], found["stopped_by_libraries"]) == ([], 0, 0)
+    assert found["tasks"] == {"final": 0, "retrying": 0, "recovered": 0}
+    failed = Story()
+    _fail(failed, "load", 10, "ValueError: 1")
+    fresh.record(failed)
+    found = fresh.get("/api/failures", outcome="recovered")
+    assert (found["items"], found["total"]) == ([], 0)
+    assert found["tasks"] == {"final": 1, "retrying": 0, "recovered": 0}
+
+
 def test_very_long_and_odd_messages_are_grouped_in_linear_time(fresh: Running) -> None:
     story = Story()
     texts = ["(" * 100_000 + "1" * 100_000, 'File "' * 20_000, "", "\n" * 50_000, "a-" * 50_000 + "\x00é"]

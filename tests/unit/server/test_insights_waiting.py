@@ -170,8 +170,8 @@ def stages(tasks: int, last: float = 1000) -> Story:
 
 @pytest.mark.parametrize(
     ("tasks", "last", "is_found"),
-    [(3, 1000, True), (4, 1000, False), (3, 5000, True), (7, 5000, False)],
-    ids=["one-too-many", "even", "uneven", "straggler"],
+    [(3, 1000, True), (4, 1000, False), (3, 5000, True), (7, 5000, False), (2, 2500, False)],
+    ids=["one-too-many", "even", "uneven", "straggler", "too-few"],
 )
 def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_found: bool) -> None:
     findings = find(fresh, stages(tasks, last))
@@ -184,12 +184,14 @@ def test_cpus_that_idle_at_barriers(fresh: Running, tasks: int, last: float, is_
 
 
 @pytest.mark.parametrize(
-    ("cpus", "busy", "is_found"), [(1.0, 100, True), (1.0, 3000, False), (0.0, 100, False)]
+    ("cpus", "busy", "is_found"),
+    [(1.0, 100, True), (1.0, 3000, False), (0.0, 100, False), (1.0, 0, True)],
+    ids=["idle", "busy", "holds-nothing", "never-called"],
 )
 def test_actors_that_hold_cpus_for_nothing(fresh: Running, cpus: float, busy: float, is_found: bool) -> None:
     story = Story()
     service = actor(story, 1, "Service", 0, 8000, **({"CPU": cpus} if cpus else {}))
-    calls = [story.task("Service.answer", 10, 10, 10 + busy, actor=service)]
+    calls = [story.task("Service.answer", 10, 10, 10 + busy, actor=service)] if busy else []
     tasks = [
         story.task("work", 0, 1000 * place, 1000 * place + 1000, worker="e" * 56, resources='{"CPU":1.0}')
         for place in range(8)
@@ -203,22 +205,36 @@ def test_actors_that_hold_cpus_for_nothing(fresh: Running, cpus: float, busy: fl
         # Half of the CPUs, while tasks waited for 7 s.
         assert (finding["actor_class"], finding["cost_ns"]) == ("Service", 3500 * MS)
         assert (finding["numbers"]["held"], finding["numbers"]["resource"]) == ("1", "CPU")
+        assert finding["numbers"]["busy"] == pytest.approx(busy / 8000)
 
 
-@pytest.mark.parametrize(("actors", "calls", "is_found"), [(20, 1, True), (20, 4, False), (5, 1, False)])
-def test_actors_that_live_for_a_call(fresh: Running, actors: int, calls: int, is_found: bool) -> None:
+@pytest.mark.parametrize(
+    ("actors", "calls", "start", "work", "is_found"),
+    [
+        (20, 1, 410, 10, True),
+        (20, 4, 410, 10, False),
+        (5, 1, 410, 10, False),
+        (20, 1, 410, 500, False),
+        (20, 1, 2000, 1500, False),
+    ],
+    ids=["short", "used", "few", "longer-than-its-start", "over-a-second"],
+)
+def test_actors_that_live_for_a_call(
+    fresh: Running, actors: int, calls: int, start: float, work: float, is_found: bool
+) -> None:
     story = Story()
     made = []
+    each = start + 10 + calls * work
     for number in range(actors):
-        begin = 500.0 * number
+        begin = each * number
         identity = f"{number + 1:024x}"
-        story.task("Parser.__init__", begin, begin + 400, begin + 410, actor=identity, queued=begin)
-        story.entity("actor", identity + JOB, begin, begin + 500, class_name="Parser", job_id=JOB)
+        story.task("Parser.__init__", begin, begin + start - 10, begin + start, actor=identity, queued=begin)
+        story.entity("actor", identity + JOB, begin, begin + each, class_name="Parser", job_id=JOB)
         for call in range(calls):
-            at_ms = begin + 420 + 10 * call
-            made.append(story.task("Parser.parse", begin, at_ms, at_ms + 10, actor=identity))
-    story.get(DRIVER, made, 0, 500.0 * actors)
-    cluster(story, 500.0 * actors)
+            at_ms = begin + start + 10 + work * call
+            made.append(story.task("Parser.parse", begin, at_ms, at_ms + work, actor=identity))
+    story.get(DRIVER, made, 0, each * actors)
+    cluster(story, each * actors)
     findings = find(fresh, story)
     assert ("short_lived_actors" in findings) is is_found
     if is_found:

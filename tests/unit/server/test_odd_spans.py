@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from tests.story import Story
+from typing import Any
+
+from tests.story import JOB, Story
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Span
 
 PATHS = ("critical_path", "logical", "gantt", "flame", "stack", "physical", "activity")
-
-
 EXTRAS = ("", "no JSON", '{"objects":', '{"calls":1', "[]")
 
 
-def test_every_view_answers(fresh: Running) -> None:
+def _story() -> Story:
     story = Story()
     driver = "ff" * 20 + "01000000"
     parent = story.task("parent", 0, 1, 9)
     child = story.task("child", 2, 3, 6)
     story.get(parent, child, 3, 6)
     story.get(driver, parent, 1, 9)
-    for span in list(story.batch.spans):
-        for number, extra in enumerate(EXTRAS, 1):
-            odd = Span(span.task_id, span.attempt, span.name, span.begin_ns + number, span.end_ns, extra)
-            story.batch.spans.append(odd)
+    story.entity("job", JOB, 0, 10)
+    return story
+
+
+def _answers(running: Running) -> dict[str, Any]:
+    tasks = [f"/api/tasks/{task['task_id']}" for task in running.get("/api/tasks")["items"]]
+    paths = [*(f"/api/flow/{path}" for path in PATHS), *tasks, "/api/summary", "/api/scheduling"]
+    # When an answer was made and how much was received differ.
+    return {path: {**running.get(path), "at_ns": None, "ingest": None} for path in paths}
+
+
+def test_every_view_says_the_same_with_odd_spans_and_without(fresh: Running) -> None:
+    story = _story()
     fresh.record(story)
-    for path in PATHS:
-        fresh.get(f"/api/flow/{path}")
-    for task in (parent, child):
-        fresh.get(f"/api/tasks/{task}")
-    fresh.get("/api/summary")
-    fresh.get("/api/scheduling")
+    expected = _answers(fresh)
+    odd = _story()
+    for span in list(odd.batch.spans):
+        for number, extra in enumerate(EXTRAS, 1):
+            begin_ns = span.begin_ns + number
+            odd.batch.spans.append(Span(span.task_id, span.attempt, span.name, begin_ns, span.end_ns, extra))
+    fresh.record(odd)
+    assert _answers(fresh) == expected

@@ -94,8 +94,18 @@ def test_a_large_body_is_refused(running: Any, path: str, declared: bool) -> Non
 
 def test_what_anybody_may_send_is_small(serve: Callable[..., Server]) -> None:
     server = serve(token="a-long-token-of-the-tests")
-    answer = httpx.post(f"{server.url}/api/login", json={"token": "x" * 20_000})
-    assert answer.status_code == 413
+    rest = len(b'{"token":""}')
+    for size, status in ((16 << 10, 401), ((16 << 10) + 1, 413)):
+        answer = httpx.post(f"{server.url}/api/login", json={"token": "x" * (size - rest)})
+        assert int(answer.request.headers["Content-Length"]) == size
+        assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("size", "status"), [(100 << 20, 403), ((100 << 20) + 1, 413)])
+def test_the_folder_of_a_job_has_a_bound(running: Any, size: int, status: int) -> None:
+    """A head that declares too much is refused at once; one that does not needs the operator's token."""
+    with closing(begin_body(f"{running.server.url}/api/jobs/folder", size)) as connection:
+        assert connection.recv(65536).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 @pytest.mark.parametrize(

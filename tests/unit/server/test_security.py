@@ -109,17 +109,19 @@ def test_the_token(serve: Callable[..., Server]) -> None:
             ("POST", "/api/sql"),
             ("POST", "/api/clusters"),
             ("GET", "/api/nothing"),
-            ("GET", "//api/sessions"),
             ("GET", "/api/health/../sessions"),
-            ("GET", "/api/ingest/../sessions"),
             ("GET", "/%61pi/sessions"),
         ):
             # Raw: httpx would tidy these paths up.
             raw = http.client.HTTPConnection(server.url.removeprefix("http://"))
             raw.request(method, path)
             answer = raw.getresponse()
-            page = answer.read().lstrip().lower().startswith(b"<!doctype html>")  # the UI asks for the token
-            assert answer.status in (401, 404) or page, (path, answer.status)
+            assert answer.status == 401, (path, answer.status)
+        # No batch can be read, and "../sessions" is no key.
+        assert client.get(f"{server.url}/api/ingest/%2e%2e/sessions").status_code == 404
+        # No path of the API, so the UI answers; it asks for the token. (503 where it is not built.)
+        page = client.get(f"{server.url}//api/sessions")
+        assert page.status_code == 503 or page.text.lstrip().lower().startswith("<!doctype html>")
         for headers in (
             {"Authorization": f"Bearer {TOKEN}x"},
             {"Authorization": TOKEN},

@@ -37,8 +37,10 @@ class Wait:
 class Known:
     """A record in memory; it may well contradict itself, as clocks do."""
 
-    def __init__(self, tasks: list[Task]) -> None:
+    def __init__(self, tasks: list[Task], earlier: dict[str, Task] | None = None) -> None:
         self.tasks = {task.task_id: task for task in tasks}
+        #: The attempt before the one in ``tasks``, by task id.
+        self.earlier = earlier or {}
 
     def _last(self, found: list[Task], before: int) -> Any:
         return max((task for task in found if task.end_ns <= before), key=lambda t: t.end_ns, default=None)
@@ -47,7 +49,7 @@ class Known:
         return self.tasks.get(task_id)
 
     def retried(self, attempt: Any) -> Any:
-        return None
+        return self.earlier.get(attempt.task_id)
 
     def wait(self, attempt: Any, before_ns: int) -> Any:
         found = [w for w in attempt.waits if w.end_ns <= before_ns and w.begin_ns < before_ns]
@@ -197,4 +199,86 @@ def test_functions_that_ran_are_causes_of_their_own_what_held_them_up_is_one_for
         Cause("preparing", "driver", True, 1, 4, 0),
         Cause("finishing", "driver", True, 1, 3, 0),
         Cause("queued", "train", False, 1, 1, 0),
+    ]
+
+
+def test_a_path_of_one_link_is_what_the_driver_executed() -> None:
+    links = [Link("driver", 0, "driver", "executing", 0, 40)]
+    assert causes(Path(links, 0, 40, False), "driver".__eq__) == [
+        Cause("executing", "driver", True, 1, 40, 0)
+    ]
+
+
+def test_a_function_has_as_many_links_as_it_has_on_the_path() -> None:
+    links = [
+        Link("driver", 0, "driver", "executing", 0, 4),
+        Link("a", 0, "load", "fetching", 4, 24, 3),
+        Link("a", 0, "load", "executing", 24, 54, 8),
+        Link("driver", 0, "driver", "executing", 54, 60),
+    ]
+    assert [share[:4] for share in shares(Path(links, 0, 60, False), "driver".__eq__)] == [
+        ("load", False, 2, 50),
+        ("driver", True, 2, 10),
+    ]
+    assert [share.held_ns for share in shares(Path(links, 0, 60, False), "driver".__eq__)] == [11, 0]
+
+
+def test_a_worker_that_starts_holds_nothing() -> None:
+    """A later task was ready while the worker of this one started: nobody kept a worker busy then."""
+    first = Task("first", [("waiting_node", 0), ("starting_worker", 10), ("executing", 20)], 40, "driver")
+    second = Task("second", [("waiting_node", 5), ("executing", 42)], 60, "driver")
+    path = walk(Known([first, second]), second, 0)
+    assert [(link.name, link.phase, link.held_ns) for link in path.links] == [
+        ("first", "waiting_node", 0),
+        ("first", "starting_worker", 0),
+        ("first", "executing", 20),
+        ("second", "waiting_node", 0),
+        ("second", "executing", 0),
+    ]
+
+
+def test_links_that_join_add_up_the_time_that_they_held() -> None:
+    """A wait without a known producer cuts the execution in two: both parts held the worker."""
+    first = Task("first", [("executing", 0)], 40, "driver", waits=[Wait(20, 25, [])])
+    second = Task("second", [("waiting_node", 5), ("executing", 42)], 60, "driver")
+    path = walk(Known([first, second]), second, 0)
+    assert [link[2:] for link in path.links] == [
+        ("first", "executing", 0, 20, 15),
+        ("first", "blocked", 20, 25, 5),
+        ("first", "executing", 25, 40, 15),
+        ("second", "waiting_node", 40, 42, 0),
+        ("second", "executing", 42, 60, 0),
+    ]
+    # Ray writes two phases of one name where a task began to execute twice.
+    twice = Task("first", [("executing", 0), ("executing", 25)], 40, "driver")
+    path = walk(Known([twice, second]), second, 0)
+    assert path.links[0][2:] == ("first", "executing", 0, 40, 35)
+
+
+def test_a_retry_leads_to_the_attempt_before_it() -> None:
+    failed = Task("load", [("waiting_node", 0), ("executing", 5)], 20, "driver", attempt=0)
+    again = Task("load", [("waiting_node", 30), ("executing", 32)], 50, "driver", attempt=1)
+    path = walk(Known([again], {"load": failed}), again, 0)
+    assert [(link.attempt, link.phase, link.begin_ns, link.end_ns) for link in path.links] == [
+        (0, "waiting_node", 0, 5),
+        (0, "executing", 5, 20),
+        (1, "retrying", 20, 30),
+        (1, "waiting_node", 30, 32),
+        (1, "executing", 32, 50),
+    ]
+
+
+def test_a_waiter_that_did_not_run_yet_submitted_nothing() -> None:
+    """What awaited a task is where it came from only if it ran when the task was submitted."""
+    creation = Task("creation", [("executing", 0)], 10)
+    step = Task("step", [("waiting_args", 40), ("executing", 50)], 70, "creation", 2)
+    run = Task("run", [("queued", 12), ("executing", 45)], 90, "creation", 0, waits=[Wait(60, 75, ["step"])])
+    links = walk(Known([creation, step, run]), run, 0).links
+    assert [link[2:6] for link in links] == [
+        ("creation", "executing", 0, 10),
+        ("", "unknown", 10, 40),
+        ("step", "waiting_args", 40, 50),
+        ("step", "executing", 50, 70),
+        ("run", "blocked", 70, 75),
+        ("run", "executing", 75, 90),
     ]

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.server.write_access import HEADER
-from rayscope.storage.catalog import Catalog
+from rayscope.storage.catalog import Catalog, Retention
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.schema import Layout
@@ -241,8 +241,11 @@ def health(server: Server) -> Any:
     return get(server, "/api/health")["warehouse"]
 
 
-def test_what_is_not_told_is_not_dropped(tmp_path: Path, warehouse: str, bodies: list[bytes]) -> None:
+def test_what_is_not_told_is_not_dropped(
+    tmp_path: Path, warehouse: str, bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where another server has told its part of the session, as a whole."""
+    monkeypatch.setattr("rayscope.storage.catalog.LIVE_NS", 0)
     with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
         send(b, *bodies[::2])
         wait_until(lambda: attempts(a) > 0, "the session is listed")
@@ -253,6 +256,10 @@ def test_what_is_not_told_is_not_dropped(tmp_path: Path, warehouse: str, bodies:
         service._task.stop()
         send(a, *bodies[1::2])
         assert not service.is_sealed(session)
+        catalog = a.services.catalog
+        catalog.release(session)
+        assert catalog.apply_retention(Retention(max_bytes=1), time.time_ns()) == []
+        assert catalog.path(session).exists()
     about = (tmp_path / "a" / "sessions" / session / "about.json").read_text()
     assert '"has_untold":true' in about
     catalog = Catalog(tmp_path / "a", read_only=True)

@@ -1,0 +1,125 @@
+"""The sentence about a job: what bound it, and which remedy it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from rayscope.insights.verdict import judge
+from rayscope.views.critical_path.compute import Cause
+
+S = 1_000_000_000
+
+
+def cause(
+    phase: str, total_s: float, name: str = "load", held_s: float = 0, *, driver: bool = False
+) -> Cause:
+    return Cause(phase, name, driver, 1, round(total_s * S), round(held_s * S))
+
+
+def finding(saving_s: float | None, kind: str = "stragglers", function: str = "load") -> dict[str, Any]:
+    saving_ns = None if saving_s is None else round(saving_s * S)
+    return {
+        "kind": kind,
+        "title": kind.title(),
+        "function": function,
+        "actor_class": None,
+        "saving_ns": saving_ns,
+    }
+
+
+def function(name: str, saving_s: float, *, driver: bool = False) -> dict[str, Any]:
+    return {"function": name, "is_driver": driver, "saving_ns": round(saving_s * S)}
+
+
+def verdict(
+    causes: Sequence[Cause],
+    *,
+    calls: Sequence[str] = (),
+    findings: Sequence[Mapping[str, Any]] = (),
+    functions: Sequence[Mapping[str, Any]] = (),
+    options: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """What is said of a job of 100 s."""
+    found = judge(
+        100 * S, causes, set(calls), [*map(dict, findings)], [*map(dict, functions)], [*map(dict, options)]
+    )
+    assert found is not None
+    return found
+
+
+def test_a_job_that_took_no_time_has_no_verdict() -> None:
+    assert judge(0, [], set(), [], [], []) is None
+
+
+def test_the_largest_cause_bound_the_job() -> None:
+    found = verdict([cause("waiting_node", 60), cause("executing", 40)])
+    assert found["text"] == "Bound by resources: tasks waited for them for 60 s of 1.67 min."
+    assert (found["code"], found["total_ns"], found["share"]) == ("waiting_node", 60 * S, 0.6)
+    assert (found["remedy"], found["saving_ns"]) == (None, None)
+
+
+@pytest.mark.parametrize("phase", ["preparing", "finishing"])
+@pytest.mark.parametrize(("took_s", "code"), [(50, "queued"), (51, "itself")])
+def test_start_and_end_bind_a_job_only_if_they_are_more_than_half_of_it(
+    phase: str, took_s: float, code: str
+) -> None:
+    found = verdict([cause(phase, took_s), cause("queued", 49)])
+    assert found["code"] == (phase if code == "itself" else code)
+
+
+def test_start_and_end_count_where_there_is_nothing_else() -> None:
+    assert verdict([cause("preparing", 40), cause("finishing", 30)])["code"] == "preparing"
+
+
+@pytest.mark.parametrize(
+    ("held_s", "calls", "code"),
+    [(30, ["load"], "function"), (31, ["load"], "actor"), (30, [], "function"), (31, [], "cluster")],
+)
+def test_what_others_waited_for_more_than_half_the_time_is_an_actor_or_the_cluster(
+    held_s: float, calls: list[str], code: str
+) -> None:
+    assert verdict([cause("executing", 60, held_s=held_s)], calls=calls)["code"] == code
+
+
+def test_the_driver_binds_a_job_whatever_waited_for_it() -> None:
+    assert verdict([cause("executing", 60, held_s=60, driver=True)])["code"] == "driver"
+
+
+@pytest.mark.parametrize(("saving_s", "shown"), [(0.99, False), (1.0, True)])
+def test_a_remedy_of_less_than_one_percent_is_not_shown(saving_s: float, shown: bool) -> None:
+    found = verdict([cause("executing", 60)], findings=[finding(saving_s)])
+    assert (found["remedy"] is not None) == shown
+    assert ("would save" in found["text"]) == shown
+
+
+def test_the_finding_that_saves_most_is_the_remedy() -> None:
+    findings = [finding(None, "deadlock"), finding(10, "retries"), finding(25, "stragglers", "load")]
+    found = verdict([cause("executing", 60)], findings=findings, functions=[function("load", 30)])
+    assert (found["remedy"], found["remedy_name"], found["remedy_place"]) == ("finding", "stragglers", "load")
+    assert found["text"].endswith("Fixing “Stragglers” (load) would save 25 s, 25%.")
+
+
+def test_a_job_short_of_cpus_is_helped_by_more_of_them() -> None:
+    options = [
+        {"option": "no_startup", "saving_ns": 90 * S},
+        {"option": "twice_the_cpus", "saving_ns": 40 * S},
+    ]
+    held = cause("executing", 60, held_s=60)
+    found = verdict([held], options=options, functions=[function("load", 30)])
+    assert (found["remedy"], found["remedy_name"], found["saving_ns"]) == ("option", "twice_the_cpus", 40 * S)
+    # A job that is bound by something else is not.
+    found = verdict([held._replace(held_ns=0)], options=options, functions=[function("load", 30)])
+    assert (found["remedy"], found["remedy_name"]) == ("function", "load")
+
+
+def test_the_driver_is_a_remedy_only_where_it_bound_the_job() -> None:
+    functions = [function("main.py", 45, driver=True), function("load", 20)]
+    bound = verdict([cause("executing", 90, "main.py", driver=True)], functions=functions)
+    assert bound["text"].endswith("The driver at half its time would save 45 s, 45%.")
+    assert bound["remedy_name"] == "main.py"
+    other = verdict([cause("executing", 60)], functions=functions)
+    assert other["text"].endswith("load at half its time would save 20 s, 20%.")
+    assert verdict([cause("executing", 60)], functions=functions[:1])["remedy"] is None
