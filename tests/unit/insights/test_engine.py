@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.insights import plain_simulation as plain
 from tests.unit.insights.programs import MS, Made
 
 from rayscope.insights.replay.changes import Change, change
@@ -321,3 +322,89 @@ def test_equal_independent_tasks_gain_by_cpus(durations: list[int], cpus: int) -
         return made.ms()
 
     assert took(cpus + 1) <= took(cpus) == durations[0] * -(-len(durations) // cpus)
+
+
+MAX_NODES = 3
+TIMES = st.integers(0, 9)
+NODES = st.builds(
+    plain.Node,
+    free=st.integers(1, 4),
+    idle_workers=st.integers(0, 2),
+    starts=st.lists(st.tuples(TIMES, TIMES), max_size=3),
+    start_slots=st.integers(1, 2),
+)
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> tuple[list[plain.Node], list[plain.Group], list[plain.Task]]:
+    """Up to 3 nodes, 2 groups and 12 tasks, some of which need values of others or have children."""
+    nodes = draw(st.lists(NODES, min_size=2, max_size=MAX_NODES))
+    for node in nodes:
+        node.usual_start = (4, 2)
+    bundles = st.lists(st.integers(1, 2), min_size=1, max_size=2)
+    groups = draw(st.lists(st.builds(plain.Group, bundles), max_size=2))
+    tasks: list[plain.Task] = []
+    for _ in range(draw(st.integers(1, 12))):
+        earlier = st.lists(st.sampled_from(tasks), max_size=2, unique_by=id) if tasks else st.just([])
+        tasks.append(
+            plain.Task(
+                draw(st.sampled_from("fgh")),
+                draw(TIMES),
+                draw(TIMES),
+                cpus=draw(st.integers(1, 2)),
+                group=draw(st.integers(-1, len(groups) - 1)),
+                home=draw(st.integers(-1, len(nodes) - 1)),
+                needs=draw(earlier),
+                children=draw(earlier),
+            )
+        )
+    return nodes, groups, tasks
+
+
+def engine_job(nodes: list[plain.Node], groups: list[plain.Group], tasks: list[plain.Task]) -> Made:
+    """The same job for the engine: the runs of the tasks come first, in their order."""
+    made = Made(*(node.free for node in nodes))
+    p = made.programs
+    p.idle_workers = [node.idle_workers for node in nodes]
+    p.start_slots = [node.start_slots for node in nodes]
+    p.worker_starts = [[(took * MS, load * MS) for took, load in node.starts] for node in nodes]
+    p.usual_start = (4 * MS, 2 * MS)
+    p.groups = [Group([((0, cpus * UNIT),) for cpus in group.bundles]) for group in groups]
+    runs: dict[plain.Task, int] = {}
+    for task in tasks:
+        steps: list[tuple[int, float]] = [(COMPUTE, task.before_ms)]
+        if children := [runs[child] for child in task.children]:
+            steps += [*((SUBMIT, child) for child in children), made.get(*children), (COMPUTE, task.after_ms)]
+        runs[task] = made.task(
+            task.function,
+            steps,
+            needs=tuple(runs[need] for need in task.needs),
+            cpus=task.cpus,
+            home=task.home,
+            group=task.group,
+        )
+    made.driver(
+        [*((RESERVE, number) for number in range(len(groups))), *((SUBMIT, run) for run in runs.values())]
+        + [made.get(*runs.values())]
+    )
+    return made
+
+
+@given(jobs())
+def test_the_engine_does_what_a_plain_simulation_does(
+    job: tuple[list[plain.Node], list[plain.Group], list[plain.Task]],
+) -> None:
+    nodes, groups, tasks = job
+    replayed = engine_job(nodes, groups, tasks).replay()
+    expected = plain.Simulation(nodes, groups).run(tasks)
+    count = len(tasks)
+    assert replayed.is_stuck == (expected is None)
+    times = [(task.given, task.started, task.ended) for task in tasks]
+    assert [
+        tuple(each // MS if each >= 0 else -1 for each in run)
+        for run in zip(
+            replayed.given_ns[:count], replayed.started_ns[:count], replayed.ended_ns[:count], strict=True
+        )
+    ] == times
+    if expected is not None:
+        assert replayed.duration_ns == expected * MS
