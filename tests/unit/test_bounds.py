@@ -15,7 +15,7 @@ import rayscope
 
 PACKAGE = Path(rayscope.__file__).parent
 STATED = Path(__file__).with_name("bounds.txt")
-#: What makes others wait.
+#: Calls that make others wait.
 HELD = {
     *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"),
     *("ThreadPoolExecutor", "ProcessPoolExecutor", "Slots"),
@@ -37,7 +37,7 @@ def targets(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield "return", node.value
 
 
-def made(tree: ast.AST) -> dict[int, str]:
+def calls_to_hold(tree: ast.AST) -> dict[int, str]:
     """Each call that makes something to hold, by its place, with its name."""
     found: dict[int, str] = {}
     for name, value in targets(tree):
@@ -65,12 +65,12 @@ def decodes(tree: ast.AST) -> bool:
 
 
 @functools.cache
-def found() -> set[str]:
+def names_in_use() -> set[str]:
     names = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text())
         module = str(path.relative_to(PACKAGE))
-        names |= {f"{module} {name}" for name in made(tree).values()}
+        names |= {f"{module} {name}" for name in calls_to_hold(tree).values()}
         if decodes(tree):
             names.add(f"{module} decodes")
     return names
@@ -83,8 +83,8 @@ def stated() -> dict[str, str]:
 
 def test_each_lock_pool_and_decoder_has_a_stated_bound() -> None:
     bounds = stated()
-    assert found() - bounds.keys() == set(), "state their bounds in bounds.txt"
-    gone = bounds.keys() - found()
+    assert names_in_use() - bounds.keys() == set(), "state their bounds in bounds.txt"
+    gone = bounds.keys() - names_in_use()
     assert not {name for name in gone if not name.endswith(" decodes")}, "these are gone"
     assert all((PACKAGE / name.split()[0]).exists() for name in gone), "these are gone"
     assert all(bounds.values())
@@ -94,5 +94,5 @@ def test_what_is_held_is_found() -> None:
     tree = ast.parse(
         "class A:\n    def b(self):\n        self._c = threading.Lock()\nwith Pool() as d, ThreadPoolExecutor(1) as e:\n    pass"
     )
-    assert sorted(made(tree).values()) == ["_c", "e"]
+    assert sorted(calls_to_hold(tree).values()) == ["_c", "e"]
     assert decodes(ast.parse("msgspec.json.decode(b'')"))

@@ -12,7 +12,7 @@ from rayscope.storage.errors import no_memory
 
 #: Larger bodies are taken in one at a time, bytes. Real ones have 1 to 4 MB.
 SMALL_BYTES = 8 << 20
-#: Other bodies are taken in so many at a time.
+#: How many other bodies are taken in at a time.
 _AT_ONCE = 16
 #: Bodies that are read or wait to be taken in may have so many bytes together, besides one of the largest.
 _MAX_BYTES = 256 << 20

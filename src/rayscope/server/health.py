@@ -1,4 +1,4 @@
-"""What `/api/health` reports, whatever else the server is doing."""
+"""The answer of `/api/health`, which does not wait for anything else that the server does."""
 
 from __future__ import annotations
 

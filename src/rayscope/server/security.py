@@ -43,7 +43,7 @@ _MAX_OPEN_BODY_BYTES = 16 << 10
 #: Of the folder of a job: `cluster/jobs/folders.py` looks into it.
 _MAX_FOLDER_BYTES = 100 << 20
 _MAX_REPORT_BYTES = 64 << 10
-#: Of a program's output in one request.
+#: One request with a program's output.
 _MAX_OUTPUT_BYTES = 4 << 20
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 

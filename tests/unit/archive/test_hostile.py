@@ -58,8 +58,8 @@ def test_rows_are_those_of_the_manifest(pushed: Manifest, archive: Location, tmp
     assert not (tmp_path / "record.duckdb").exists()
 
 
-def _fields(made: Manifest) -> dict[str, Any]:
-    return {name: getattr(made, name) for name in made.__struct_fields__}
+def _fields(manifest: Manifest) -> dict[str, Any]:
+    return {name: getattr(manifest, name) for name in manifest.__struct_fields__}
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def test_a_stray_name_costs_no_other_session(pushed: Manifest, archive: Location
     ):
         archive.write(f"manifests/{name}.json", content)
     run = CliRunner(env={"RAYSCOPE_ARCHIVE": archive.url}).invoke
-    listed = run(app, ["archive", "list", "--format", "json"])
-    assert listed.exit_code == 0, listed.output
-    assert [row["session"] for row in json.loads(listed.stdout)] == [pushed.session]
-    assert listed.stderr.count("is unreadable") == 2
+    listing = run(app, ["archive", "list", "--format", "json"])
+    assert listing.exit_code == 0, listing.output
+    assert [row["session"] for row in json.loads(listing.stdout)] == [pushed.session]
+    assert listing.stderr.count("is unreadable") == 2
     verified = run(app, ["archive", "verify"])
     assert "intact" in verified.output
     assert verified.exit_code == 1
@@ -153,8 +153,8 @@ def test_storage_that_never_answers_holds_nobody(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(location_module, "_stalled", set())
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "key")
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as stalled:
+        port = stalled.getsockname()[1]
         location = Location(f"s3://b/x?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1")
         asks: list[Callable[[], object]] = [
             lambda: location.list("manifests"),
@@ -228,8 +228,8 @@ def test_a_push_that_is_killed_leaves_nothing_half(
         process.stdout.readline()
         time.sleep(after_s)
         process.kill()
-    listed = seal.list_manifests(archive)
-    if listed:
+    manifests = seal.list_manifests(archive)
+    if manifests:
         assert seal.check(archive, seal.read_manifest(archive, folder.name)) == []
     about = Catalog(folder.parent.parent, read_only=True).about(folder.name)
     made = seal.push(archive, folder, about, tmp_path / "work")

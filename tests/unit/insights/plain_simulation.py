@@ -54,7 +54,7 @@ class Node:
     start_slots: int = 1
     usual_start: tuple[int, int] = (0, 0)
     starting: int = 0
-    #: Of workers that never ran anything, how long they will load code.
+    #: How long each worker that never ran anything will load code.
     unused: deque[int] = field(default_factory=deque)
     to_launch: deque[Lease] = field(default_factory=deque)
 
@@ -189,7 +189,7 @@ class Simulation:
         pool.cpus -= scheduling_class[1]
         self.running[scheduling_class] = self.running.get(scheduling_class, 0) + 1
 
-    def give_back(self, scheduling_class: tuple[str, int, int], pool: Pool) -> None:
+    def return_cpus(self, scheduling_class: tuple[str, int, int], pool: Pool) -> None:
         pool.cpus += scheduling_class[1]
         self.running[scheduling_class] -= 1
 
@@ -202,7 +202,7 @@ class Simulation:
 
     def release(self, lease: Lease) -> None:
         self.leased[lease.scheduling_class] -= 1
-        self.give_back(lease.scheduling_class, lease.pool)
+        self.return_cpus(lease.scheduling_class, lease.pool)
 
     def launch(self, node: Node) -> None:
         """Start workers, as many at once as there may be, for whom there is somebody still."""
@@ -265,6 +265,6 @@ class Simulation:
         assert task.pool is not None
         task.ended = self.now
         task.pool.node.idle_workers += 1
-        self.give_back(task.scheduling_class, task.pool)
+        self.return_cpus(task.scheduling_class, task.pool)
         for act in task.when_ended:
             act()

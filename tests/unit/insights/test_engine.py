@@ -384,8 +384,11 @@ def engine_job(nodes: list[plain.Node], groups: list[plain.Group], tasks: list[p
             group=task.group,
         )
     made.driver(
-        [*((RESERVE, number) for number in range(len(groups))), *((SUBMIT, run) for run in runs.values())]
-        + [made.get(*runs.values())]
+        [
+            *((RESERVE, number) for number in range(len(groups))),
+            *((SUBMIT, run) for run in runs.values()),
+            made.get(*runs.values()),
+        ]
     )
     return made
 

@@ -42,7 +42,7 @@ def verdict(
     functions: Sequence[Mapping[str, Any]] = (),
     options: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """What is said of a job of 100 s."""
+    """The verdict about a job of 100 s."""
     found = judge(
         100 * S, causes, set(calls), [*map(dict, findings)], [*map(dict, functions)], [*map(dict, options)]
     )

@@ -15,13 +15,13 @@ from rayscope.storage.errors import Busy
 from rayscope.storage.slots import Slots
 
 WHAT_IF = {"changes": [{"kind": "no_startup"}]}
-#: Starlette answers so many requests at a time.
+#: How many requests Starlette answers at a time.
 THREADS = 40
 
 
 @contextmanager
 def in_threads(count: int, function: Any) -> Iterator[list[Any]]:
-    """Call a function in so many threads during the block; what they return is there after it."""
+    """Call a function in ``count`` threads during the block, whose list has their results after it."""
     results: list[Any] = []
     with ThreadPoolExecutor(count) as pool:
         calls = [pool.submit(function) for _ in range(count)]
@@ -69,10 +69,10 @@ def test_waiting_for_a_slot_ends_with_its_time_or_its_client() -> None:
 def test_few_wait_for_the_same_answer() -> None:
     """Each holds one of the server's threads."""
     cache = ResponseCache()
-    made, begun = threading.Event(), threading.Event()
+    made, started = threading.Event(), threading.Event()
 
     def make() -> str:
-        begun.set()
+        started.set()
         made.wait(60)
         return "answer"
 
@@ -83,7 +83,7 @@ def test_few_wait_for_the_same_answer() -> None:
             return error.code
 
     with in_threads(1, get) as first:
-        begun.wait(60)
+        started.wait(60)
         with in_threads(THREADS, get) as others:
             while cache._waiting._value:
                 pass
@@ -142,7 +142,7 @@ def test_health_answers_while_its_details_cannot_be_read(fresh: Any, monkeypatch
     try:
         for _ in range(3):
             assert fresh.get("/api/health") == known
-        with fresh.server.services.writer._queue.changed:  # the lock of all that comes
+        with fresh.server.services.writer._queue.changed:  # the lock of every batch
             assert fresh.get("/api/health") == known
     finally:
         release.set()

@@ -78,7 +78,7 @@ def test_a_damaged_zip_is_refused_or_taken(damages: list[Any]) -> None:
 
 @pytest.mark.parametrize("claimed", [1, 30_000, 0xFFFF])
 def test_too_many_entries_are_counted_before_they_are_read(claimed: int) -> None:
-    """What the record at the end claims is not believed: zipfile reads all entries that are there."""
+    """The count in the end record may be wrong, and zipfile reads all entries that are there."""
     entry = b"PK\x01\x02" + b"\0" * 24 + (1).to_bytes(2, "little") + b"\0" * 16 + b"x"
     entries = entry * 400_000
     end = b"PK\x05\x06" + b"\0" * 4 + claimed.to_bytes(2, "little") * 2

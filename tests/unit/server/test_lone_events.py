@@ -47,7 +47,7 @@ OTHERS = (
 )
 #: Cases in one run, besides those of :data:`ALWAYS`; all of them with `--hypothesis-profile=thorough`.
 CHOSEN = 6
-#: What a session begins with, and what has no time.
+#: The first events of a session, and those without a time.
 ALWAYS = [("taskDefinitionEvent",), ("taskLifecycleEvent",), ("actorTaskDefinitionEvent",)]
 
 

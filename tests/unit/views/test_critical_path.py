@@ -269,7 +269,7 @@ def test_a_retry_leads_to_the_attempt_before_it() -> None:
 
 
 def test_a_waiter_that_did_not_run_yet_submitted_nothing() -> None:
-    """What awaited a task is where it came from only if it ran when the task was submitted."""
+    """A task is followed to the task that awaited it only if that one ran when the task was submitted."""
     creation = Task("creation", [("executing", 0)], 10)
     step = Task("step", [("waiting_args", 40), ("executing", 50)], 70, "creation", 2)
     run = Task("run", [("queued", 12), ("executing", 45)], 90, "creation", 0, waits=[Wait(60, 75, ["step"])])
