@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 #: After this, what a test waits for will not come. Less than pytest's own limit, which cannot say what was missing. s
-TIMEOUT_S = 600.0
+TIMEOUT_S = 300.0
 
 
 def wait_until(condition: Callable[[], Any], what: str, *, pause_s: float = 0.05) -> Any:
