@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rayscope.client.server_url import Known, known_server
-from tests.cluster import wait_until
+from tests.waiting import wait_until
 
 
 class Process(NamedTuple):

@@ -7,10 +7,10 @@ import signal
 from typing import Any
 
 import pytest
-from tests.cluster import wait_until
 from tests.recorded import Recorded
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray]
 
 ABORTS = """
 import atexit, os, time

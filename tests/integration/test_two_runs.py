@@ -12,11 +12,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.cluster import start_in_turn, wait_until
+from tests.cluster import start_in_turn
 from tests.conftest import read_rows
 from tests.lab import Lab, new_lab
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray]
 
 #: Needs no Ray: it is there for its server.
 FIRST = """
@@ -73,7 +74,7 @@ class TwoRuns:
         return (self.lab.folder / f"{which}.log").read_text()
 
     def url_of(self, which: str) -> str:
-        lines = wait_until(lambda: self.said(which).splitlines(), f"output of the {which}", 200)
+        lines = wait_until(lambda: self.said(which).splitlines(), f"output of the {which}")
         return str(lines[0]).removeprefix("Rayscope: ")
 
     def touch(self, *names: str) -> None:
@@ -82,7 +83,7 @@ class TwoRuns:
 
     def wait_for(self, name: str) -> None:
         """Wait until the second one's program has come so far."""
-        wait_until(lambda: (self.lab.folder / name).exists() or self.second.poll() is not None, name, 200)
+        wait_until(lambda: (self.lab.folder / name).exists() or self.second.poll() is not None, name)
         assert self.second.poll() is None, self.said("second")
 
     def end_of_second(self) -> str:

@@ -21,8 +21,8 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.conftest import wait_for
 from tests.process import serving
+from tests.waiting import wait_until
 from typer.testing import CliRunner
 
 from rayscope.archive import location as location_module
@@ -139,7 +139,7 @@ def test_a_fifo_is_no_object(pushed: Manifest, archive: Location, tmp_path: Path
         serving("other", tmp_path, archive=archive.url) as server,
         httpx.Client(base_url=server.url, timeout=120) as client,
     ):
-        wait_for(lambda: client.get("/api/sessions").json()["items"], "the archive is listed", 60)
+        wait_until(lambda: client.get("/api/sessions").json()["items"], "the archive is listed")
         answer = client.get("/api/tasks", params={"session": pushed.session})
         assert answer.status_code == 503
         assert "attempts" in answer.json()["error"]["message"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.cluster import wait_until
+from tests.waiting import wait_until
 
 SLEEP = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)"
 
@@ -54,7 +54,7 @@ class Commands:
             found = self.about()
             return found if found and found["pid"] == process.pid else None
 
-        found: dict[str, object] = wait_until(about, f"a server of {process.args}", 200)
+        found: dict[str, object] = wait_until(about, f"a server of {process.args}")
         return found
 
     def is_open(self) -> bool:
@@ -111,9 +111,7 @@ def test_one_of_several_runs_serves_and_the_others_wait_for_their_turn(commands:
     names = dict(zip([run.pid for run in runs], "abc", strict=True))
     left = {run.pid: run for run in runs}
     while left:
-        about = wait_until(
-            lambda: (found := commands.about()) and found["pid"] in left and found, "a server", 200
-        )
+        about = wait_until(lambda: (found := commands.about()) and found["pid"] in left and found, "a server")
         assert {f"Rayscope: {about['url']}\n"} == urls
         server = left.pop(about["pid"])
         commands.end_program(names[server.pid])
