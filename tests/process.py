@@ -36,9 +36,7 @@ def serving(data_dir: str, cwd: Path, **settings: str) -> Iterator[Process]:
             return output.read().decode(errors="replace")
 
         try:
-            known = wait_until(
-                lambda: known_server(cwd / data_dir) or popen.poll() is not None, "its URL", 300
-            )
+            known = wait_until(lambda: known_server(cwd / data_dir) or popen.poll() is not None, "its URL")
             assert isinstance(known, Known), printed()
             yield Process(popen, known.url, known.ingest_url)
         finally:
