@@ -46,12 +46,14 @@ for _part in ("connect", "read", "write", "pool"):
 # Likewise the 10 s in which a flush that a test waits for has to be done.
 Writer.flush.__defaults__ = (TIMEOUT_S,)
 
-# How long an example takes says how busy the machine is.
+# How long an example takes depends on how busy the machine is: there is no deadline.
 settings.register_profile(
-    "rayscope", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
+    "thorough", deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow]
 )
-# What `make test-all` runs: --hypothesis-profile=thorough.
-settings.register_profile("thorough", parent=settings.get_profile("rayscope"), max_examples=400)
+# `make test` runs the same examples everywhere. `make test-long` draws new ones: --hypothesis-profile=thorough.
+settings.register_profile(
+    "rayscope", parent=settings.get_profile("thorough"), max_examples=20, derandomize=True, database=None
+)
 settings.load_profile("rayscope")
 
 

@@ -5,9 +5,8 @@
     eval instant at 1m rate(metric[1m])
       {a="b"} 0.2
     eval_fail instant at 1m metric + on() other
-    clear
 
-`load` adds to what is loaded already, `clear` begins anew.
+A `load` after an `eval` starts with an empty store.
 """
 
 from __future__ import annotations

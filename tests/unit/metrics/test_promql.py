@@ -282,9 +282,7 @@ GROUPS = st.builds(
 
 
 @settings(
-    max_examples=8,
-    derandomize=True,
-    database=None,
+    max_examples=settings().max_examples // 2,  # each runs promtool
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
