@@ -36,6 +36,19 @@ def test_expressions_give_what_is_written(file: Path) -> None:
                 assert list(answer(result)) == [labels for labels, _ in case.expected], case
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_range_query_ends_with_the_value_of_an_instant_query(file: Path) -> None:
+    """The windows of its later steps begin after the first sample that was read."""
+    for group in promqltest.read(file):
+        store = loaded(group)
+        for case in group.cases:
+            if case.expected is None:
+                continue
+            end_ns = int(case.at_s * S)
+            result = evaluate(store, case.expr, end_ns - 60 * S, end_ns, 20 * S)
+            assert same(answer(result, 3), dict(case.expected)), case
+
+
 def test_prometheus_says_the_same(tmp_path: Path) -> None:
     groups = [group for file in FILES for group in promqltest.read(file)]
     for group, answers in zip(groups, theirs(groups, tmp_path), strict=True):
