@@ -6,12 +6,13 @@ import math
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from rayscope.alerts.rules import Rule, export, load_rules, parse_rules
 from rayscope.alerts.service import vector_at
@@ -20,6 +21,7 @@ from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
 
 CASES = Path(__file__).parent / "cases"
+BUILT_IN = {path.stem: path for path in sorted((CASES / "built-in").glob("*.yml"))}
 FILES = sorted(path for path in CASES.glob("*.yml") if path.name != "rules.yml")
 ORIGIN_S = 1_760_000_000
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -98,16 +100,60 @@ def test_we_say_what_the_case_says(path: Path) -> None:
     check(path, parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules)
 
 
-def test_the_built_in_rules_say_what_their_cases_say(tmp_path: Path) -> None:
-    rules = load_rules(tmp_path / "nowhere").rules
-    (tmp_path / "built-in.yml").write_text(export(rules))
-    for path in (CASES / "built-in").glob("*.yml"):
-        shutil.copy(path, tmp_path)
-        check(path, rules)
-        done = subprocess.run(
-            ["promtool", "test", "rules", str(tmp_path / path.name)], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def shipped() -> dict[str, Rule]:
+    found = load_rules(CASES / "nowhere")
+    return {rule.name: rule for rule in (*found.rules, *found.disabled)}
+
+
+def test_each_shipped_rule_has_a_file_of_cases(shipped: dict[str, Rule]) -> None:
+    """In which it fires, and before and afterwards does not."""
+    assert BUILT_IN.keys() == shipped.keys()
+    for name, path in BUILT_IN.items():
+        for case in yaml.safe_load(path.read_text())["tests"]:
+            expectations = sorted(case["alert_rule_test"], key=lambda one: seconds(one["eval_time"]))
+            assert {one["alertname"] for one in expectations} == {name}
+            fires = [bool(one["exp_alerts"]) for one in expectations]
+            assert (fires[0], any(fires), fires[-1]) == (False, True, False), path.name
+
+
+def test_shipped_rules_fire_as_their_cases_expect(shipped: dict[str, Rule], tmp_path: Path) -> None:
+    (tmp_path / "built-in.yml").write_text(export(shipped.values()))
+    copies = [str(shutil.copy(path, tmp_path)) for path in BUILT_IN.values()]
+    done = subprocess.run(["promtool", "test", "rules", *copies], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, path in BUILT_IN.items():
+        check(path, [shipped[name]])
+
+
+def altered(rule: Rule, step_s: int) -> Iterator[Rule]:
+    """The rule with each of its limits, windows and waits a little shorter or longer."""
+    for number in re.finditer(r"(?<=[=<>] )\d+", rule.expr):
+        for by in (-1, 1):
+            limit = str(int(number[0]) + by)
+            yield replace(rule, expr=rule.expr[: number.start()] + limit + rule.expr[number.end() :])
+    for by_s in (-step_s, step_s):
+        expr = re.sub(r"\[(\d+)m\]", lambda window: f"[{int(window[1]) * 60 + by_s}s]", rule.expr)  # noqa: B023
+        if expr != rule.expr:
+            yield replace(rule, expr=expr)
+    for by_ns in (-step_s * 10**9, step_s * 10**9):
+        if rule.for_ns + by_ns >= 0:
+            yield replace(rule, for_ns=rule.for_ns + by_ns)
+        if rule.keep_firing_ns + by_ns >= 0:
+            yield replace(rule, keep_firing_ns=rule.keep_firing_ns + by_ns)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_cases_of_a_shipped_rule_notice_any_other_limit(name: str, shipped: dict[str, Rule]) -> None:
+    step_s = seconds(yaml.safe_load(BUILT_IN[name].read_text())["evaluation_interval"])
+    unnoticed = []
+    for other in altered(shipped[name], step_s):
+        try:
+            check(BUILT_IN[name], [other])
+        except AssertionError:
+            continue
+        unnoticed.append((other.expr, other.for_ns, other.keep_firing_ns))
+    assert not unnoticed
 
 
 def test_promtool_says_the_same() -> None:

@@ -295,7 +295,7 @@ GROUPS = st.builds(
 
 
 @settings(
-    max_examples=settings().max_examples // 2,  # each runs promtool
+    max_examples=settings().max_examples // 4,  # each runs promtool
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
