@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from rayscope.cluster.entities.schemas import SHAPES, WorkerName
@@ -126,7 +126,9 @@ def _add_entity(kind: Kind, path: str) -> None:
             _add_tasks(services, chosen, page.items)
         return with_dropped(services, chosen, page, internal_hidden=page.internal_hidden)
 
-    def one(services: CurrentServices, entity_id: str, session: Session = None) -> Response:
+    def one(
+        services: CurrentServices, entity_id: str = Path(alias=f"{kind}_id"), session: Session = None
+    ) -> Response:
         chosen = services.records.resolve(session)
         row = services.records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
         if kind == "node":
@@ -142,7 +144,7 @@ def _add_entity(kind: Kind, path: str) -> None:
     page_shape, shape = SHAPES[kind]
     routes: tuple[tuple[str, Callable[..., Response], str, type[Answer]], ...] = (
         (f"/api/{path}", many, f"A page of {what}.", page_shape),
-        (f"/api/{path}/{{entity_id}}", one, f"One of the {what}.", shape),
+        (f"/api/{path}/{{{kind}_id}}", one, f"One of the {what}.", shape),
     )
     for route, function, description, model in routes:
         router.add_api_route(

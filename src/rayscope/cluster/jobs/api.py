@@ -84,11 +84,11 @@ def stop(services: CurrentServices, job_id: str, session: Session = None) -> Res
 
 
 @router.delete(
-    "/api/jobs/{entity_id}", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Deleted}}
+    "/api/jobs/{job_id}", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Deleted}}
 )
-def delete(services: CurrentServices, entity_id: str, session: Session = None) -> Response:
+def delete(services: CurrentServices, job_id: str, session: Session = None) -> Response:
     """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
-    return answer({"deleted": _acted(services, session, entity_id, JobApi.delete)})
+    return answer({"deleted": _acted(services, session, job_id, JobApi.delete)})
 
 
 def _acted(services: Services, session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
