@@ -14,10 +14,15 @@ import grimp
 import httpx
 import pytest
 
+from rayscope.alerts.rules import duration_ns, load_rules
+from rayscope.archive.tables import SMALL_FILES
+from rayscope.cli.main import COMMANDS
+from rayscope.client import Client
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.storage.schema import ENTITY_VIEWS
 from rayscope.user_sql.run import run_sql
+from rayscope.views.export.tables_sql import VIEWS as EXPORTED
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -48,8 +53,8 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
-    text = (DOCS / "reference" / "settings.md").read_text()
-    documented = dict(re.findall(r"^\| `RAYSCOPE_(\w+)` \| (.+?) \|", text, re.MULTILINE))
+    server, _, rest = (DOCS / "reference" / "settings.md").read_text().partition("\n## Of commands")
+    documented = dict(re.findall(r"^\| `RAYSCOPE_(\w+)` \| (.+?) \|", server, re.MULTILINE))
     defaults = {
         name.upper(): f"`{str(field.default).lower() if field.default is False else field.default}`"
         if field.default not in (None, "")
@@ -57,6 +62,9 @@ def test_every_setting_is_documented_with_its_default() -> None:
         for name, field in Settings.model_fields.items()
     }
     assert documented == defaults
+    sources = "".join(path.read_text() for path in (ROOT / "src" / "rayscope").rglob("*.py"))
+    others = set(re.findall(r'"RAYSCOPE_([A-Z_]+)"', sources)) - defaults.keys()
+    assert set(re.findall(r"^\| `RAYSCOPE_(\w+)` \|", rest, re.MULTILINE)) == others
 
 
 def test_the_security_page_has_the_limits_that_the_settings_have() -> None:
@@ -72,18 +80,50 @@ def test_the_security_page_has_the_limits_that_the_settings_have() -> None:
         assert not suffix
 
 
-def test_the_page_of_every_command_is_up_to_date() -> None:
-    """`make docs` writes it anew."""
-    script = runpy.run_path(str(ROOT / "tools" / "cli_reference.py"))
-    assert script["PAGE"].read_text() == script["page"]()
+def test_every_page_of_the_ui_is_documented() -> None:
+    views, _, _ = (ROOT / "web" / "src" / "base" / "url.ts").read_text().partition("as const")
+    text = (DOCS / "reference" / "ui.md").read_text()
+    documented = set(re.findall(r"`/s/SESSION/([\w-]+)`", text))
+    # A session without the name of a page is the list of its tasks.
+    assert set(re.findall(r"'([\w-]+)'", views)) == documented | {"tasks"}
 
 
-def test_the_page_of_every_detector_is_up_to_date() -> None:
-    """`make docs` writes it anew."""
-    script = runpy.run_path(str(ROOT / "tools" / "detectors_reference.py"))
-    text = script["page"]()
-    assert script["PAGE"].read_text() == text
-    assert text.count("- *Limits:*") == text.count("- *Needs:*") == text.count("\n## ")
+def test_every_command_is_explained() -> None:
+    headings = re.findall(r"^## rayscope (.+)$", (DOCS / "reference" / "cli.md").read_text(), re.MULTILINE)
+    assert {name for heading in headings for name in heading.split(", ")} == set(COMMANDS)
+
+
+def test_every_method_of_the_client_is_documented() -> None:
+    text = (DOCS / "reference" / "client.md").read_text()
+    methods = {name for name in dir(Client) if not name.startswith("_")}
+    assert methods - set(re.findall(r"`(\w+)\(", text)) == set()
+    cells = "".join(re.findall(r"^\| (`.+?\(.+?) \|", text, re.MULTILINE))
+    assert set(re.findall(r"`(\w+)\(", cells)) - methods == set()
+
+
+def test_every_file_of_an_export_is_documented() -> None:
+    _, _, parquet = (DOCS / "reference" / "export.md").read_text().partition("\n## parquet\n")
+    cells = "".join(re.findall(r"^\|[^|]+\| (`.+) \|$", parquet, re.MULTILINE))
+    assert re.findall(r"`(\w+)`", cells) == list(EXPORTED)
+
+
+def test_every_built_in_rule_is_documented(tmp_path: Path) -> None:
+    enabled, disabled, _ = load_rules(tmp_path)
+    rules = {(rule.name, rule.for_ns, rule.severity, False) for rule in enabled}
+    rules |= {(rule.name, rule.for_ns, rule.severity, True) for rule in disabled}
+    text = (DOCS / "reference" / "alerts.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`(.*?) \| .+? \| (.+?) \| (\w+) \|$", text, re.MULTILINE)
+    documented = [
+        (
+            name,
+            0 if wait == "immediately" else duration_ns(wait.replace(" ", "").replace("min", "m")),
+            severity,
+            "off:" in note,
+        )
+        for name, note, wait, severity in rows
+    ]
+    assert sorted(documented) == sorted(rules)
+    assert f"There are {len(rules)} built-in rules" in (DOCS / "how-to" / "alerts.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +173,17 @@ def data_dir(served: Server, sample) -> Path:
     return folder
 
 
+def test_every_file_of_a_data_directory_is_documented(data_dir: Path) -> None:
+    _, _, section = (DOCS / "reference" / "settings.md").read_text().partition("\n## In the data directory\n")
+    listing = re.findall(r"^    ( *)(\S+?)/? {2,}", section.partition("\n## ")[0], re.MULTILINE)
+    names = {name for _, name in listing} | {"sessions", "alerts"}
+    found = {path.name for path in (*data_dir.iterdir(), *data_dir.glob("sessions/*/*"))} | set(SMALL_FILES)
+    assert found - names == set()
+    sources = "".join(path.read_text() for path in (ROOT / "src" / "rayscope").rglob("*.py"))
+    plain = {name for name in names if re.fullmatch(r"[\w.-]+", name)}
+    assert {name for name in plain if f'"{name}"' not in sources} == set()
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_column_is_documented(data_dir: Path, view: str) -> None:
     described = sections((DOCS / "reference" / "sql.md").read_text())[view]
@@ -155,6 +206,11 @@ EXAMPLES = re.findall(r"```sql\n(.+?)```", (DOCS / "reference" / "sql.md").read_
 def test_every_example_answers(data_dir: Path, number: int) -> None:
     result = run_sql(data_dir, EXAMPLES[number])
     assert result.rows, EXAMPLES[number]
+
+
+def test_the_first_page_leads_to_every_guide() -> None:
+    linked = re.findall(r"\]\((how-to/[\w-]+\.md)\)", (DOCS / "index.md").read_text())
+    assert sorted(set(linked)) == sorted(f"how-to/{page.name}" for page in (DOCS / "how-to").iterdir())
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
