@@ -140,6 +140,10 @@ docs: $(SETUP) ## Build the documentation, with search, into site/; a broken lin
 	$(BIN)/python tools/api_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+.PHONY: pictures
+pictures: ui system ## Take the pictures of docs/images anew, from programs recorded now (some minutes; NAMES=: all)
+	$(BIN)/python tools/pictures.py $(NAMES)
+
 .PHONY: build
 build: $(SETUP) ## Wheels and sdists of rayscope and rayscope-agent into dist/
 	$(BIN)/python -m build

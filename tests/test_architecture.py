@@ -213,6 +213,14 @@ def test_the_first_page_leads_to_every_guide() -> None:
     assert sorted(set(linked)) == sorted(f"how-to/{page.name}" for page in (DOCS / "how-to").iterdir())
 
 
+def test_every_picture_is_shown_and_can_be_taken_again() -> None:
+    script = runpy.run_path(str(ROOT / "tools" / "pictures.py"))
+    taken = {picture.name for picture in script["PICTURES"]}
+    pages = "".join(page.read_text() for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
+    shown = set(re.findall(r"images/([\w-]+)\.png\)", pages))
+    assert taken == shown == {picture.stem for picture in (DOCS / "images").iterdir()}
+
+
 def test_every_link_between_documents_leads_somewhere() -> None:
     pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
     broken = [

@@ -1,0 +1,211 @@
+"""Take every picture of the docs and the README from the UI as it is now (`make pictures`).
+
+    python tools/pictures.py                  # all of them
+    python tools/pictures.py gantt stack      # these
+
+Records `examples/flow_tree.py` (the program of the tutorial), `examples/quickstart.py` (what `make demo`
+runs) and a live cluster with `rayscope run`. The server has a data directory, a port and a temporary
+directory for Ray of its own. Each picture waits until the page shows the fact that it is about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from rayscope.client import Client
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "images"
+TREE = "examples/flow_tree.py"
+DEMO = "examples/quickstart.py"
+LIVE = "tools/pictures_cluster.py"
+#: How long a recording, a page or a fact may take on a busy machine, s.
+TIMEOUT_S = 600
+#: Ray waits for slow starts, its workers get the priority of everything else, and it makes no token in ~/.ray.
+RAY_ENV = {
+    "RAY_raylet_start_wait_time_s": str(TIMEOUT_S),
+    "RAY_worker_niceness": "0",
+    "RAY_AUTH_MODE": "disabled",
+}
+#: While one of these is on the page, it waits for data.
+LOADING = "[aria-busy=true], .mantine-Skeleton-root, .mantine-Loader-root"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of ``page`` of the session of ``program``, once ``fact`` (a selector) is visible.
+
+    Words in braces in ``page`` are ids and times of the session (see `facts`). ``click``: clicked first.
+    """
+
+    name: str
+    program: str
+    page: str
+    fact: str
+    click: str = ""
+
+
+PICTURES = (
+    Picture("gantt", TREE, "gantt?by=actor&path=1&job_id={job}", "[data-testid=gantt-path-part] >> nth=3"),
+    Picture("stack", TREE, "stack?at={middle}", "[data-testid=stack-tree] >> text=Blocking the job"),
+    Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.process"),
+    Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
+    Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
+    Picture("overview", DEMO, "overview", "[data-testid=overview-job]"),
+    Picture("jobs", DEMO, "jobs/{job}", "[data-testid=job-function] >> text=Scorer.score"),
+    Picture("tasks", DEMO, "tasks?task={straggler}", "[data-testid=task-drawer] >> text=load_chunk"),
+    Picture("events", DEMO, "events", "[data-testid=events-row] >> text=parse"),
+    Picture("nodes", LIVE, "nodes?mode=machine&item={node}", "[data-testid=item-drawer] >> text=Trainer"),
+    Picture("actors", LIVE, "actors?item={actor}", "[data-testid=item-drawer] >> text=gradient norm"),
+    Picture(
+        "logs",
+        LIVE,
+        "logs",
+        "[data-testid=log-lines] >> text=gradient norm",
+        click="[data-testid=logs-file]:has-text('Trainer')",
+    ),
+    Picture(
+        "placement-groups", LIVE, "placement-groups?item={group}", "[data-testid=item-drawer] >> text=GPU"
+    ),
+    Picture(
+        "alerts", LIVE, "alerts", "[data-testid=alert][data-rule=UnschedulableDemands][data-state=firing]"
+    ),
+    Picture("memory", LIVE, "memory?span=60", "[data-testid=memory-suspects] tbody tr"),
+    Picture("metrics", LIVE, "metrics?span=5m", "[data-title='CPU utilization'] canvas"),
+)
+
+
+def facts(client: Client, session: str, program: str) -> dict[str, Any]:
+    """The ids and times in the addresses of a session's pictures. Waits for those not on record yet."""
+    (job,) = wait_for(lambda: client.jobs(session=session).to_list(), "a job")
+    known: dict[str, Any] = {"job": job["job_id"]}
+    if program == TREE:
+        calls = client.tasks(
+            session=session, func_name="Worker.process", sort="-duration_ns", limit=10
+        ).to_list()
+        last = max(calls, key=lambda call: call["start_ns"])
+        known["middle"] = last["start_ns"] - last["duration_ns"]
+    elif program == DEMO:
+        slowest = client.tasks(session=session, func_name="load_chunk", sort="-duration_ns", limit=1)
+        known["straggler"] = slowest.to_list()[0]["task_id"]
+    else:
+        nodes = client.nodes(session=session).to_list()
+        known["node"] = next(node["node_id"] for node in nodes if node["is_head"])
+        actors = wait_for(lambda: client.actors(session=session, state="ALIVE").to_list(), "an actor")
+        known["actor"] = actors[0]["actor_id"]
+        groups = wait_for(
+            lambda: client.placement_groups(session=session, state="PENDING").to_list(),
+            "a pending placement group",
+        )
+        known["group"] = groups[0]["placement_group_id"]
+    return known
+
+
+def wait_for(look: Callable[[], Any], what: str) -> Any:
+    """The first answer that is not empty. Raises TimeoutError."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not (answer := look()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no {what} within {TIMEOUT_S} s")
+        time.sleep(1)
+    return answer
+
+
+@contextlib.contextmanager
+def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
+    """The session of a program: after its end, or while it lives, if it is the live cluster."""
+    client = Client(server.url)
+    before = {row["session"] for row in client.sessions()}
+    folder = str(server.settings.folder)
+    command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", folder, program]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY")}
+    env |= RAY_ENV | {"RAY_TMPDIR": ray_dir}
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE)
+    try:
+        if program != LIVE and process.wait(TIMEOUT_S) != 0:
+            raise SystemExit(f"{program} failed")
+        new = wait_for(lambda: {row["session"] for row in client.sessions()} - before, "session")
+        yield new.pop()
+        process.communicate(b"\n", timeout=TIMEOUT_S)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(60)
+
+
+def take(page: Page, picture: Picture, base: str, known: dict[str, Any]) -> None:
+    """Open the page, wait for the fact, and save the picture."""
+    page.goto(f"{base}/{picture.page.format(**known)}")
+    if picture.click:
+        page.locator(picture.click).first.click()
+    page.locator(picture.fact).first.wait_for()
+    page.wait_for_function("selector => document.querySelector(selector) === null", arg=LOADING)
+    page.evaluate("document.fonts.ready")
+    file = FOLDER / f"{picture.name}.png"
+    page.screenshot(path=file, animations="disabled")
+    print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+@contextlib.contextmanager
+def browser_page() -> Iterator[Page]:
+    """A page of the size of all pictures, in English and light."""
+    executable = shutil.which("chromium-headless-shell")
+    if executable is None:
+        raise SystemExit("chromium-headless-shell is missing: run `make system`")
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(
+            executable_path=executable, args=arguments, timeout=TIMEOUT_S * 1000
+        )
+        context = browser.new_context(
+            viewport={"width": 1440, "height": 900},
+            locale="en-US",
+            timezone_id="UTC",
+            color_scheme="light",
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(TIMEOUT_S * 1000)
+        yield context.new_page()
+        browser.close()
+
+
+def main(names: list[str]) -> None:
+    """Take the pictures of these names, or all."""
+    unknown = set(names) - {picture.name for picture in PICTURES}
+    if unknown:
+        raise SystemExit(f"No picture is called {', '.join(sorted(unknown))}.")
+    wanted = [picture for picture in PICTURES if not names or picture.name in names]
+    # Ray's sockets need a short path.
+    ray_dir = tempfile.mkdtemp(prefix="rs-")
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Settings(data_dir=Path(folder), port=0))
+        server.start()
+        try:
+            for program in dict.fromkeys(picture.program for picture in wanted):
+                # The browser comes second: beside it Ray may take too long to start.
+                with recorded(server, ray_dir, program) as session, browser_page() as page:
+                    known = facts(Client(server.url), session, program)
+                    for picture in wanted:
+                        if picture.program == program:
+                            take(page, picture, f"{server.url}/s/{session}", known)
+        finally:
+            server.stop()
+            shutil.rmtree(ray_dir, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
