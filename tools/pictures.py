@@ -35,7 +35,7 @@ DEMO = "examples/quickstart.py"
 LIVE = "tools/pictures_cluster.py"
 #: How long a recording, a page or a fact may take on a busy machine, s.
 TIMEOUT_S = 600
-#: Ray waits for slow starts, its workers get the priority of everything else, and it makes no token in ~/.ray.
+#: Ray waits for slow starts, its workers get the usual priority, and it makes no token in ~/.ray.
 RAY_ENV = {
     "RAY_raylet_start_wait_time_s": str(TIMEOUT_S),
     "RAY_worker_niceness": "0",
