@@ -65,7 +65,7 @@ PICTURES = (
     Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.process"),
     Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
     Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
-    Picture("overview", DEMO, "overview", "[data-testid=overview-job]"),
+    Picture("overview", DEMO, "overview", "[data-testid=peaks]"),
     Picture("jobs", DEMO, "jobs/{job}", "[data-testid=job-function] >> text=Scorer.score"),
     Picture("tasks", DEMO, "tasks?task={straggler}", "[data-testid=task-drawer] >> text=load_chunk"),
     Picture("events", DEMO, "events", "[data-testid=events-row] >> text=parse"),
@@ -97,8 +97,8 @@ def facts(client: Client, session: str, program: str) -> dict[str, Any]:
         calls = client.tasks(
             session=session, func_name="Worker.process", sort="-duration_ns", limit=10
         ).to_list()
-        last = max(calls, key=lambda call: call["start_ns"])
-        known["middle"] = last["start_ns"] - last["duration_ns"]
+        fifth = sorted(calls, key=lambda call: call["start_ns"])[4]
+        known["middle"] = fifth["start_ns"] + fifth["duration_ns"] // 2
     elif program == DEMO:
         slowest = client.tasks(session=session, func_name="load_chunk", sort="-duration_ns", limit=1)
         known["straggler"] = slowest.to_list()[0]["task_id"]
@@ -154,7 +154,7 @@ def take(page: Page, picture: Picture, base: str, known: dict[str, Any]) -> None
         page.locator(picture.click).first.click()
     page.locator(picture.fact).first.wait_for()
     page.wait_for_function("selector => document.querySelector(selector) === null", arg=LOADING)
-    page.evaluate("document.fonts.ready")
+    page.evaluate("document.fonts.ready.then(() => null)")
     file = FOLDER / f"{picture.name}.png"
     page.screenshot(path=file, animations="disabled")
     print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1000:.0f} kB", flush=True)
