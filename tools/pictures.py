@@ -37,7 +37,7 @@ LIVE = "tools/pictures_cluster.py"
 TIMEOUT_S = 600
 #: Ray waits for slow starts, its workers get the usual priority, and it makes no token in ~/.ray.
 RAY_ENV = {
-    "RAY_raylet_start_wait_time_s": str(TIMEOUT_S),
+    "RAY_raylet_start_wait_time_s": "120",
     "RAY_worker_niceness": "0",
     "RAY_AUTH_MODE": "disabled",
 }
@@ -142,9 +142,10 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
         yield new.pop()
         process.communicate(b"\n", timeout=TIMEOUT_S)
     finally:
-        if process.poll() is None:
+        while process.poll() is None:  # its third signal kills a program that hangs
             process.terminate()
-            process.wait(60)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
 
 
 def take(page: Page, picture: Picture, base: str, known: dict[str, Any]) -> None:
