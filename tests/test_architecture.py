@@ -88,6 +88,20 @@ def test_every_page_of_the_ui_is_documented() -> None:
     assert set(re.findall(r"'([\w-]+)'", views)) == documented | {"tasks"}
 
 
+def test_the_page_of_every_command_is_up_to_date() -> None:
+    """`make docs` writes it anew."""
+    script = runpy.run_path(str(ROOT / "tools" / "cli_reference.py"))
+    assert script["PAGE"].read_text() == script["page"]()
+
+
+def test_the_page_of_every_detector_is_up_to_date() -> None:
+    """`make docs` writes it anew."""
+    script = runpy.run_path(str(ROOT / "tools" / "detectors_reference.py"))
+    text = script["page"]()
+    assert script["PAGE"].read_text() == text
+    assert text.count("- *Limits:*") == text.count("- *Needs:*") == text.count("\n## ")
+
+
 def test_every_command_is_explained() -> None:
     headings = re.findall(r"^## rayscope (.+)$", (DOCS / "reference" / "cli.md").read_text(), re.MULTILINE)
     assert {name for heading in headings for name in heading.split(", ")} == set(COMMANDS)
