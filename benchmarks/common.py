@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -227,10 +227,9 @@ class Sink(Watched):
 class RayscopeServer(Watched):
     """The real server in a process of its own, on a free port."""
 
-    def __init__(self, data_dir: Path, **settings: str) -> None:
-        super().__init__(
-            [sys.executable, str(HERE / "serve.py"), str(data_dir)], {**environment(), **settings}
-        )
+    def __init__(self, data_dir: Path, *, log: IO[bytes] | None = None, **settings: str) -> None:
+        command = [sys.executable, str(HERE / "serve.py"), str(data_dir)]
+        super().__init__(command, {**environment(), **settings}, stderr=log)
         about = json.loads(self.line())
         self.url: str = about["url"]
         self.ingest_url: str = about["ingest_url"]
