@@ -23,6 +23,7 @@ from rayscope.insights.progress import LongAnswers
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
+from rayscope.server import memory
 from rayscope.server.clusters import Clusters
 from rayscope.server.health import Health, read_details
 from rayscope.server.push.realtime import Realtime
@@ -63,6 +64,8 @@ _MAX_ENDING = 8
 #: Ends of programs that wait, and how long, s. A program that ends waits for 2 s or more.
 _MAX_WAITING_ENDS = 12
 _END_WAIT_S = 2.0
+#: How often free memory is returned to the system, s.
+_RELEASE_S = 60.0
 
 
 def create_services(settings: Settings) -> Services:
@@ -215,12 +218,15 @@ class Lifecycle:
         self._services = services
         self._turns = itertools.count()
         self._watch = PeriodicTask("rayscope-watch", _WATCH_S, self._look_for_clusters)
+        self._release = PeriodicTask("rayscope-memory", _RELEASE_S, memory.release)
 
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
         services = self._services
+        memory.limit_growth()
         services.writer.start()
         self._watch.start()
+        self._release.start()
         services.log_archiver.start()
         services.object_readings.start()
         services.metrics.start()
@@ -235,6 +241,7 @@ class Lifecycle:
     def stop(self) -> None:
         """Stop polling, flush and close."""
         services = self._services
+        self._release.stop()
         services.sql.close()
         if services.warehouse is not None:
             services.warehouse.stop()
@@ -253,6 +260,7 @@ class Lifecycle:
         services.realtime.close()
         services.agent_reports.save()
         services.writer.stop()
+        memory.lift_limits()
 
     def _look_for_clusters(self) -> None:
         """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
