@@ -34,6 +34,8 @@ CHECKPOINT_THRESHOLD = "128MB"
 #: What DuckDB may take for each open session, unless told otherwise. Questions and the writer share it: with
 #: 320 MB, flushes into a record of ten million tasks failed while somebody asked about all of them.
 MEMORY_LIMIT = "512MB"
+#: Threads of each open database. DuckDB 2 would start eight more to read remote files; ours are local.
+THREADS = {"threads": 2} | ({"async_threads": 0} if int(duckdb.__version__.split(".")[0]) >= 2 else {})
 _VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
 #: By which time of a row the same row is looked for.
 _SET_TIMES = {"span_rows": "begin_ns", "edge_rows": "begin_ns", "annotation_rows": "time_ns"}
@@ -120,8 +122,8 @@ class SessionFile:
                 str(path),
                 read_only=read_only,
                 config={
+                    **THREADS,
                     "memory_limit": memory_limit,
-                    "threads": 2,
                     "checkpoint_threshold": CHECKPOINT_THRESHOLD,
                     "temp_directory": str(temp),
                     "max_temp_directory_size": "2GB",

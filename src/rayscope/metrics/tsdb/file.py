@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rayscope.model.metric import Family, Labels
 from rayscope.storage.errors import BadQuery
-from rayscope.storage.session_file import explain
+from rayscope.storage.session_file import THREADS, explain
 
 FILE_NAME = "metrics.duckdb"
 MINUTE_NS = 60 * 10**9
@@ -137,8 +137,8 @@ class MetricsFile:
                 str(path),
                 read_only=read_only,
                 config={
+                    **THREADS,
                     "memory_limit": _MEMORY,
-                    "threads": 2,
                     "autoinstall_known_extensions": "false",
                     "autoload_known_extensions": "false",
                     "allow_community_extensions": "false",
