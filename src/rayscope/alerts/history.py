@@ -81,9 +81,14 @@ class Session:
         #: Rule -> what its expression gave last.
         self.given: dict[str, RuleValues] = {}
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether the session's folder is gone."""
+        return not self._path.parent.is_dir()
+
     def save(self) -> bool:
         """Keep it through a restart; not of a session that retention has dropped."""
-        return self._path.parent.is_dir() and save(
+        return not self.is_removed and save(
             self._path, SavedState(self.alerts, list(self.events), self.evaluated_ns)
         )
 

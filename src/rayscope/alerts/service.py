@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ _AWAY_NS = 3 * INTERVAL_NS
 _FORGET_NS = 3600 * 10**9
 #: What cannot be done without a transition (values, timers) is kept at least so often.
 _SAVE_NS = 60 * 10**9
-_ENDED_SESSIONS = 20
+#: Sessions whose alerts are kept in memory, unless more than that live.
+_SESSIONS = 20
 _MAX_ALERTS = 1000
 #: As long as a rule's series have no newer sample, what they gave holds: a window has hardly moved.
 _HOLDS_NS = 5 * 10**9
@@ -116,7 +117,9 @@ class AlertService:
         self.reload()
         self.notifier.reload()
         told: dict[str, list[Alert]] = {}
-        for name in self._live():
+        live = self._live()
+        self._save_ended(live)
+        for name in live:
             try:
                 self._evaluate(name, now_ns)
                 told[name] = self._of(name).of(State.FIRING, State.RESOLVED)
@@ -129,6 +132,15 @@ class AlertService:
         except StoreError as problem:
             log.warning("notifications wait: %s", problem.message)
 
+    def _save_ended(self, live: Collection[str]) -> None:
+        """Save the alerts of sessions that have ended since the last turn; then memory may drop them."""
+        with self._lock:
+            for name in self._saved_ns.keys() - set(live):
+                session = self._sessions[name]
+                if session.save() or session.is_removed:
+                    session.given = {}
+                    del self._saved_ns[name]
+
     def _of(self, name: str) -> Session:
         """The alerts of a session. Raises NotFound for a name that is none."""
         with self._lock:
@@ -136,7 +148,7 @@ class AlertService:
             if known is None:
                 known = self._sessions[name] = Session(self._home(name) / "alerts.json")
                 for old in list(self._sessions):
-                    if len(self._sessions) <= _ENDED_SESSIONS:
+                    if len(self._sessions) <= _SESSIONS:
                         break
                     if old not in self._saved_ns and old != name:
                         del self._sessions[old]

@@ -239,3 +239,28 @@ def test_a_damaged_file_is_set_aside(world: World) -> None:
     assert world.states() == {"Hot": State.FIRING}
     aside = list(kept.parent.glob("alerts.damaged-*.json"))
     assert [path.read_bytes() for path in aside] == [damaged]
+
+
+def test_alerts_of_sessions_that_ended_are_kept_on_disk_alone(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    sessions = [f"s{number}" for number in range(service._SESSIONS + 30)]
+    live: list[str] = []
+    many = AlertService(
+        tmp_path / "alerts",
+        live=lambda: live,
+        store=lambda _: world.store,
+        home=lambda session: tmp_path / session,
+    )
+    world.store.append(T0, [sample("temperature", 95, node_id="n1")])
+    for number, session in enumerate(sessions):
+        (tmp_path / session).mkdir()
+        live[:] = [session]
+        many.turn(T0 + number * S)
+    live.clear()
+    many.turn(T0 + len(sessions) * S)
+    assert len(many._sessions) <= service._SESSIONS
+    assert [[alert.rule for alert in many.active(session)] for session in sessions] == [["Hot"]] * len(
+        sessions
+    )
+    many.stop()
+    world.service.stop()
