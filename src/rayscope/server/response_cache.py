@@ -15,6 +15,8 @@ from rayscope.storage.interruption import Work, current_work, working
 #: The size of all answers together, bytes, and what one takes besides its body.
 MAX_BYTES = 64 << 20
 _ENTRY_BYTES = 1_000
+#: Answers at most: the size of those that are no bytes is not known.
+MAX_ENTRIES = 1_000
 #: An answer about a live session is given for ten times as long as it took to make, within these bounds (s).
 #: So at most a tenth of the time goes into each question, however many people ask it.
 _COST_FACTOR = 10
@@ -135,6 +137,6 @@ class ResponseCache:
             if size <= self._max_bytes:
                 self._entries[key] = _Entry(value, stamp, begun_s, ended_s + ttl_s, size)
                 self._bytes += size
-            while self._bytes > self._max_bytes:
+            while self._bytes > self._max_bytes or len(self._entries) > MAX_ENTRIES:
                 _, oldest = self._entries.popitem(last=False)
                 self._bytes -= oldest.size

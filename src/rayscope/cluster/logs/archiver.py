@@ -140,6 +140,8 @@ class LogArchiver:
         for gone in [key for key in self._nodes if key not in wanted]:
             self._nodes.pop(gone)
             self._logs.forget(*gone)
+        for session in self._alive_nodes.keys() - {session for session, _ in wanted}:
+            self._alive_nodes.pop(session, None)
         list_s = max(_LIST_S, len(wanted) / _LISTS_A_SECOND)
         jobs = []
         self._fill()

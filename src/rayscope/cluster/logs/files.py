@@ -220,7 +220,10 @@ class Logs:
 
     def homes(self, session: str, worker_ids: Iterable[str | None]) -> dict[str, str]:
         """Worker -> its node, of those that the record knows; others may be among them."""
-        known = self._homes.setdefault(session, {})
+        with self._lock:
+            known = self._homes[session] = self._homes.pop(session, {})
+            while len(self._homes) > _STORES:
+                del self._homes[next(iter(self._homes))]
         asked = {worker for worker in worker_ids if worker is not None and worker not in known}
         if asked:
             if len(known) > 200_000:
