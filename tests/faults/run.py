@@ -24,6 +24,7 @@ from harness import Skip
 from kills import kills, terminations
 from limits import few_descriptors, little_memory
 from power_cut import other_versions, power_cuts
+from slow_readers import slow_readers
 
 #: Name -> (the campaign, what it is given in full, and in its short form).
 CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
@@ -41,6 +42,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "memory": (little_memory, 60, 10),
     "descriptors": (few_descriptors, 400, 300),
     "floods": (floods, 60, 15),
+    "slow-readers": (slow_readers, 100, 20),
     "clock": (clock_jumps, 400, 400),
     "events": (mutated_events, 1_000_000, 5_000),
     "api": (api_fuzzing, 100, 4),

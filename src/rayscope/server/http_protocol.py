@@ -1,4 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, with the limits for a request's head that uvicorn lacks."""
+"""HTTP/1.1 and WebSockets as uvicorn speaks them, with the limits of time and size that uvicorn lacks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import resource
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 HEAD_TIMEOUT_S = 10.0
+#: A connection is cut when its client reads nothing for this long. A WebSocket whose client answers no ping
+#: is closed with a reason before that, but a close waits until everything has been sent.
+STALLED_S = 60.0
 _MAX_HEAD_BYTES = 64 << 10
 
 
@@ -21,7 +25,51 @@ def max_connections() -> int:
     return 1 << 20 if limit == resource.RLIM_INFINITY else max(16, limit // 2)
 
 
-class HttpProtocol(HttpToolsProtocol):
+class _StallLimit(asyncio.Protocol):
+    """Cuts a connection whose client reads nothing, and pauses writing while anything is unsent."""
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    _stall_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.transport.set_write_buffer_limits(high=0)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_progress()
+
+    def resume_writing(self) -> None:
+        self._stop_waiting()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_progress(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+
+        def check() -> None:
+            if self.transport.get_write_buffer_size() < unsent:
+                self._await_progress()
+            else:
+                self.transport.abort()
+
+        self._stall_timer = self.loop.call_later(STALLED_S, check)
+
+    def _stop_waiting(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
+
+
+class WebSocketProtocol(_StallLimit, WebSocketsSansIOProtocol):
+    """A WebSocket."""
+
+
+class HttpProtocol(_StallLimit, HttpToolsProtocol):
     """One connection. It is closed if a head takes too long or is too large, or if there are too many."""
 
     _timer: asyncio.TimerHandle | None = None

@@ -22,7 +22,7 @@ from rayscope.errors import RayscopeError
 from rayscope.files import replace_file
 from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
-from rayscope.server.http_protocol import HttpProtocol, max_connections
+from rayscope.server.http_protocol import HttpProtocol, WebSocketProtocol, max_connections
 from rayscope.server.lifecycle import Lifecycle, create_services
 from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.services import Services
@@ -102,6 +102,7 @@ class Server:
         config = uvicorn.Config(
             create_app(self.services),
             http=HttpProtocol,
+            ws=WebSocketProtocol,
             # As many may be accepted at once before one is closed.
             backlog=min(2048, max_connections() // 2),
             log_level="warning",

@@ -133,7 +133,7 @@ def altered(rule: Rule, step_s: int) -> Iterator[Rule]:
             limit = str(int(number[0]) + by)
             yield replace(rule, expr=rule.expr[: number.start()] + limit + rule.expr[number.end() :])
     for by_s in (-step_s, step_s):
-        expr = re.sub(r"\[(\d+)m\]", lambda window: f"[{int(window[1]) * 60 + by_s}s]", rule.expr)  # noqa: B023
+        expr = re.sub(r"\[(\d+)m\]", lambda window: f"[{int(window[1]) * 60 + by_s}s]", rule.expr)
         if expr != rule.expr:
             yield replace(rule, expr=expr)
     for by_ns in (-step_s * 10**9, step_s * 10**9):

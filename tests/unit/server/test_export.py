@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import json
 import socket
-import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -221,20 +218,8 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
         for _ in range(4000):
             yield b"x" * (1 << 18)
 
-    is_late = threading.Event()
-
-    async def wait_for(sent: Any, _timeout_s: float) -> None:
-        """`asyncio.wait_for`, whose time is up when the test says so."""
-        task = asyncio.ensure_future(sent)
-        while not (await asyncio.wait([task], timeout=0.05))[0]:
-            if is_late.is_set():
-                task.cancel()
-                await asyncio.wait([task])
-                raise asyncio.TimeoutError
-
     fresh.record(story()[0])
-    late = SimpleNamespace(wait_for=wait_for, TimeoutError=asyncio.TimeoutError)
-    monkeypatch.setattr("rayscope.views.export.api.asyncio", late)
+    monkeypatch.setattr("rayscope.server.http_protocol.STALLED_S", 5.0)
     with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
         patched.setattr("rayscope.views.export.export.draw", without_end)
         at = urlsplit(fresh.server.url)
@@ -244,7 +229,6 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
             assert client.recv(12) == b"HTTP/1.1 200"
         fresh.error(fresh.client.get("/api/export", params={"format": "perfetto"}), 503)
         patched.undo()
-        is_late.set()
 
         def has_room() -> bool:
             return fresh.client.get("/api/export", params={"format": "parquet"}).status_code != 503

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.waiting import TIMEOUT_S
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from rayscope.server import runner
+from rayscope.server import http_protocol, runner
 from rayscope.server.push import realtime
 from rayscope.server.push.merge_patch import merge_patch, merged
 from rayscope.server.push.realtime import MAX_SUBSCRIPTIONS, WINDOW
@@ -249,14 +250,96 @@ def test_who_answers_no_ping_is_forgotten(
     monkeypatch.setattr(runner, "_PING_S", 0.3)
     server = serve()
     assert server.services is not None
+    with deaf_client(server):
+        services = server.services
+        wait_for(lambda: services.realtime.stats()["clients"] == 1, "it is there")
+        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten", 10)
+
+
+@contextmanager
+def deaf_client(server: Server) -> Iterator[socket.socket]:
+    """A WebSocket of which only the handshake has been read, with little room for what is not read."""
     port = int(server.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), 10) as raw:
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.settimeout(30)
+        raw.connect(("127.0.0.1", port))
         raw.sendall(
             f"GET /ws/realtime HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
             "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
         )
         assert raw.recv(4096).startswith(b"HTTP/1.1 101")
-        services = server.services
-        wait_for(lambda: services.realtime.stats()["clients"] == 1, "it is there")
-        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten")
+        yield raw
+
+
+def provide_much(server: Server) -> None:
+    """A topic ``probe`` of which each message has 1 MB or more, and which changes at each look."""
+    assert server.services is not None
+    server.services.writer.submit_records(story().batch, "events")
+    assert server.services.writer.flush(60)
+    numbers = itertools.count()
+    server.services.realtime.interval_s = 0.1
+    server.services.realtime.provide("probe", lambda *_: {"text": str(next(numbers)) * (1 << 20)})
+
+
+def subscribe(raw: socket.socket) -> None:
+    content = b'{"subscribe": [{"topic": "probe"}]}'
+    raw.sendall(bytes([0x81, 0x80 | len(content)]) + b"\0\0\0\0" + content)
+
+
+def connections(server: Server) -> list[Any]:
+    assert server._server is not None
+    return list(server._server.server_state.connections)
+
+
+def test_who_reads_nothing_is_closed_with_a_reason(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(runner, "_PING_S", 2.0)
+    server = serve()
+    provide_much(server)
+    with deaf_client(server) as raw:
+        subscribe(raw)
+        wait_for(lambda: all(one.transport.is_closing() for one in connections(server)), "it is closed")
+        last = b""
+        while piece := raw.recv(1 << 20):  # what was sent before is not lost
+            last = (last + piece)[-100:]
+        assert last.endswith(b"\x03\xf3keepalive ping timeout")  # code 1011
+
+
+def test_who_goes_on_reading_nothing_is_cut_and_costs_one_message(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(http_protocol, "STALLED_S", 1.0)
+    server = serve()
+    provide_much(server)
+    assert server.services is not None
+    stats = server.services.realtime.stats
+    with deaf_client(server) as raw:
+        subscribe(raw)
+        unsent = 0
+
+        def is_cut() -> bool:
+            nonlocal unsent
+            unsent = max([unsent, *(one.transport.get_write_buffer_size() for one in connections(server))])
+            return stats()["clients"] == 0
+
+        wait_for(lambda: stats()["clients"] == 1, "it is there")
+        wait_for(is_cut, "it is cut")
+        assert 0 < unsent < 4 << 20  # one message of those with numbers below 1,000
+        wait_for(lambda: not connections(server), "its connection is gone")
+
+
+def test_http_clients_that_read_nothing_are_cut(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(http_protocol, "STALLED_S", 0.5)
+    server = serve()
+    port = int(server.url.rpartition(":")[2])
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", port))
+        raw.sendall(f"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() * 100)
+        wait_for(lambda: connections(server), "it is there")
+        wait_for(lambda: not connections(server), "it is cut")

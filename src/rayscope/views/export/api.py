@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session
 from rayscope.server.services import Services
@@ -21,13 +20,7 @@ from rayscope.views.export.format import FILES, Format
 
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
 _MAX_PAUSE_S = 0.1
-#: A download of which nothing is taken for so long is cut: its place is wanted by others, s.
-_STALLED_S = 60.0
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
-
-
-class _Stalled(Exception):
-    """The client takes nothing."""
 
 
 class _Stream(StreamingResponse):
@@ -38,15 +31,8 @@ class _Stream(StreamingResponse):
         self._done = done
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def patient(message: Message) -> None:
-            try:
-                await asyncio.wait_for(send(message), _STALLED_S)
-            except asyncio.TimeoutError:
-                raise _Stalled from None
-
-        # An answer that ends before its last piece is cut by the server, so that it is not taken for whole.
-        with self._done, contextlib.suppress(_Stalled):
-            await super().__call__(scope, receive, patient)
+        with self._done:
+            await super().__call__(scope, receive, send)
 
 
 router = APIRouter()
