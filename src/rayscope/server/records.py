@@ -26,8 +26,7 @@ class Records:
         self._writer = writer
         self.is_live = is_live
         self._cache = ResponseCache()
-        #: Session -> its file's time of change when it was last found readable or not.
-        self._readable: dict[str, tuple[int, StoreError | None]] = {}
+        catalog.on_remove = self.forget
 
     def resolve(self, session: str | None) -> str:
         """The session asked for, by its name in Ray or the beginning of it, or the one heard from last.
@@ -106,28 +105,6 @@ class Records:
     def forget(self, session: str) -> None:
         """Drop what is cached about a session: who asks next wants the end of it."""
         self._cache.forget(session)
-        self._readable.pop(session, None)
-
-    def unreadable(self, session: str) -> StoreError | None:
-        """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
-        try:
-            stamp = self._catalog.path(session).lstat().st_mtime_ns
-        except OSError:
-            return None  # not written yet
-        known = self._readable.get(session)
-        if known is not None and known[0] == stamp:
-            return known[1]
-        problem: StoreError | None = None
-        try:
-            with self._catalog.reading(session):
-                pass
-        except NotFound:
-            pass
-        except StoreError as error:
-            problem = error
-        if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
-            self._readable[session] = (stamp, problem)
-        return problem
 
 
 def _find(text: str, names: list[str]) -> str | None:

@@ -93,6 +93,4 @@ class Services:
         if self.archive is not None:
             self.archive.remove(session)
         self.metrics.forget(session)
-        is_gone = self.writer.remove_session(session)
-        self.records.forget(session)
-        return is_gone
+        return self.writer.remove_session(session)

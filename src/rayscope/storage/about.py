@@ -74,6 +74,8 @@ class About(msgspec.Struct):
     #: The machine of the head node.
     host: str | None = None
     label: Label = Label()
+    #: The record's time of change (ns) and size when it could be opened last; it has not been written since.
+    readable_stamp: tuple[int, int] = (0, 0)
     #: With several servers: when this one heard of the session itself last (0: never); whether some of that
     #: is not told to the others; when it told something last, and up to when it has merged what they told,
     #: by the clock of :mod:`rayscope.warehouse.servers`.

@@ -17,7 +17,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -41,6 +41,8 @@ _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
 _SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
 #: What a session may be called: folders are made of it.
 SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+#: Records that one call of :meth:`Catalog.unreadable` opens: some 30 ms each.
+_MAX_LOOKS = 20
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
@@ -110,6 +112,10 @@ class Catalog:
         self.uncounted: set[str] = set()
         #: Where sessions are besides, in the order in which they are asked. The first keeps them for good.
         self.elsewhere: list[Elsewhere] = []
+        #: Called with the name of each session that was removed.
+        self.on_remove: Callable[[str], None] | None = None
+        #: Session -> the stamp of its record when it was opened last, and why that failed.
+        self._looked: dict[str, tuple[tuple[int, int], StoreError | None]] = {}
         #: When sessions were read last (ns).
         self._used_ns: dict[str, int] = {}
         self._load()
@@ -289,6 +295,7 @@ class Catalog:
 
     def open_for_writing(self, session: str) -> SessionFile:
         """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
+        self.about(session).readable_stamp = (0, 0)
         with contextlib.suppress(OSError):  # DuckDB says it better
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
         self._bring(self.path(session), [place for place in self.elsewhere if place.continues])
@@ -342,6 +349,48 @@ class Catalog:
             with self._lock:
                 self._users[session] -= 1
                 self._close_some()
+
+    def unreadable(self, sessions: Iterable[str]) -> dict[str, StoreError]:
+        """Why records cannot be read.
+
+        A record is opened only if it has changed since it was last opened, and only a few in one call: the
+        others are opened by later calls.
+        """
+        problems: dict[str, StoreError] = {}
+        looks = 0
+        for session in sessions:
+            try:
+                status = self.path(session).lstat()
+            except OSError:
+                continue  # not written yet
+            stamp = (status.st_mtime_ns, status.st_size)
+            if stamp == self.about(session).readable_stamp:
+                continue
+            known_stamp, problem = self._looked.get(session, (None, None))
+            if stamp != known_stamp and looks < _MAX_LOOKS:
+                looks += 1
+                problem = self._look(session, stamp)
+            if problem is not None:
+                problems[session] = problem
+        return problems
+
+    def _look(self, session: str, stamp: tuple[int, int]) -> StoreError | None:
+        """Open a record; why that failed."""
+        problem: StoreError | None = None
+        try:
+            with self.reading(session):
+                pass
+        except NotFound:
+            pass
+        except StoreError as error:
+            problem = error
+        if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
+            self._looked[session] = (stamp, problem)
+        if problem is None and session not in self._pinned:
+            with contextlib.suppress(NotFound):  # removed meanwhile
+                self.about(session).readable_stamp = stamp
+                self.save_about(session)
+        return problem
 
     def _open_file(self, session: str) -> SessionFile:
         file = self._open.get(session)
@@ -478,6 +527,10 @@ class Catalog:
             del self._about[session]
             self.uncounted.discard(session)
             self._used_ns.pop(session, None)
+            self._users.pop(session, None)
+            self._looked.pop(session, None)
+        if self.on_remove is not None:
+            self.on_remove(session)
         return True
 
     def close(self) -> None:

@@ -46,10 +46,14 @@ _NOTHING_DROPPED = {
 }
 
 
-def _session_row(services: Services, name: str) -> dict[str, Any]:
+def _session_rows(services: Services, names: list[str]) -> list[dict[str, Any]]:
+    problems = services.catalog.unreadable(names)  # opening a record may find something to note
+    return [_session_row(services, name, problems.get(name)) for name in names]
+
+
+def _session_row(services: Services, name: str, problem: StoreError | None) -> dict[str, Any]:
     about = services.catalog.about(name)
     state = "live" if services.records.is_live(name) else "ended"
-    problem = services.records.unreadable(name)  # the first look may find something to note
     notes = [about.note] if about.note else []
     if damage := services.metrics.damage(name):
         notes.append(damage)
@@ -151,7 +155,7 @@ def sessions(
     following = page[-1] if len(names) > start + limit else None
     return answer(
         {
-            "items": [_session_row(services, name) for name in page],
+            "items": _session_rows(services, page),
             "next": following,
             "total": len(names),
             "dropped": _NOTHING_DROPPED,
@@ -176,7 +180,7 @@ def label(services: CurrentServices, session: str, given: schemas.SessionLabel) 
             before.tags if given.tags is None else tuple(dict.fromkeys(filter(None, map(_line, given.tags)))),
         ),
     )
-    return answer(_session_row(services, session))
+    return answer(_session_rows(services, [session])[0])
 
 
 @router.delete(
