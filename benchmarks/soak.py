@@ -41,7 +41,7 @@ from load import Cluster
 LIVE = 2
 SESSION_S = 120.0
 #: Sessions that retention keeps.
-KEPT = 30
+MAX_SESSIONS = 30
 #: The load's branches submit tasks of their own.
 TASKS_PER_SUBMISSION = 1.12
 #: The straight line begins at this minute.
@@ -207,7 +207,7 @@ class Soak:
 
     def a_session(self) -> str:
         """A session that is probably on record: half of the time one that lives."""
-        newest = LIVE if random.random() < 0.5 else KEPT
+        newest = LIVE if random.random() < 0.5 else MAX_SESSIONS
         return random.choice(self.sessions[-newest:]).name
 
     def read(self) -> None:
@@ -342,7 +342,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rayscope-soak-") as temp:
         folder, log = args.data_dir or Path(temp) / "data", Path(temp) / "log"
         with log.open("wb") as stderr:
-            server = RayscopeServer(folder, log=stderr, RAYSCOPE_MAX_SESSIONS=str(KEPT))
+            server = RayscopeServer(folder, log=stderr, RAYSCOPE_MAX_SESSIONS=str(MAX_SESSIONS))
         try:
             return measure(server, folder, log, args)
         finally:

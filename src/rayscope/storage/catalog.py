@@ -115,7 +115,7 @@ class Catalog:
         #: Called with the name of each session that was removed.
         self.on_remove: Callable[[str], None] | None = None
         #: Session -> the stamp of its record when it was opened last, and why that failed.
-        self._looked: dict[str, tuple[tuple[int, int], StoreError | None]] = {}
+        self._problems: dict[str, tuple[tuple[int, int], StoreError | None]] = {}
         #: When sessions were read last (ns).
         self._used_ns: dict[str, int] = {}
         self._load()
@@ -366,7 +366,7 @@ class Catalog:
             stamp = (status.st_mtime_ns, status.st_size)
             if stamp == self.about(session).readable_stamp:
                 continue
-            known_stamp, problem = self._looked.get(session, (None, None))
+            known_stamp, problem = self._problems.get(session, (None, None))
             if stamp != known_stamp and looks < _MAX_LOOKS:
                 looks += 1
                 problem = self._look(session, stamp)
@@ -385,7 +385,7 @@ class Catalog:
         except StoreError as error:
             problem = error
         if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
-            self._looked[session] = (stamp, problem)
+            self._problems[session] = (stamp, problem)
         if problem is None and session not in self._pinned:
             with contextlib.suppress(NotFound):  # removed meanwhile
                 self.about(session).readable_stamp = stamp
@@ -528,7 +528,7 @@ class Catalog:
             self.uncounted.discard(session)
             self._used_ns.pop(session, None)
             self._users.pop(session, None)
-            self._looked.pop(session, None)
+            self._problems.pop(session, None)
         if self.on_remove is not None:
             self.on_remove(session)
         return True

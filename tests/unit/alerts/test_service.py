@@ -245,7 +245,7 @@ def test_alerts_of_sessions_that_ended_are_kept_on_disk_alone(tmp_path: Path) ->
     world = World(tmp_path)
     sessions = [f"s{number}" for number in range(service._SESSIONS + 30)]
     live: list[str] = []
-    many = AlertService(
+    alerts = AlertService(
         tmp_path / "alerts",
         live=lambda: live,
         store=lambda _: world.store,
@@ -255,12 +255,12 @@ def test_alerts_of_sessions_that_ended_are_kept_on_disk_alone(tmp_path: Path) ->
     for number, session in enumerate(sessions):
         (tmp_path / session).mkdir()
         live[:] = [session]
-        many.turn(T0 + number * S)
+        alerts.turn(T0 + number * S)
     live.clear()
-    many.turn(T0 + len(sessions) * S)
-    assert len(many._sessions) <= service._SESSIONS
-    assert [[alert.rule for alert in many.active(session)] for session in sessions] == [["Hot"]] * len(
+    alerts.turn(T0 + len(sessions) * S)
+    assert len(alerts._sessions) <= service._SESSIONS
+    assert [[alert.rule for alert in alerts.active(session)] for session in sessions] == [["Hot"]] * len(
         sessions
     )
-    many.stop()
+    alerts.stop()
     world.service.stop()

@@ -1,4 +1,4 @@
-"""What the detectors of scheduling find in records whose every number is known."""
+"""The detectors of scheduling, on records whose every number is known."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_results_that_are_processed_in_the_order_of_submission(
 
 
 def board(calls: int, busy: float, together: int = 1) -> Story:
-    """The driver calls an actor at once, which runs each call for so many of 100 ms."""
+    """The driver submits all calls of an actor at once; each runs for ``busy`` of 100 ms."""
     story = Story()
     actor = "ac" * 12
     story.task("Board.__init__", 0, 0, 1, actor=actor)
