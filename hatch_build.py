@@ -72,7 +72,9 @@ class ReadmeHook(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
-        text = absolute_links(text, metadata["urls"]["Repository"])
+        repository = metadata.get("urls", {}).get("Repository")
+        if repository is not None:
+            text = absolute_links(text, repository)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 

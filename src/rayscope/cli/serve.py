@@ -5,7 +5,14 @@ from __future__ import annotations
 from rayscope.cli.api import Api
 from rayscope.cli.console import fail, say
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
-from rayscope.cli.serving import end_within, running_server, started_server, until_stopped, warn_of_problem
+from rayscope.cli.serving import (
+    end_within,
+    running_server,
+    started_server,
+    stop_signals,
+    wait_for_stop,
+    warn_of_problem,
+)
 
 #: How long the end of a server may take, s.
 _GRACE_S = 60.0
@@ -27,11 +34,12 @@ def serve(
             "Use it, or choose another --data-dir.",
         )
     with (
+        stop_signals() as stopped,
         started_server(settings) as serving,
         Api(serving.url, settings.token, folder=settings.folder) as api,
     ):
         say(serving.url)
         warn_of_problem(api)
         say("`rayscope env` prints the settings that make Ray record here; press Ctrl-C to stop")
-        until_stopped()
+        wait_for_stop(stopped)
         end_within(_GRACE_S)

@@ -176,13 +176,25 @@ def warn_of_problem(api: Api) -> None:
 
 def until_stopped() -> None:
     """Return at Ctrl-C or SIGTERM."""
+    with stop_signals() as stopped:
+        wait_for_stop(stopped)
+
+
+def wait_for_stop(stopped: threading.Event) -> None:
+    """Wait in the main thread, which has to run now and then to handle signals."""
+    while not stopped.wait(3600):
+        pass
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set during the block, instead of ending the process."""
     stopped = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        while not stopped.wait(3600):
-            pass
+        yield stopped
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -198,7 +198,8 @@ def test_two_servers_seal_the_same_session(folder: Path, archive: Location, tmp_
         thread.start()
     for thread in threads:
         thread.join()
-    assert {error.code for error in problems} <= {"busy"}
+    # "archive": the object of the other was there when this one was read back.
+    assert {error.code for error in problems} <= {"busy", "archive"}
     assert not list((tmp_path / "archive").rglob("*.part"))
     if not problems:
         assert seal.check(archive, seal.read_manifest(archive, folder.name)) == []

@@ -9,7 +9,7 @@ from tests.unit.server.conftest import Running
 
 from rayscope.model import Span
 
-PATHS = ("critical_path", "logical", "gantt", "flame", "stack", "physical", "activity")
+PATHS = ("critical_path", "logical", "flame", "stack", "physical", "activity")
 EXTRAS = ("", "no JSON", '{"objects":', '{"calls":1', "[]")
 
 
@@ -25,8 +25,11 @@ def _story() -> Story:
 
 
 def _answers(running: Running) -> dict[str, Any]:
-    tasks = [f"/api/tasks/{task['task_id']}" for task in running.get("/api/tasks")["items"]]
-    paths = [*(f"/api/flow/{path}" for path in PATHS), *tasks, "/api/summary", "/api/scheduling"]
+    """All answers but those that show each span: the Gantt chart and a task."""
+    running.get("/api/flow/gantt")
+    for task in running.get("/api/tasks")["items"]:
+        running.get(f"/api/tasks/{task['task_id']}")
+    paths = [*(f"/api/flow/{path}" for path in PATHS), "/api/summary", "/api/scheduling"]
     # When an answer was made and how much was received differ.
     return {path: {**running.get(path), "at_ns": None, "ingest": None} for path in paths}
 
