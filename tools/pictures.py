@@ -44,6 +44,10 @@ RAY_ENV = {
 #: While one of these is on the page, it waits for data.
 LOADING = "[aria-busy=true], .mantine-Skeleton-root, .mantine-Loader-root"
 
+#: Charts below the screen are not loaded.
+IS_LOADED = """selector => [...document.querySelectorAll(selector)].every(
+    element => element.getBoundingClientRect().top >= window.innerHeight)"""
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -154,7 +158,7 @@ def take(page: Page, picture: Picture, base: str, known: dict[str, Any]) -> None
     if picture.click:
         page.locator(picture.click).first.click()
     page.locator(picture.fact).first.wait_for()
-    page.wait_for_function("selector => document.querySelector(selector) === null", arg=LOADING)
+    page.wait_for_function(IS_LOADED, arg=LOADING)
     page.evaluate("document.fonts.ready.then(() => null)")
     file = FOLDER / f"{picture.name}.png"
     page.screenshot(path=file, animations="disabled")
