@@ -258,7 +258,7 @@ def wrapped(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     functions = ["abs", "ceil", "floor", "round", "sgn", "sort", "absent", "-", "timestamp"]
     aggregations = ["sum", "avg", "min", "max", "count", "group"]
     return st.one_of(
-        # Finite values alone: versions of Prometheus differ in the deviation of infinite ones.
+        # Finite values only: versions of Prometheus differ in the deviation of infinite ones.
         st.builds("{} {}({})".format, st.sampled_from(["stddev", "stdvar"]), some, SELECTORS),
         st.builds("{} {}({})".format, st.sampled_from(aggregations), some, inner),
         st.builds("sum({} {}({}, {}))".format, st.sampled_from(["topk", "bottomk"]), some, st.sampled_from("0129"), inner),

@@ -67,7 +67,7 @@ def exported_by_ray() -> set[str]:
 
 
 def exported_by_us(running: Running) -> set[str]:
-    """What the server measures by itself, and what each collector describes."""
+    """The metrics of a running server, and those that each collector describes."""
     story = Story()
     story.task("work", 0, 1, 2)
     running.record(story)

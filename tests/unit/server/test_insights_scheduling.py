@@ -114,7 +114,7 @@ def test_results_that_are_processed_in_the_order_of_submission(
 
 
 def board(calls: int, busy: float, together: int = 1) -> Story:
-    """The driver submits all calls of an actor at once; each runs for ``busy`` of 100 ms."""
+    """The driver submits all calls at once. The actor starts one every 100 ms and runs it for ``busy`` ms."""
     story = Story()
     actor = "ac" * 12
     story.task("Board.__init__", 0, 0, 1, actor=actor)
