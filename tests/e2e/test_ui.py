@@ -255,7 +255,8 @@ def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
     expect(page).to_have_url(re.compile("q=counter"))
     expect(page.get_by_test_id("table-count").first).to_contain_text("7")
     assert _count(page) == 7  # 6 adds and the creation
-    tasks = recorded.get("/api/tasks", session=recorded.session, limit=1000)["items"]
+    question = {"session": recorded.session, "limit": 1000}
+    tasks = httpx.get(f"{recorded.url}/api/tasks", params=question).json()["items"]
     ended = sorted((task for task in tasks if task["end_ns"]), key=lambda task: task["duration_ns"])
     for sort, expected in (("-duration_ns", ended[::-1]), ("duration_ns", ended)):
         page.goto(f"{recorded.url}/s/{recorded.session}?sort={sort}")

@@ -74,6 +74,7 @@ QUESTIONS = (
     "/api/tasks?state=FAILED",
     "/api/tasks/{task}",
     "/api/failures",
+    "/api/crashes",
     "/api/actors?limit=1000",
     "/api/actors/{actor}",
     "/api/actors/{actor}/progress",
