@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import shutil
@@ -49,6 +50,12 @@ def values(text: str) -> list[float | None]:
     return found
 
 
+@functools.cache
+def cases(path: Path) -> list[tuple[dict[str, Any], SeriesStore]]:
+    """The cases of a file, and the samples of each."""
+    return [(case, stored(case)) for case in yaml.safe_load(path.read_text())["tests"]]
+
+
 def stored(case: dict[str, Any]) -> SeriesStore:
     interval_s = seconds(case["interval"])
     store = SeriesStore(step_s=interval_s, full_s=3600)
@@ -68,12 +75,14 @@ def stored(case: dict[str, Any]) -> SeriesStore:
     return store
 
 
+def evaluation_step_s(path: Path) -> int:
+    return seconds(yaml.safe_load(path.read_text())["evaluation_interval"])
+
+
 def check(path: Path, rules: Sequence[Rule]) -> None:
     """What we say is what the cases of a file say."""
-    document = yaml.safe_load(path.read_text())
-    step_s = seconds(document["evaluation_interval"])
-    for case in document["tests"]:
-        store = stored(case)
+    step_s = evaluation_step_s(path)
+    for case, store in cases(path):
         machines = {rule.name: Machine(rule) for rule in rules}
         alerts: dict[str, Alerts] = {rule.name: {} for rule in rules}
         wanted = {(seconds(one["eval_time"]), one["alertname"]): one for one in case["alert_rule_test"]}
@@ -145,7 +154,7 @@ def altered(rule: Rule, step_s: int) -> Iterator[Rule]:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_cases_of_a_shipped_rule_notice_any_other_limit(name: str, shipped: dict[str, Rule]) -> None:
-    step_s = seconds(yaml.safe_load(BUILT_IN[name].read_text())["evaluation_interval"])
+    step_s = evaluation_step_s(BUILT_IN[name])
     unnoticed = []
     for other in altered(shipped[name], step_s):
         try:
