@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -82,10 +83,9 @@ def test_both_packages_have_one_version_and_one_license() -> None:
     assert (ROOT / "src" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_no_link_on_the_page_of_pypi_is_relative(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
-        text = archive.read(name).decode()
+def test_no_link_on_the_page_of_pypi_is_relative() -> None:
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    text = hook["absolute_links"]((ROOT / "README.md").read_text(), "https://example.org/rayscope")
     targets = re.findall(r"\]\(([^)]+)\)", text)
     assert len(targets) > 10
     assert [target for target in targets if not target.startswith("https://")] == []

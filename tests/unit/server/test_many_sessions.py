@@ -108,7 +108,7 @@ def test_answers_about_a_dropped_session_are_dropped(fresh: Running) -> None:
     services.catalog.release(SESSION)
     assert services.catalog.apply_retention(Retention(max_age_s=1), later_ns) == [SESSION]
     assert not any(session == SESSION for session, _ in services.records._cache._entries)
-    assert not any(SESSION in known for known in (services.catalog._users, services.catalog._looked))
+    assert not any(SESSION in known for known in (services.catalog._users, services.catalog._problems))
 
 
 def test_answers_are_few_whatever_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
