@@ -413,6 +413,10 @@ class Writer:
         session = writer.session
         try:
             about = self.catalog.add(session)  # it may have been taken off the list before it had a file
+            if writer.file is not None and not self.catalog.path(session).exists():
+                # A user removed it. DuckDB would still write to the deleted file.
+                writer.close()
+                self.catalog.reopen(session)
             if writer.is_due():
                 writer.flush(now, everything=everything)
             if writer.count(about, now, at_once=everything):

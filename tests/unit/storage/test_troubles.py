@@ -232,7 +232,10 @@ def test_a_removed_folder_does_not_end_recording(
     made.submit(bodies[2])
     assert made.flush()
     made.stop()
-    assert dump(only_record(tmp_path)) == dump(record(bodies[1:3]))
+    found, expected = dump(only_record(tmp_path)), dump(record(bodies[1:3]))
+    assert found.pop("node")  # the writer still knows the node of the first batch
+    assert not expected.pop("node")
+    assert found == expected
 
 
 def test_losses_that_come_alone_are_on_record(
