@@ -114,11 +114,12 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
             stderr=subprocess.STDOUT,
         )
         wait_until(lambda: "ready" in (folder / "out").read_text() or job.poll() is not None, "Ray")
+        assert job.poll() is None, (folder / "out").read_text()
     try:
         with httpx.Client(base_url=server.url) as client:
             items = wait_until(lambda: client.get("/api/sessions").json()["items"], "a session")
             made = Live(server, client, items[0]["session"])
-            wait_until(made.runs, f"everything to run: {(folder / 'out').read_text()}")
+            wait_until(made.runs, "everything to run")
             assert server.services is not None
             wait_until(lambda: server.services and server.services.clusters.gcs_of(made.session), "the GCS")
             wait_until(

@@ -54,14 +54,21 @@ def dead(cluster: Recorded) -> Dying:
     assert where == node.node_id
 
     def kept() -> Any:
+        """The file with the task's lines, once all of them are kept."""
+        found = [
+            part
+            for part in cluster.get("/api/logs/of", task_id=task)["parts"]
+            if part["stream"] == "out" and len(texts(part)) == 5
+        ]
         files = cluster.get("/api/logs", node_id=node.node_id, kind="worker_out")["files"]
-        return [file["name"] for file in files if file["kept"] > 100]
+        of = {file["name"]: file["kept"] for file in files}
+        return next((part["name"] for part in found if of[part["name"]] >= part["page"]["end"]), None)
 
     def told_alive() -> bool:
         found = cluster.get("/api/metrics", name="rayscope_node_up")["items"]
         return any(one["labels"]["node_id"] == node.node_id and one["value"] == 1 for one in found)
 
-    (file, *_) = wait_until(kept, "its lines are kept")
+    file = wait_until(kept, "its lines are kept")
     wait_until(lambda: (cluster.get(path)["usage"] or {}).get("usage_ns"), "its account")
     wait_until(told_alive, "the node is measured")
     made = Dying(cluster, node, task, file)

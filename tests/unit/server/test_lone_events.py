@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -108,8 +109,8 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
         if "get" not in methods or path.startswith(OTHERS):
             continue
         kind = path.split("/")[2].removesuffix("s")
-        names = dict.fromkeys(("dataset_id", "application", "run_id", "experiment_id", "name"), "a" * 48)
-        filled = path.format(**names, **ids, entity_id=ids.get(f"{kind}_id", "a" * 56))
+        known = ids | {"entity_id": ids.get(f"{kind}_id", "a" * 56)}
+        filled = path.format_map(defaultdict(lambda: "a" * 48, known))
         params = {"session": session} | NEEDED.get(path, {})
         yield path, lambda filled=filled, params=params: running.client.get(filled, params=params)
     for path, body in POSTS.items():

@@ -253,7 +253,7 @@ def test_who_answers_no_ping_is_forgotten(
     with deaf_client(server):
         services = server.services
         wait_for(lambda: services.realtime.stats()["clients"] == 1, "it is there")
-        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten", 10)
+        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten")
 
 
 @contextmanager
