@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import signal
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,8 @@ from tests.serving import serving  # noqa: F401 - a fixture
 from tests.waiting import TIMEOUT_S, wait_until
 
 os.environ |= RAY_ENV
+# A shell that starts the tests in the background ignores Ctrl-C for them; what they start has to heed it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
 httpx_default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 # The 5 s that a request may take otherwise are too few on a busy machine.

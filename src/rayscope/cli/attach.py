@@ -9,7 +9,7 @@ import typer
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, warn
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
-from rayscope.cli.serving import any_server, until_stopped
+from rayscope.cli.serving import any_server, serve_until_stopped
 from rayscope.cli.summary import session_url
 
 
@@ -46,5 +46,4 @@ def attach(
         say(f"recording snapshots of {session} at {address}")
         say(session_url(serving.url, session))
         if serving.own:
-            say("press Ctrl-C to stop")
-            until_stopped()
+            serve_until_stopped("press Ctrl-C to stop")

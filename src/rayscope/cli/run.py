@@ -16,7 +16,7 @@ import typer
 from rayscope.cli import recording, summary
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
-from rayscope.cli.console import fail, say, stderr, warn
+from rayscope.cli.console import fail, stderr, warn
 from rayscope.cli.heir import Heir
 from rayscope.cli.options import (
     DataDir,
@@ -32,7 +32,7 @@ from rayscope.cli.options import (
     settings_from,
 )
 from rayscope.cli.output import Output, Sender
-from rayscope.cli.serving import Serving, any_server, problem_of, until_stopped, warn_of_problem
+from rayscope.cli.serving import Serving, any_server, problem_of, serve_until_stopped, warn_of_problem
 from rayscope.cli.target import TargetError, can_import_hook, command_for, unused_environment
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 
@@ -105,8 +105,7 @@ def run(
             Output() if not no_output else None,
         )
         if (serving.own or heir.has_server) and not leave and not terminated:
-            say(f"serving {serving.url} until Ctrl-C")
-            until_stopped()
+            serve_until_stopped(f"serving {serving.url} until Ctrl-C")
     raise typer.Exit(status)
 
 

@@ -174,9 +174,10 @@ def warn_of_problem(api: Api) -> None:
             warn(f"nothing is being recorded: {problem}")
 
 
-def until_stopped() -> None:
-    """Return at Ctrl-C or SIGTERM."""
+def serve_until_stopped(message: str) -> None:
+    """Print ``message``, and return at Ctrl-C or SIGTERM."""
     with stop_signals() as stopped:
+        say(message)
         wait_for_stop(stopped)
 
 
