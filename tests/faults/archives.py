@@ -12,25 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import Load, Server, mounted, wait_for
+from harness import Load, Server, mounted, record, row_of, wait_for
 
 
 @contextmanager
 def _recorded() -> Iterator[tuple[Path, Load]]:
     """A data directory with one session, and the load that made it."""
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
-        server = Server(Path(home) / "data")
-        load = Load(server, threads=1)
-        try:
-            server.start()
-            load.start()
-            wait_for(lambda: load.acknowledged > 5, "some batches")
-            load.finish()
-            losses = load.losses()
-            assert not losses, losses
-        finally:
-            load.abandon()
-            server.stop()
+        (load,) = record(Server(Path(home) / "data"))
         yield Path(home), load
 
 
@@ -40,8 +29,7 @@ def _server(folder: Path, archive: Path) -> Server:
 
 
 def _is_archived(server: Server, session: str) -> bool:
-    items = server.get("/api/sessions")[1]["items"]
-    return any(item["session"] == session and item["location"] in ("both", "archive") for item in items)
+    return row_of(server, session).get("location") in ("both", "archive")
 
 
 def _verified(archive: Path) -> list[str]:

@@ -8,9 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from harness import Load, Server, wait_for
+from harness import Load, Server, faults_of_restart, is_named, record, row_of, wait_for
 
 from rayscope.storage.spool import Spool
 
@@ -58,17 +57,7 @@ def damaged_files(rounds: int) -> list[str]:
     faults, damages = [], 0
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
         template, folder = Path(home) / "template", Path(home) / "damaged"
-        server = Server(template)
-        load = Load(server, threads=1)
-        try:
-            server.start()
-            load.start()
-            wait_for(lambda: load.acknowledged > 5, "some batches")
-            load.finish()
-            faults += load.losses()
-        finally:
-            load.abandon()
-            server.stop()  # by a kill, so that the logs of databases are there too
+        (load,) = record(Server(template))
         Spool(template / "spool").put(load.sample)  # as one that an earlier server left there
         for seed in range(rounds):
             for way in WAYS:
@@ -103,16 +92,9 @@ def _damage(folder: Path, session: str, way: Damage, chance: random.Random) -> d
 
 def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str]:
     """What is wrong with a server on a damaged folder."""
-    faults = []
-    server = load.server = Server(folder)
-    later = None
-    try:
-        server.start()
-        faults += load.losses()
-        later = Load(server, number=3, threads=1).start()
-        wait_for(lambda: later.acknowledged > 2, "new batches to be taken")
-        later.finish()
-        faults += later.losses()
+
+    def check(server: Server) -> list[str]:
+        faults = []
         for path in ("/api/sessions", "/api/summary"):
             status, answer = server.get(path)
             if status != 200:
@@ -120,33 +102,20 @@ def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str
         for file, session in damaged.items():
             if session is not None:
                 faults += [f"{file}: {fault}" for fault in _of_session(server, session, file, load.tasks)]
-    except (RuntimeError, TimeoutError, AssertionError, OSError) as error:
-        faults.append(str(error)[-400:])
-    finally:
-        if later is not None:
-            later.abandon()
-        server.stop()
-    if "Traceback" in server.log():
-        faults.append(f"a traceback in the log: {server.log()[-1500:]}")
-    return faults
+        return faults
+
+    return faults_of_restart(folder, load, check)
 
 
 def _of_session(server: Server, session: str, file: str, tasks: int) -> list[str]:
     """What is wrong with a session one file of which is damaged: it is whole, or its record is named."""
     status, answer = server.get(f"/api/tasks?session={session}&limit=1")
-    row = _row(server, session)
+    row = row_of(server, session)
     if file.startswith("record."):
-        named = any(word in str(row) for word in ("damaged", "Could not read", "corrupt"))
-        if not named and (status, answer.get("total")) != (200, tasks):
+        if not is_named(row) and (status, answer.get("total")) != (200, tasks):
             return [f"nothing names the damage: {status} {str(answer)[:200]}"]
         return []
     if (status, answer.get("total")) != (200, tasks):
         return [f"{tasks} tasks were on record: {status} {str(answer)[:200]}"]
-    wait_for(lambda: _row(server, session)["tasks"] == tasks, f"the counts of {file}")
+    wait_for(lambda: row_of(server, session)["tasks"] == tasks, f"the counts of {file}")
     return []
-
-
-def _row(server: Server, session: str) -> dict[str, Any]:
-    """The session in the list of sessions."""
-    items = server.get("/api/sessions")[1]["items"]
-    return next((item for item in items if item["session"] == session), {})

@@ -220,6 +220,64 @@ class Load:
         return found
 
 
+def record(server: Server, *numbers: int) -> list[Load]:
+    """Record a session for each number, and kill the server: the logs of its databases are left. The loads.
+
+    Raises RuntimeError if a session lost something.
+    """
+    loads = [Load(server, number=number, threads=1) for number in numbers or (1,)]
+    try:
+        server.start()
+        for load in loads:
+            load.start()
+            wait_for(lambda load=load: load.acknowledged > 5, "some batches")
+            load.finish()
+            if losses := load.losses():
+                raise RuntimeError(str(losses))
+    finally:
+        for load in loads:
+            load.abandon()
+        server.stop()
+    return loads
+
+
+def faults_of_restart(folder: Path, load: Load, check: Callable[[Server], list[str]]) -> list[str]:
+    """What is wrong with a server on a folder that was harmed.
+
+    The session of ``load`` is whole, new events are taken, and ``check`` finds nothing.
+    """
+    faults = []
+    server = load.server = Server(folder)
+    later = Load(server, number=3, threads=1)
+    try:
+        server.start()
+        faults += [f"the session that was not harmed: {fault}" for fault in load.losses()]
+        later.start()
+        wait_for(lambda: later.acknowledged > 2, "new batches to be taken")
+        later.finish()
+        faults += later.losses()
+        faults += check(server)
+    except (RuntimeError, TimeoutError, AssertionError, OSError) as error:
+        faults.append(str(error)[-400:])
+    finally:
+        later.abandon()
+        server.stop()
+    if "Traceback" in server.log():
+        faults.append(f"a traceback in the log: {server.log()[-1500:]}")
+    return faults
+
+
+def is_named(row: dict[str, Any]) -> bool:
+    """Whether a row of the list of sessions says that the record is damaged."""
+    return any(word in str(row) for word in ("damaged", "Could not read", "corrupt"))
+
+
+def row_of(server: Server, session: str) -> dict[str, Any]:
+    """The session in the list of sessions."""
+    items = server.get("/api/sessions")[1]["items"]
+    return next((item for item in items if item["session"] == session), {})
+
+
 def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
     """Wait on a fact. Raises TimeoutError. While the server does not answer, the fact is not there."""
     deadline = time.monotonic() + timeout_s

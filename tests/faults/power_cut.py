@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
-from harness import Load, Server, wait_for
+from harness import Load, Server, faults_of_restart, is_named, record, row_of
 
 from rayscope.storage.spool import Spool
 
@@ -24,20 +24,7 @@ def power_cuts(rounds: int) -> list[str]:
     faults, chance = [], random.Random(1)
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
         template, folder = Path(home) / "template", Path(home) / "cut"
-        server = Server(template)
-        old = Load(server, number=1, threads=1)
-        new = Load(server, number=2, threads=1)
-        try:
-            server.start()
-            for load in (old, new):
-                load.start()
-                wait_for(lambda load=load: load.acknowledged > 5, "some batches")
-                load.finish()
-                faults += load.losses()
-        finally:
-            old.abandon()
-            new.abandon()
-            server.stop()  # by a kill: DuckDB's logs are there
+        old, new = record(Server(template), 1, 2)
         Spool(template / "spool").put(new.sample)
         for number in range(rounds):
             shutil.copytree(template, folder)
@@ -62,34 +49,18 @@ def _cut_newest(folder: Path, session: str, chance: random.Random) -> list[str]:
 
 
 def _after_cut(folder: Path, old: Load, new: Load) -> list[str]:
-    faults = []
-    server = old.server = new.server = Server(folder)
-    later = None
-    try:
-        server.start()
-        faults += [f"the session that was not touched: {fault}" for fault in old.losses()]
-        later = Load(server, number=3, threads=1).start()
-        wait_for(lambda: later.acknowledged > 2, "new batches to be taken")
-        later.finish()
-        faults += later.losses()
-        status, answer = server.get("/api/sessions")
-        row = next((item for item in answer["items"] if item["session"] == new.session), {})
-        is_named = any(word in str(row) for word in ("damaged", "Could not read", "corrupt"))
+    def check(server: Server) -> list[str]:
+        faults = []
+        row = row_of(server, new.session)
         status, answer = server.get(f"/api/tasks?session={new.session}&limit=1")
-        if not is_named and (status, answer.get("total")) != (200, new.tasks):
+        if not is_named(row) and (status, answer.get("total")) != (200, new.tasks):
             faults.append(f"nothing names the damage: {status} {str(answer)[:200]}")
         for path in ("/api/summary", "/api/health", f"/api/metrics/names?session={new.session}"):
             if (status := server.get(path)[0]) >= 500:
                 faults.append(f"{path} is answered {status}")
-    except (RuntimeError, TimeoutError, AssertionError, OSError) as error:
-        faults.append(str(error)[-400:])
-    finally:
-        if later is not None:
-            later.abandon()
-        server.stop()
-    if "Traceback" in server.log():
-        faults.append(f"a traceback in the log: {server.log()[-1500:]}")
-    return faults
+        return faults
+
+    return faults_of_restart(folder, old, check)
 
 
 def other_versions(_: int) -> list[str]:
@@ -101,14 +72,8 @@ def other_versions(_: int) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
         folder = Path(home) / "data"
         server = Server(folder)
-        load = Load(server, threads=1)
+        (load,) = record(server)
         try:
-            server.start()
-            load.start()
-            wait_for(lambda: load.acknowledged > 5, "some batches")
-            load.finish()
-            faults += load.losses()
-            server.kill(15)
             records = {kind: _record_of(kind, folder, load.session) for kind in ("newer", "older")}
             before = {kind: _digests(path.parent) for kind, path in records.items()}
             server.start()
@@ -128,7 +93,6 @@ def other_versions(_: int) -> list[str]:
                     faults.append(f"{kind}: its files were changed: {sorted(os.listdir(path.parent))}")
             print(f"  versions: {len(records)} records of others, {load.tasks} tasks", flush=True)
         finally:
-            load.abandon()
             server.stop()
     return faults
 
