@@ -39,7 +39,7 @@ from tests.serving import serving  # noqa: F401 - a fixture
 from tests.waiting import TIMEOUT_S, wait_until
 
 os.environ |= RAY_ENV
-# A shell that starts the tests in the background ignores Ctrl-C for them; what they start has to heed it.
+# A shell ignores Ctrl-C for tests that run in the background. Their own processes must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
 httpx_default.create_ssl_context = functools.cache(httpx.create_ssl_context)

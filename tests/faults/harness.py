@@ -242,7 +242,7 @@ def record(server: Server, *numbers: int) -> list[Load]:
 
 
 def faults_of_restart(folder: Path, load: Load, check: Callable[[Server], list[str]]) -> list[str]:
-    """What is wrong with a server on a folder that was harmed.
+    """Faults of a server on a folder that was harmed.
 
     The session of ``load`` is whole, new events are taken, and ``check`` finds nothing.
     """
