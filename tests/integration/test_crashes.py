@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.recorded import Recorded
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 pytestmark = [pytest.mark.ray]
 
@@ -75,7 +75,7 @@ os.abort()
 
 def test_a_driver_that_aborts_is_shown(cluster: Recorded) -> None:
     driver = cluster.start_driver(CRASHING_DRIVER)
-    assert driver.wait(90) == -signal.SIGABRT
+    assert driver.wait(TIMEOUT_S) == -signal.SIGABRT
 
     def crash() -> dict[str, Any] | None:
         items = cluster.get("/api/crashes", limit=100)["items"]

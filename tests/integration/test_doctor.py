@@ -120,7 +120,7 @@ def test_a_newer_ray_is_named_once(lab: Lab, tmp_path: Path) -> None:
             lines.append(line)
             if "press Ctrl-C to stop" in line:
                 process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(TIMEOUT_S)
         notes = [line for line in lines if "is newer than the newest tested version (2.40)." in line]
         assert len(notes) == 1, "".join(lines)
         assert "Ray 2.60" in notes[0]

@@ -59,7 +59,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def states(server: Server) -> dict[str, str]:
-    items = httpx.get(f"{server.url}/api/sessions", params={"limit": 1000}, timeout=60).json()["items"]
+    items = httpx.get(f"{server.url}/api/sessions", params={"limit": 1000}).json()["items"]
     return {row["session"]: row["state"] for row in items}
 
 

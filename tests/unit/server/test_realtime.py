@@ -262,7 +262,7 @@ def deaf_client(server: Server) -> Iterator[socket.socket]:
     port = int(server.url.rpartition(":")[2])
     with socket.socket() as raw:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(30)
+        raw.settimeout(TIMEOUT_S)
         raw.connect(("127.0.0.1", port))
         raw.sendall(
             f"GET /ws/realtime HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
