@@ -211,6 +211,17 @@ def test_why_nothing_is_predicted(fresh: Running) -> None:
         assert (found["predicted_ns"], found["saving_ns"], found["path"]) == (None, None, [])
 
 
+def test_a_job_whose_nodes_all_ended_before_it(fresh: Running) -> None:
+    """The clocks of nodes differ."""
+    story = Story()
+    story.entity("node", "a" * 56, -1000, -500, resources_total=json.dumps({"CPU": 2.0}))
+    story.entity("job", JOB, 0, 120)
+    story.get(DRIVER, [story.task("work", 0, 10, 110, resources=ONE_CPU)], 0, 110)
+    fresh.record(story)
+    assert fresh.get("/api/insights")["calibration"]["recorded_ns"] == 120 * MS
+    assert ask(fresh, faster("work", 2))["saving_ns"] == pytest.approx(50 * MS, abs=5 * MS)
+
+
 def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     story = fan_out()
     story.task("never", 10, None, None, resources='{"TPU":1.0}')

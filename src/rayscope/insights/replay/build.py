@@ -127,16 +127,15 @@ class _Builder:
             needs(one.resources) for one in recorded.actors
         ]
         p.groups = [Group([needs(bundle) for bundle in group.bundles]) for group in recorded.groups]
-        for node in recorded.nodes or [record.Node(dict.fromkeys(p.resources, 1e9), 0, -1)]:
-            if 0 <= node.end <= recorded.driver[0]:
-                continue
+        present = {
+            place: node for place, node in enumerate(recorded.nodes) if not 0 <= node.end <= recorded.driver[0]
+        }
+        self._node_places = {place: number for number, place in enumerate(present)}
+        unlimited = record.Node(dict.fromkeys(p.resources, 1e9), 0, -1)
+        for node in present.values() or [unlimited]:
             p.nodes.append([round(node.resources.get(name, 0.0) * UNIT) for name in p.resources])
             p.node_from.append(node.begin if node.begin > recorded.driver[0] else 0)
             p.node_until.append(node.end if node.end < recorded.driver[1] else -1)
-        self._node_places: dict[int, int] = {}
-        for place, node in enumerate(recorded.nodes):
-            if not 0 <= node.end <= recorded.driver[0]:
-                self._node_places[place] = len(self._node_places)
 
     def _add_workers(self, measured: ray_delays.Delays) -> None:
         p = self._programs
