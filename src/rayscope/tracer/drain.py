@@ -35,6 +35,8 @@ _AFTER_AWAY_S = 9.0
 #: Added to the report interval for the worker's RPC to its node's agent, s.
 _MARGIN_S = 0.15
 _MARK = "_rayscope_wrapped"
+#: Why a server does not say that all has arrived.
+_AWAY, _BUSY = "away", "busy"
 
 
 def install() -> None:
@@ -92,15 +94,18 @@ def _drain(node: Any) -> None:
     if not url or not node.all_processes:  # a node that was only connected to has none of its own
         return
     session = getattr(node, "_session_name", None)
-    give_up = time.monotonic() + _AWAY_S
+    began = time.monotonic()
     timeout_s = DRAIN_S
-    while not _ask(url, session, timeout_s) and time.monotonic() < give_up and _runs():
+    while (problem := _ask(url, session, timeout_s)) is not None:
+        left_s = began + (DRAIN_S if problem == _BUSY else _AWAY_S) - time.monotonic()
+        if left_s <= 0 or (problem == _AWAY and not _runs()):
+            return
         time.sleep(_AGAIN_S)
-        timeout_s = _AFTER_AWAY_S
+        timeout_s = min(left_s, DRAIN_S if problem == _BUSY else _AFTER_AWAY_S)
 
 
-def _ask(url: str, session: str | None, timeout_s: float) -> bool:
-    """Whether a server has answered, be it only at its time limit; False if none listens there now."""
+def _ask(url: str, session: str | None, timeout_s: float) -> str | None:
+    """None if a server has answered, be it only at its time limit; else why to ask again."""
     body = json.dumps({"session": session, "timeout_s": timeout_s}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     # The server is on this machine: no proxy of the user's environment lies between.
@@ -108,11 +113,15 @@ def _ask(url: str, session: str | None, timeout_s: float) -> bool:
     try:
         with opener.open(request, timeout=timeout_s + 0.3) as reply:
             reply.read()
+    except urllib.error.HTTPError as error:
+        if error.code == 503:  # many programs end at once
+            return _BUSY
+        raise
     except (ConnectionError, urllib.error.URLError) as error:
         if isinstance(getattr(error, "reason", error), ConnectionError):
-            return False
+            return _AWAY
         raise
-    return True
+    return None
 
 
 def _runs() -> bool:

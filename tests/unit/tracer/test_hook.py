@@ -30,20 +30,21 @@ NODE = SimpleNamespace(all_processes={"raylet": [1]}, _session_name="s")
 
 
 class DrainServer:
-    """Answers at ``url`` once it is started, and keeps what it was sent."""
+    """Answers at ``url`` once it is started, at first ``busy`` times that it is busy, and keeps what it was sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, busy: int = 0) -> None:
         self.requests: list[Any] = []
+        self._busy = busy
         self._server = http.server.HTTPServer(("127.0.0.1", free_port()), self._handler(), False)
         self.url = "http://{}:{}/api/drain/K".format(*self._server.server_address)
 
     def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
-        requests = self.requests
+        requests, busy = self.requests, self._busy
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(200)
+                self.send_response(503 if len(requests) <= busy else 200)
                 self.end_headers()
 
             def log_message(self, *_: Any) -> None:
@@ -121,6 +122,18 @@ def test_a_driver_waits_for_the_server_that_takes_the_place_of_another(
     drain._drain(NODE)
     server.stop()
     assert server.requests == [{"session": "s", "timeout_s": drain._AFTER_AWAY_S}]
+
+
+def test_a_driver_asks_a_busy_server_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with DrainServer(busy=2) as server:
+        monkeypatch.setenv(DRAIN_URL, server.url)
+        drain._drain(NODE)
+    assert len(server.requests) == 3
+    monkeypatch.setattr(drain, "DRAIN_S", 0.0)
+    with DrainServer(busy=100) as server:
+        monkeypatch.setenv(DRAIN_URL, server.url)
+        drain._drain(NODE)
+    assert len(server.requests) == 1
 
 
 def test_a_driver_does_not_wait_for_a_server_that_nobody_brings_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,9 @@ class _Builder:
         ]
         p.groups = [Group([needs(bundle) for bundle in group.bundles]) for group in recorded.groups]
         present = {
-            place: node for place, node in enumerate(recorded.nodes) if not 0 <= node.end <= recorded.driver[0]
+            place: node
+            for place, node in enumerate(recorded.nodes)
+            if not 0 <= node.end <= recorded.driver[0]
         }
         self._node_places = {place: number for number, place in enumerate(present)}
         unlimited = record.Node(dict.fromkeys(p.resources, 1e9), 0, -1)
