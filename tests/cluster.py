@@ -58,6 +58,12 @@ def start_in_turn(command: Sequence[str], ray_dir: Path, **how: Any) -> subproce
     return process
 
 
+def ray_logs(ray_dir: Path) -> str:
+    """The last lines of the GCS and the raylets of a Ray below ``ray_dir``: why it did not start."""
+    paths = sorted(path for name in ("gcs_server*", "raylet*") for path in ray_dir.rglob(f"logs/{name}"))
+    return "\n".join(f"{path.name}: {path.read_text(errors='replace')[-3000:]}" for path in paths)
+
+
 def run_in_turn(command: Sequence[str], ray_dir: Path, **how: Any) -> subprocess.CompletedProcess[str]:
     """Run ``command``, which starts a Ray below ``ray_dir``, to its end."""
     process = start_in_turn(command, ray_dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)

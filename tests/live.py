@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +17,7 @@ import pytest
 from rayscope.cli import recording
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import turn_to_start
+from tests.cluster import ray_logs, turn_to_start
 from tests.waiting import TIMEOUT_S, wait_until
 
 JOB = """
@@ -114,7 +115,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
             stderr=subprocess.STDOUT,
         )
         wait_until(lambda: "ready" in (folder / "out").read_text() or job.poll() is not None, "Ray")
-        assert job.poll() is None, (folder / "out").read_text()
+        assert job.poll() is None, (folder / "out").read_text() + ray_logs(Path(ray_dir))
     try:
         with httpx.Client(base_url=server.url) as client:
             items = wait_until(lambda: client.get("/api/sessions").json()["items"], "a session")
