@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -57,6 +58,22 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
     assert {one["state"] for one in fresh.get("/api/nodes")["items"]} == {"ALIVE"}
     (session,) = fresh.get("/api/sessions")["items"]
     assert session["state"] == "live"
+
+
+def test_nobody_misses_the_gcs_of_a_session_that_has_ended(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story()
+    story.task("ran", 0, 10)
+    fresh.record(story)
+    services = fresh.server.services
+    status = SimpleNamespace(ok=False, error="no answer", session="", last_success_ns=0)
+    cluster = SimpleNamespace(poller=SimpleNamespace(status=status))
+    monkeypatch.setattr(services.clusters, "_of", lambda _: cluster)
+    assert services.clusters.troubles(SESSION) == ["gcs_unreachable"]
+    services.writer.end_session(SESSION, at(90))
+    assert services.writer.flush()
+    assert services.clusters.troubles(SESSION) == []
 
 
 def test_no_program_ends_later_than_now(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
