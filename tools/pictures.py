@@ -66,7 +66,7 @@ class Picture:
 PICTURES = (
     Picture("gantt", TREE, "gantt?by=actor&path=1&job_id={job}", "[data-testid=gantt-path-part] >> nth=3"),
     Picture("stack", TREE, "stack?at={middle}", "[data-testid=stack-tree] >> text=Blocking the job"),
-    Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.process"),
+    Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.run"),
     Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
     Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
     Picture("overview", DEMO, "overview", "[data-testid=peaks]"),
@@ -142,8 +142,11 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
     try:
         if program != LIVE and process.wait(TIMEOUT_S) != 0:
             raise SystemExit(f"{program} failed")
-        new = wait_for(lambda: {row["session"] for row in client.sessions()} - before, "session")
-        yield new.pop()
+        def new_sessions() -> list[str]:
+            rows = [row for row in client.sessions() if row["session"] not in before]
+            return [row["session"] for row in rows if program == LIVE or row["state"] == "ended"]
+
+        yield wait_for(new_sessions, "session")[0]
         process.communicate(b"\n", timeout=TIMEOUT_S)
     finally:
         while process.poll() is None:  # its third signal kills a program that hangs

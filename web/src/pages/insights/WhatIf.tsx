@@ -56,7 +56,7 @@ function Answer({ insights, changes }: { insights: Insights; changes: Change[] }
   const [question] = useDebouncedValue(changes, PAUSE);
   const { data, error, isPlaceholderData } = useWhatIf(url.session, insights.job_id, question);
   if (error !== null && data === undefined) return <ErrorPanel error={error} />;
-  if (data === undefined) return <PanelText>{t('overview.loading')}</PanelText>;
+  if (data === undefined) return <PanelText busy>{t('overview.loading')}</PanelText>;
   if (data.predicted_ns === null)
     return (
       <p className={css.stuck} data-testid="whatif-stuck">

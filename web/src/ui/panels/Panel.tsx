@@ -35,10 +35,10 @@ export function Panel(props: {
   );
 }
 
-/** What a panel says instead of a list. */
-export function PanelText({ children, good }: { children: ReactNode; good?: boolean }) {
+/** What a panel says instead of a list. `busy`: its data is on the way. */
+export function PanelText({ children, good, busy }: { children: ReactNode; good?: boolean; busy?: boolean }) {
   return (
-    <p className={`${shared.panelText} ${words.dim}`}>
+    <p className={`${shared.panelText} ${words.dim}`} aria-busy={busy}>
       {good === true && (
         <span className={css.good}>
           <Dot color="var(--rs-tone-good)" />
@@ -61,5 +61,5 @@ export function PanelBody<T>(props: {
   if (props.data !== undefined) return props.children(props.data);
   if (props.isMissing) return <PanelText>{props.missing}</PanelText>;
   if (props.error !== null) return <ErrorPanel error={props.error} />;
-  return <PanelText>{t('overview.loading')}</PanelText>;
+  return <PanelText busy>{t('overview.loading')}</PanelText>;
 }
