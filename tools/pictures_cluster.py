@@ -1,7 +1,7 @@
 """A small live cluster in some trouble, for the pictures of live pages: `tools/pictures.py` records it.
 
-Two nodes, a placement group that fits nowhere, actors that log, and objects that nobody frees. It runs
-until it reads a line from stdin.
+Two nodes, a placement group and a task that fit nowhere, actors that log, and objects that nobody frees.
+It runs until it reads a line from stdin.
 """
 
 import logging
@@ -53,12 +53,13 @@ def main() -> None:
     trainers = [Trainer.remote(name) for name in ("vision", "text")]
     training = [trainer.train.remote() for trainer in trainers]
     waiting = placement_group([{"GPU": 8, "CPU": 1}], name="eight GPUs")
+    oversized = prepare.options(num_cpus=64).remote(0)
     placed = placement_group([{"CPU": 1}], name="evaluation")
     ray.get(placed.ready())
     batches = [prepare.remote(batch) for batch in range(12)]
     ray.get([trainer.evaluate.remote(batch) for trainer in trainers for batch in range(10)])
     sys.stdin.readline()
-    del training, waiting, batches
+    del training, waiting, batches, oversized
     ray.shutdown()
     cluster.shutdown()
 
