@@ -78,12 +78,14 @@ def detect(
             saving = savings[finding.changes]
         else:
             saving = None
-        share = int(finding.cost_ns if saving is None else saving) / facts.duration_ns
+        # Records of what waited at a time, or beyond the driver's end, add up to more than the job's time.
+        cost_ns = min(int(finding.cost_ns), facts.duration_ns)
+        share = (cost_ns if saving is None else saving) / facts.duration_ns
         severity = next((name for name, least in SEVERITIES if share >= least), None)
         if severity is None and finding.is_risk:
             severity = SEVERITIES[-1][0]
         if severity is not None:
-            items.append(_item(facts, detector, finding, severity, share, saving))
+            items.append(_item(facts, detector, finding, severity, share, saving) | {"cost_ns": cost_ns})
     return sorted(items, key=lambda item: -item["share"]), silent
 
 
@@ -109,7 +111,6 @@ def _item(
         "severity": severity,
         "share": share,
         "saving_ns": saving,
-        "cost_ns": int(finding.cost_ns),
         "is_risk": share < _LEAST,
         "confidence": finding.confidence,
         **names,

@@ -82,15 +82,21 @@ def test_tasks_that_take_turns_wait_for_nobody_else(fresh: Running) -> None:
     assert "pending_resources" not in find(fresh, story)
 
 
-@pytest.mark.parametrize(("cpus", "is_found"), [(64, True), (1, False)])
-def test_placement_groups_that_no_node_can_hold(fresh: Running, cpus: int, is_found: bool) -> None:
+@pytest.mark.parametrize(
+    ("cpus", "created", "cost", "is_found"),
+    # A job loses no more than all of its time, though the group waited longer.
+    [(64, 100, 900, True), (64, -500, 1000, True), (1, 100, 0, False)],
+)
+def test_placement_groups_that_no_node_can_hold(
+    fresh: Running, cpus: int, created: int, cost: int, is_found: bool
+) -> None:
     story = Story()
     story.task("work", 0, 0, 100)
     bundles = json.dumps([{"index": 0, "node_id": None, "resources": {"CPU": cpus}}])
     group = Entity(
         "placement_group",
         "9" * 28 + JOB,
-        {"job_id": JOB, "strategy": "PACK", "created_ns": at(100), "name": "big", "bundles": bundles},
+        {"job_id": JOB, "strategy": "PACK", "created_ns": at(created), "name": "big", "bundles": bundles},
     )
     story.batch.entities.append(group)
     cluster(story, 1000)
@@ -98,7 +104,8 @@ def test_placement_groups_that_no_node_can_hold(fresh: Running, cpus: int, is_fo
     assert ("unschedulable_group" in findings) is is_found
     if is_found:
         finding = findings["unschedulable_group"]
-        assert (finding["cost_ns"], finding["numbers"]["group"]) == (900 * MS, "placement group big")
+        assert (finding["cost_ns"], finding["numbers"]["group"]) == (cost * MS, "placement group big")
+        assert finding["share"] == cost / 1000
         assert "biggest node has 2" in finding["advice"]
 
 
