@@ -126,6 +126,8 @@ export const enOverview = {
       endedRecovered: 'Ended after {{lasted}}: no task failed in the end; {{recovered}} recovered by retry.',
       endedOpen:
         'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} ended; the end of {{open}} more is not on record.',
+      endedCutOff:
+        'Ended after {{lasted}}: {{finished}} attempt{{finished, s}} succeeded; the end of the job cut off {{cutOff}}.',
       endedWell: 'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} succeeded, none failed.',
     },
   },

@@ -123,6 +123,7 @@ export const zhOverview: Pick<Translation, 'overview'> = {
       endedFailed: '已结束，历时 {{lasted}}：{{final}} 个任务失败，另有 {{recovered}} 个经重试恢复。',
       endedRecovered: '已结束，历时 {{lasted}}：没有任务最终失败，{{recovered}} 个经重试恢复。',
       endedOpen: '已结束，历时 {{lasted}}：{{ended}} 次尝试已结束，另有 {{open}} 次没有结束的记录。',
+      endedCutOff: '已结束，历时 {{lasted}}：{{finished}} 次尝试成功，{{cutOff}} 次被中断。',
       endedWell: '已结束，历时 {{lasted}}：{{ended}} 次尝试全部成功。',
     },
   },

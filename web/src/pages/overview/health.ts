@@ -43,6 +43,7 @@ export type HealthKey =
   | 'endedFailed'
   | 'endedRecovered'
   | 'endedOpen'
+  | 'endedCutOff'
   | 'endedWell';
 
 export interface Health {
@@ -53,7 +54,7 @@ export interface Health {
 }
 
 export function healthOf(facts: HealthFacts): Health {
-  const { all, ended, failed, running, waiting } = progressOf(facts.states);
+  const { all, ended, failed, cutOff, running, waiting } = progressOf(facts.states);
   const numbers = {
     all,
     failed,
@@ -61,6 +62,8 @@ export function healthOf(facts: HealthFacts): Health {
     running,
     waiting,
     open: all - ended,
+    cutOff,
+    finished: facts.states.FINISHED ?? 0,
     nodes: facts.nodesAlive,
     lost: facts.nodesLost,
     never: facts.never,
@@ -81,6 +84,7 @@ export function healthOf(facts: HealthFacts): Health {
     if (facts.final > 0) return say('endedFailed', 'waiting');
     if (all - ended > 0) return say('endedOpen', 'quiet');
     if (all === 0) return say('nothing', 'quiet');
+    if (cutOff > 0) return say('endedCutOff', 'quiet');
     return say(facts.recovered > 0 ? 'endedRecovered' : 'endedWell', 'good');
   }
   if (facts.recordingFails) return say('recording', 'bad');
