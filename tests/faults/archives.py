@@ -75,7 +75,7 @@ def killed_pushes_and_restores(rounds: int) -> list[str]:
             reader.kill()
             asking.wait()
         faults += _restored(home / "other", archive, load)
-        left = [path.name for path in (home / "other" / "archive").iterdir()]
+        left = [path.name for path in (home / "other" / "archive").glob("*")]
         if left:
             faults.append(f"a restore left {left}")
         print(f"  {rounds} kills in pushes, {rounds} in restores: {load.tasks} tasks", flush=True)
@@ -111,7 +111,7 @@ def two_pushers(rounds: int) -> list[str]:
 def full_disk_at_restore(_: int) -> list[str]:
     """No room to bring a session back: the question says so, nothing half is left, and later it works."""
     faults = []
-    with _recorded() as (home, load), mounted("3m") as disk:
+    with _recorded() as (home, load), mounted("64m") as disk:
         archive = home / "archive"
         pusher = _server(home / "data", archive)
         pusher.start()
@@ -122,6 +122,8 @@ def full_disk_at_restore(_: int) -> list[str]:
             server.start()
             try:
                 wait_for(lambda one=server: _is_archived(one, load.session), "the archive to be listed", 120)
+                room = shutil.disk_usage(disk).free - 500_000
+                (disk / "filler").write_bytes(bytes(room))
                 status, answer = server.get(f"/api/tasks?session={load.session}&limit=1")
                 if status != 503 or "space" not in str(answer):
                     faults.append(f"min_free_bytes={free}: answered {status}: {str(answer)[:200]}")
@@ -134,6 +136,7 @@ def full_disk_at_restore(_: int) -> list[str]:
                     faults.append(f"a traceback: {server.log()[-800:]}")
             finally:
                 server.stop()
+                (disk / "filler").unlink(missing_ok=True)
         subprocess.run(["mount", "-o", "remount,size=2g", str(disk)], check=True)
         faults += _restored(disk / "data", archive, load)
         print(f"  full disk at a restore: {load.tasks} tasks", flush=True)

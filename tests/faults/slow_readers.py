@@ -39,18 +39,14 @@ def slow_readers(clients: int) -> list[str]:
         server.get("/openapi.json")
         assert server.process is not None
         process = psutil.Process(server.process.pid)
-        before, descriptors = process.memory_info().rss, process.num_fds()
+        before, _ = _watch(server, process)  # recording takes memory too
+        descriptors = process.num_fds()
         subscription = _frame(json.dumps({"subscribe": [{"topic": each} for each in ("cluster", "tasks")]}))
         held = [_connect(server, "/ws/realtime", _HANDSHAKE, subscription) for _ in range(clients)]
         held += [_connect(server, "/openapi.json", "", b"", PIPELINED) for _ in range(clients)]
         for each in held:
             stack.callback(each.close)
-        with connect(f"ws://127.0.0.1:{server.port}/ws/realtime") as reader:
-            reader.send(json.dumps({"subscribe": [{"topic": "tasks"}]}))
-            deadline, messages, most = time.monotonic() + 2 * STALLED_S, 0, 0
-            while time.monotonic() < deadline:
-                messages += json.loads(reader.recv(60))["kind"] in ("state", "change")
-                most = max(most, process.memory_info().rss)
+        most, messages = _watch(server, process)
         wait_for(lambda: process.num_fds() < descriptors + clients, "the clients to be cut", 2 * STALLED_S)
         each_bytes = max(0, most - before) // (2 * clients)
         print(
@@ -64,6 +60,17 @@ def slow_readers(clients: int) -> list[str]:
         load.finish()
         faults += load.losses()
     return faults
+
+
+def _watch(server: Server, process: psutil.Process) -> tuple[int, int]:
+    """The most memory that the server takes, bytes, and how many messages a client gets that reads them."""
+    deadline, messages, most = time.monotonic() + 2 * STALLED_S, 0, 0
+    with connect(f"ws://127.0.0.1:{server.port}/ws/realtime") as reader:
+        reader.send(json.dumps({"subscribe": [{"topic": "tasks"}]}))
+        while time.monotonic() < deadline:
+            messages += json.loads(reader.recv(60))["kind"] in ("state", "change")
+            most = max(most, process.memory_info().rss)
+    return most, messages
 
 
 def _connect(server: Server, path: str, headers: str, rest: bytes, times: int = 1) -> socket.socket:
