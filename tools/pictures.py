@@ -142,6 +142,7 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
     try:
         if program != LIVE and process.wait(TIMEOUT_S) != 0:
             raise SystemExit(f"{program} failed")
+
         def new_sessions() -> list[str]:
             rows = [row for row in client.sessions() if row["session"] not in before]
             return [row["session"] for row in rows if program == LIVE or row["state"] == "ended"]
