@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.process import serving
+from tests.waiting import wait_until
 
 from rayscope.server.settings import Settings
 
@@ -16,9 +17,14 @@ def test_a_relative_data_directory(bodies: list[bytes], tmp_path: Path) -> None:
     with serving("data", tmp_path) as server, httpx.Client(base_url=server.url, timeout=120) as client:
         for body in bodies:
             assert client.post(server.ingest_url, content=body).status_code == 204
-        answer = client.post("/api/sql", json={"sql": "SELECT count(*) FROM tasks"})
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["rows"][0][0] > 0
+
+        def count() -> int:
+            answer = client.post("/api/sql", json={"sql": "SELECT count(*) FROM tasks"})
+            assert answer.status_code == 200, answer.text
+            number: int = answer.json()["rows"][0][0]
+            return number
+
+        wait_until(count, "the tasks")
     assert (tmp_path / "data" / "sessions").is_dir()
 
 
