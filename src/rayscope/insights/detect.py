@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Sequence
@@ -71,21 +72,21 @@ def detect(
     most = gains.findings_replayed(len(facts.attempts))
     found.sort(key=lambda one: -one[1].cost_ns)
     items = []
-    for detector, finding in found:
+    for detector, uncapped in found:
+        # A task or group may have waited since before the job.
+        finding = dataclasses.replace(uncapped, cost_ns=min(uncapped.cost_ns, facts.duration_ns))
         if base is not None and base.withheld is None and finding.changes and len(savings) < most:
             if finding.changes not in savings:
                 savings[finding.changes] = _saving(base, finding.changes, check)
             saving = savings[finding.changes]
         else:
             saving = None
-        # Records of what waited at a time, or beyond the driver's end, add up to more than the job's time.
-        cost_ns = min(int(finding.cost_ns), facts.duration_ns)
-        share = (cost_ns if saving is None else saving) / facts.duration_ns
+        share = int(finding.cost_ns if saving is None else saving) / facts.duration_ns
         severity = next((name for name, least in SEVERITIES if share >= least), None)
         if severity is None and finding.is_risk:
             severity = SEVERITIES[-1][0]
         if severity is not None:
-            items.append(_item(facts, detector, finding, severity, share, saving) | {"cost_ns": cost_ns})
+            items.append(_item(facts, detector, finding, severity, share, saving))
     return sorted(items, key=lambda item: -item["share"]), silent
 
 
@@ -111,6 +112,7 @@ def _item(
         "severity": severity,
         "share": share,
         "saving_ns": saving,
+        "cost_ns": int(finding.cost_ns),
         "is_risk": share < _LEAST,
         "confidence": finding.confidence,
         **names,
