@@ -427,9 +427,9 @@ class Clusters:
 
     def troubles(self, session: str) -> list[str]:
         """Codes of what of a session's cluster cannot be reached (docs/reference/api.md explains them)."""
-        cluster = self._of(session)
         if self._catalog.about(session).ended_ns is not None:
             return []
+        cluster = self._of(session)
         if cluster is None:
             return ["gcs_unreachable"] if self.is_live(session) else []
         if not cluster.poller.status.ok and cluster.poller.status.error:
