@@ -52,6 +52,8 @@ describe('the sentence about a session', () => {
     expect(key({ ...over, jobsFailed: 1 })).toBe('endedFailedJobs');
     expect(key({ ...over, final: 1, recovered: 1 })).toBe('endedFailed');
     expect(key({ ...over, states: { FINISHED: 2, FAILED: 1 }, recovered: 1 })).toBe('endedRecovered');
+    const recoveredToo = { ...over, states: { FINISHED: 2, FAILED: 1, CUT_OFF: 1 }, recovered: 1 };
+    expect(key(recoveredToo)).toBe('endedRecovered');
     expect(key({ ...over, states: { FINISHED: 1, RUNNING: 1 } })).toBe('endedOpen');
     const cut = healthOf({ ...well, ...over, states: { FINISHED: 2, CUT_OFF: 1 } });
     expect(cut).toMatchObject({ key: 'endedCutOff', tone: 'quiet', numbers: { finished: 2, cutOff: 1 } });

@@ -84,8 +84,8 @@ export function healthOf(facts: HealthFacts): Health {
     if (facts.final > 0) return say('endedFailed', 'waiting');
     if (all - ended > 0) return say('endedOpen', 'quiet');
     if (all === 0) return say('nothing', 'quiet');
-    if (cutOff > 0) return say('endedCutOff', 'quiet');
-    return say(facts.recovered > 0 ? 'endedRecovered' : 'endedWell', 'good');
+    if (facts.recovered > 0) return say('endedRecovered', 'good');
+    return cutOff > 0 ? say('endedCutOff', 'quiet') : say('endedWell', 'good');
   }
   if (facts.recordingFails) return say('recording', 'bad');
   if (facts.critical.length > 0) return say('critical', 'bad', facts.critical);
