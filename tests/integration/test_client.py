@@ -27,7 +27,7 @@ from ray.util.state import list_actors, list_nodes, list_tasks
 @ray.remote
 def double(x):
     if x == 3:
-        raise ValueError("three")
+        json.loads("{three")
     return 2 * x
 
 @ray.remote
@@ -96,6 +96,12 @@ def test_tasks_actors_and_nodes_are_those_of_rays_state_api(cluster: Any, client
     assert sorted([row[field] for field in fields] for row in listed) == tasks()
     table = cli(cluster, "nodes", "--session", cluster.session, "--wide")
     assert all(node[0] in table for node in nodes)
+    # Four frames of the standard library, which are more than Ray keeps by default, hide no line of the user's.
+    (failure,) = cluster.get("/api/failures", job_id=told["job"])["items"]
+    assert failure["message"].startswith("json.decoder.JSONDecodeError: Expecting property name")
+    assert (
+        Path(failure["path"]).read_text().splitlines()[failure["line"] - 1] == '        json.loads("{three")'
+    )
 
 
 @pytest.mark.long

@@ -14,9 +14,10 @@ from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, visible
 from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, between, given, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until
-from rayscope.cli.printing import Column, Format, Row, failed_of, last_line, state, text, when
+from rayscope.cli.printing import Column, Format, Row, error_line, failed_of, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
+from rayscope.ray.common import headline
 
 app = typer.Typer(help="List, submit, stop, and delete jobs.", invoke_without_command=True)
 
@@ -41,7 +42,7 @@ COLUMNS = (
     took("start_ns", "end_ns"),
     when("start_ns", "started"),
     text("submission_id"),
-    last_line("message", "message"),
+    error_line("message", "message"),
     text("type"),
 )
 
@@ -161,9 +162,8 @@ def _submit_with_folder(client: Client, entrypoint: str, request: dict[str, Any]
     try:
         return str(ray_client.submit_job(entrypoint=entrypoint, **request))
     except (RuntimeError, ValueError, OSError) as error:
-        lines = str(error).strip().splitlines()
         fail(
-            f"Ray rejected the job: {lines[-1] if lines else type(error).__name__}",
+            f"Ray rejected the job: {headline(str(error)) or type(error).__name__}",
             "Fix the problem it names.",
         )
 

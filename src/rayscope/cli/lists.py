@@ -15,9 +15,9 @@ from rayscope.cli.printing import (
     Column,
     Format,
     Row,
+    error_line,
     failed_of,
     identity,
-    last_line,
     print_rows,
     state,
     text,
@@ -94,7 +94,7 @@ _ACTORS = (
     identity("actor_id"),
     text("num_restarts", "restarts", right=True),
     text("pid", right=True),
-    last_line("death_reason", "death reason"),
+    error_line("death_reason", "death reason"),
     when("start_ns", "started"),
     identity("node_id"),
     text("job_id"),
@@ -109,7 +109,7 @@ _NODES = (
     Column("gpu", used("gpu_percent"), right=True),
     text("workers", right=True),
     text("hostname", long=True),
-    last_line("death_message", "death reason"),
+    error_line("death_message", "death reason"),
     when("start_ns", "started"),
 )
 _WORKERS = (
@@ -121,7 +121,7 @@ _WORKERS = (
     Column("cpu", lambda row: share(row.get("cpu_percent")), right=True),
     Column("memory", lambda row: size(row.get("memory_bytes")), right=True),
     text("exit_type", "exit"),
-    last_line("exit_detail", "why"),
+    error_line("exit_detail", "why"),
     identity("node_id"),
     text("job_id"),
 )

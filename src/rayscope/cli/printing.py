@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import print_json, shown, stdout, visible
+from rayscope.ray.common import headline
 
 #: Letters of a line where nobody looks at a terminal, of long texts at least and at most, between columns.
 _PIPED, _NARROW, _WIDE, _GAP = 200, 16, 80, 2
@@ -89,14 +90,9 @@ def short_id(whole: str) -> str:
     return f"…{whole[-12:]}" if whole.startswith("ffffffff") else whole[:8]
 
 
-def last_line(name: str, title: str) -> Column:
-    """A column of a long text, as an error with its traceback: its last line says what happened."""
-
-    def value(row: Row) -> str:
-        lines = str(row.get(name) or "").strip().splitlines()
-        return shown(lines[-1]) if lines else ""
-
-    return Column(title, value, long=True)
+def error_line(name: str, title: str) -> Column:
+    """A column of a long text, such as an error with its traceback, in a line."""
+    return Column(title, lambda row: shown(headline(str(row.get(name) or ""))), long=True)
 
 
 def state(name: str = "state") -> Column:

@@ -31,6 +31,10 @@ MAX_SPANS_VALUE = 10_000
 SERVE_EVENTS = "RAY_SERVE_ENABLE_TASK_EVENTS"
 # Read by Ray Train in the driver: it keeps the state of its runs for the dashboard only with it.
 TRAIN_STATE = "RAY_TRAIN_ENABLE_STATE_TRACKING"
+# Read by workers at import: how many characters of an exception's text Ray keeps, from its end. By default
+# 500, which loses the user's line of most exceptions that a library raises.
+ERROR_CHARS = "RAY_MAX_APPLICATION_ERROR_LENGTH"
+ERROR_CHARS_VALUE = 20_000
 # A system configuration value ``x`` is read from the environment as ``RAY_x``.
 CONFIG_PREFIX = "RAY_"
 
@@ -66,6 +70,7 @@ def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
         EXPOSABLE_TYPES: ",".join(EVENT_TYPES),
         f"{CONFIG_PREFIX}{WORKER_EVENTS}": "1",
         f"{CONFIG_PREFIX}{CLUSTER_EVENTS}": "1",
+        ERROR_CHARS: str(ERROR_CHARS_VALUE),
     }
     # Said also if not: it may be set where this is started.
     env[FAST_LANE] = "1" if parts.fast_lane else "0"
@@ -89,14 +94,14 @@ def child_env(
 ) -> dict[str, str]:
     """The whole environment of a program that may start a cluster of its own.
 
-    A span limit that the user set stays, unless it is one that crashes Ray. ``hook`` tells whether the
+    Limits of spans and of errors that the user set stay, unless they crash Ray. ``hook`` tells whether the
     program's interpreter can import ours; ``ray.init()`` fails on a hook that it cannot.
     """
     base = dict(os.environ if environ is None else environ)
-    limit = f"{CONFIG_PREFIX}{MAX_SPANS}"
     env = {**base, **node_env(ingest_url, parts)}
-    if base.get(limit, "").isdigit():
-        env[limit] = base[limit]
+    for limit in (f"{CONFIG_PREFIX}{MAX_SPANS}", ERROR_CHARS):
+        if base.get(limit, "").isdigit():
+            env[limit] = base[limit]
     if hook:
         before = base.get(RUNTIME_ENV_HOOK, "")
         if before and before != HOOK:

@@ -2423,7 +2423,7 @@ class Suspect(TypedDict):
 
 
 class TaskFailure(TypedDict):
-    """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
+    """Ray's error type and the text; ``is_cut``: Ray kept only its end."""
 
     type: str
     message: str | None

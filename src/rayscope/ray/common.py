@@ -64,6 +64,8 @@ _PHASES = {
 }
 # Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so texts compare equal.
 _ANSI = re.compile(r"\x1b[^m]*m")
+#: A frame of a traceback.
+_FRAME = re.compile(r'\s*File "[^"]+", line \d+')
 # ``user:password@`` or ``token@`` in a URL; ``git@`` is the name that every Git host uses, no secret.
 _USERINFO = re.compile(r"(://)(?!git@)[^/@\s\"'?#]+@")
 _URL_PARAMETER = re.compile(r"[?&]([\w-]+)=")
@@ -103,6 +105,14 @@ def clean_error(text: str) -> str:
     # Behind the last "m" nothing can match, but each escape there would be followed to the end.
     end = text.rfind("m") + 1
     return _ANSI.sub("", text[:end]) + text[end:]
+
+
+def headline(text: str) -> str:
+    """The line of an error's text that names it: the first after the frames of a traceback, else the last."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    frames = [number for number, line in enumerate(lines) if _FRAME.match(line)]
+    behind = lines[frames[-1] + 1 :] if frames else []
+    return next((line for line in behind if not line[0].isspace()), lines[-1] if lines else "")
 
 
 @cached_if_short(4096, max_length=200)

@@ -15,7 +15,7 @@ import httpx
 
 from rayscope.model import Entity
 from rayscope.model.entity import Value
-from rayscope.ray.common import canonical_json, clean_error, redact_runtime_env, redact_text
+from rayscope.ray.common import canonical_json, clean_error, headline, redact_runtime_env, redact_text
 from rayscope.ray.dashboard import Dashboard, DashboardError
 
 #: To submit a job is to start an actor.
@@ -93,10 +93,10 @@ class JobApi(Dashboard):
                 raise self.unexpected("no JSON") from None
         if response.status_code in (401, 403):
             raise self.wants_token()
-        # Ray answers with the traceback of what it raised; its last line says what is wrong.
-        lines = [line for line in clean_error(response.text).splitlines() if line.strip()]
+        # Ray answers with the traceback of what it raised.
+        reason = redact_text(headline(clean_error(response.text)))[:500] or response.status_code
         raise DashboardError(
-            f"Ray rejected the request: {redact_text(lines[-1])[:500] if lines else response.status_code}",
+            f"Ray rejected the request: {reason}",
             "Fix the problem it names, or see dashboard.log on the head node.",
             "refused",
             status=409,

@@ -96,6 +96,13 @@ def test_a_span_limit_that_crashes_ray_is_not_passed_on(given: str, kept: str) -
     assert recording.child_env(INGEST, environ={name: given})[name] == kept
 
 
+@pytest.mark.parametrize(("limit", "expected"), [("900", "900"), ("", "20000"), ("-1", "20000")])
+def test_errors_are_kept_as_long_as_the_user_wants(limit: str, expected: str) -> None:
+    name = "RAY_MAX_APPLICATION_ERROR_LENGTH"
+    assert recording.child_env(INGEST, environ={name: limit})[name] == expected
+    assert recording.node_env(INGEST)[name] == "20000"
+
+
 def _config(args: list[str]) -> dict[str, object]:
     (flag,) = [one for one in args if one.startswith("--system-config")]
     config: dict[str, object] = json.loads(flag.partition("=")[2])

@@ -321,7 +321,7 @@ export interface Phase {
   end_ns: number;
 }
 /**
- * Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone.
+ * Ray's error type and the text; ``is_cut``: Ray kept only its end.
  */
 export interface TaskFailure {
   type: string;

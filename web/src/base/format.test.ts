@@ -89,6 +89,7 @@ it('tells the line of a message that matters', () => {
   const frames =
     'ray::f() (pid=7)\n  File "a.py", line 3, in f\n    raise ValueError(page)\nValueError: page 3\n';
   expect(headline(`User exception:\n${frames}`)).toBe('ValueError: page 3');
+  expect(headline(`${frames}a note\n  that goes on\n`)).toBe('ValueError: page 3');
   expect(headline('The worker died.\nSee its log.')).toBe('The worker died.');
   expect(headline('')).toBe('');
 });

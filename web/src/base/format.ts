@@ -143,11 +143,13 @@ export function shortId(id: string): string {
   return /^(ff|00)ffffff/.test(id) ? `…${id.slice(-12)}` : `${id.slice(0, 8)}…`;
 }
 
-/** Of a traceback the line that says most, its last; of other texts the first. */
+const FRAME = /^\s*File "[^"]+", line \d+/;
+
+/** The line of a traceback that names the exception: the first after its frames. Of other texts the first. */
 export function headline(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const first = lines[0]?.trim() ?? '';
-  return /^\s*(Traceback \(|File ")/m.test(text) ? (lines.at(-1)?.trim() ?? '') : first;
+  const behind = lines.slice(lines.findLastIndex((line) => FRAME.test(line)) + 1);
+  return (behind.find((line) => /^\S/.test(line)) ?? lines.at(-1) ?? '').trim();
 }
 
 /** How much of a resource, bytes as such. */

@@ -14,6 +14,7 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_issues import DATA_ISSUES
+from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import END, NOT_DRIVER, called_name
 from rayscope.storage.sql.library_stops import IS_STOPPED, LET_GO
 from rayscope.storage.sql.pages import (
@@ -85,7 +86,7 @@ _EVENTS = f"""
     FROM placement_group_rows WHERE json_array_length(doc->1) = 0 AND {_GROUP_TOOK_US} > 0
     UNION ALL SELECT min({END}), CASE WHEN {IS_STOPPED} THEN 'INFO' ELSE 'ERROR' END, 'task',
         'TASK_FAILED', {_FUNCTION}, {_FUNCTION},
-        concat_ws(': ', error_type, min(left(error_message, {_MESSAGE_CHARS}))), min(node_id), job_id,
+        concat_ws(': ', error_type, {error_parts("min(error_message)")}['headline']), min(node_id), job_id,
         count(*), max({END})
     FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
     GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {END} // 60_000_000_000

@@ -9,6 +9,7 @@ import msgspec
 from rayscope.storage.rows import join_id
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.error_text import ERROR_SUMMARY
 from rayscope.storage.sql.execution import (
     COUNT_STATES,
     CREATED,
@@ -20,7 +21,7 @@ from rayscope.storage.sql.execution import (
     total,
     with_times,
 )
-from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS, TaskFilters, attempt_filters
+from rayscope.storage.sql.filters import MESSAGE_CHARS, TaskFilters, attempt_filters
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.library_stops import IS_STOPPED, stopped_by
 from rayscope.storage.sql.origins import origins, with_origin

@@ -7,11 +7,12 @@ from dataclasses import replace
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.library_stops import IS_STOPPED, count_stopped
 from rayscope.storage.sql.origins import origins, with_origin
-from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.pages import Row, literal, rows_of
 
 #: What became of the task of a failed attempt, gravest first: no attempt of it succeeded, a retry is under
 #: way, or a retry succeeded.
@@ -19,14 +20,7 @@ OUTCOMES = ("final", "retrying", "recovered")
 MAX_GROUPS = 200
 #: Attempts of a group that are listed, those of final failures first, then the newest.
 MAX_EXAMPLES = 20
-#: Of an error's text its end is looked at, which is where a traceback says most.
-_TEXT_CHARS = 8000
-_SAID_CHARS = 300
-
 # All expressions are RE2's, which takes time linear in the text.
-_COLOURS = r"\x1b\[[0-9;]*m"
-_FRAME = r'^\s*File "[^"]+", line \d+'
-_LIBRARY = r'File "([^"]*[/\\](site-packages|dist-packages|lib/python3[^/"]*|python/ray)[/\\]|<frozen )'
 _PLACE = r'File "([^"]+)", line (\d+)'
 #: What varies from one failure to the next: files in folders for temporary ones, ids and numbers.
 _VARIES = (
@@ -38,24 +32,16 @@ _VARIES = (
 )
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _normalized(text: str) -> str:
     """SQL of a text with ``#`` for what varies."""
     for varies in _VARIES:
-        text = f"regexp_replace({text}, {_text(varies)}, '#', 'g')"
+        text = f"regexp_replace({text}, {literal(varies)}, '#', 'g')"
     return text
 
 
 _FAILED = f"""
 SELECT task_hi, task_lo, attempt, {function_name("attempts")} AS func_name, error_type, node_id,
-    {END} AS end_ns, list_filter(
-        string_split(
-            regexp_replace(right(error_message, {_TEXT_CHARS}), {_text(_COLOURS)}, '', 'g'), chr(10)),
-        lambda line: trim(line) != ''
-    ) AS lines
+    {END} AS end_ns, unnest({error_parts("error_message")})
 FROM attempts
 """
 #: The outcome is that of the task's last attempt.
@@ -66,32 +52,26 @@ SELECT task_hi, task_lo, CASE arg_max(coalesce(state, 'NIL'), attempt)
 FROM attempts WHERE {NOT_DRIVER} AND task_hi IN (SELECT task_hi FROM failed) GROUP BY task_hi, task_lo
 """
 _SIGNED = f"""
-SELECT * EXCLUDE (lines, frame), {_normalized("said")} AS message,
-    regexp_extract(frame, {_text(_PLACE)}, ['file', 'line']) AS place
-FROM (
-    SELECT *, left(trim(list_last(lines)), {_SAID_CHARS}) AS said,
-        coalesce(list_last(list_filter(frames, lambda line: NOT regexp_matches(line, {_text(_LIBRARY)}))),
-            list_last(frames)) AS frame
-    FROM (
-        SELECT *, list_filter(lines, lambda line: regexp_matches(line, {_text(_FRAME)})) AS frames
-        FROM failed))
+SELECT * EXCLUDE (frame), {_normalized("headline")} AS message,
+    regexp_extract(frame, {literal(_PLACE)}, ['file', 'line']) AS place
+FROM failed
 """
 _FILE = r"regexp_extract(place.file, '[^/\\]*$')"
 #: After the CTE ``failed``.
 _FAILURES = f"""
 outcomes AS ({_OUTCOMES}), signed AS ({_SIGNED})
-SELECT s.* EXCLUDE (frames, place), o.outcome, nullif(place.file, '') AS path,
+SELECT s.* EXCLUDE (place), o.outcome, nullif(place.file, '') AS path,
     TRY_CAST(place.line AS BIGINT) AS line, nullif({_FILE}, '') AS file
 FROM signed s JOIN outcomes o USING (task_hi, task_lo)
 """
 _TASK = "hash(task_hi, task_lo)"
 _BY_SIGNATURE = f"""
-SELECT func_name, error_type, message, file, line, any_value(said) AS example, any_value(path) AS path,
+SELECT func_name, error_type, message, file, line, any_value(headline) AS example, any_value(path) AS path,
     count(*) AS attempts, count(DISTINCT {_TASK}) AS tasks,
     {", ".join(f"count(DISTINCT {_TASK}) FILTER (outcome = '{name}') AS {name}" for name in OUTCOMES)},
     min(end_ns) AS first_ns, max(end_ns) AS last_ns, count(*) OVER () AS groups,
     min_by({{'task_hi': task_hi, 'task_lo': task_lo, 'attempt': attempt, 'outcome': outcome, 'end_ns': end_ns,
-        'node_id': node_id, 'message': said}},
+        'node_id': node_id, 'message': headline}},
         {{'outcome': list_position({list(OUTCOMES)}, outcome), 'age': -coalesce(end_ns, 0)}}, {MAX_EXAMPLES}
     ) AS latest
 FROM failures WHERE $outcome IS NULL OR outcome = $outcome

@@ -67,7 +67,7 @@ class Phase(Answer):
 
 
 class TaskFailure(Answer):
-    """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
+    """Ray's error type and the text; ``is_cut``: Ray kept only its end."""
 
     type: str
     message: str | None

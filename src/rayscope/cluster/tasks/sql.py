@@ -13,6 +13,7 @@ from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.rows import join_id
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.error_text import CUT_ERROR, ERROR_SUMMARY
 from rayscope.storage.sql.execution import (
     BLOCKED_ON,
     CREATED,
@@ -23,8 +24,6 @@ from rayscope.storage.sql.execution import (
     times,
 )
 from rayscope.storage.sql.filters import (
-    CUT_ERROR,
-    ERROR_SUMMARY,
     MESSAGE_CHARS,
     TaskFilters,
     attempt_filters,

@@ -1,4 +1,4 @@
-"""Which task attempts a request is about, as SQL; and how lists tell of an error in a line."""
+"""Which task attempts a request is about, as SQL."""
 
 from __future__ import annotations
 
@@ -16,18 +16,8 @@ from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, is_operator, libr
 from rayscope.storage.sql.pages import Row, Where, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
-#: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
-#: traceback is the exception.
+#: How much of an error's message lists show.
 MESSAGE_CHARS = 500
-_LINES = "list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')"
-#: Whether Ray kept the end of an error alone: of what a task raises that is the last 500 characters.
-CUT_ERROR = (
-    "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516, false)"
-)
-ERROR_SUMMARY = (
-    f"CASE WHEN {CUT_ERROR} AND len({_LINES}) = 2 THEN '…' ELSE '' END || left(list_last({_LINES}), 300) "
-    "AS error_summary"
-)
 _EQUALS = (
     "job_id",
     "type",

@@ -138,6 +138,11 @@ def like(text: str) -> str:
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
+def literal(text: str) -> str:
+    """A constant as an SQL literal. Values of requests are parameters instead."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
     """All rows of a result as dicts."""
     names = [column[0] for column in cursor.description or ()]

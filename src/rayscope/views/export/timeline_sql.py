@@ -18,6 +18,7 @@ import pyarrow as pa
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.error_text import ERROR_SUMMARY
 from rayscope.storage.sql.execution import (
     CREATED,
     DRIVER_HI,
@@ -33,7 +34,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
     moved,
 )
-from rayscope.storage.sql.filters import ERROR_SUMMARY, TaskFilters, attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000

@@ -595,7 +595,7 @@ export const en = {
     logs: 'Log files',
     language: 'Language',
     sameFunction: 'All attempts of this function',
-    errorCut: 'Ray keeps only the last 500 characters of an error. The beginning is in the log.',
+    errorCut: 'Ray kept only the end of this error. The beginning is in the log.',
     startLost:
       'The report of when this attempt started running is missing because its worker died before sending it. How long it waited and ran is unknown.',
     inferredEnd: {

@@ -573,7 +573,7 @@ export const zh: Translation = {
     logs: '日志文件',
     language: '语言',
     sameFunction: '此函数的全部尝试',
-    errorCut: 'Ray 只保留错误的最后 500 个字符，开头部分见日志。',
+    errorCut: 'Ray 只保留了该错误的末尾部分，开头见日志。',
     startLost: '缺少此次尝试开始运行的报告：它的 Worker 在发送之前就已终止。等待和运行的时长未知。',
     inferredEnd: {
       returned: 'Ray 没有报告结束。返回值已存储，因此任务已完成。',

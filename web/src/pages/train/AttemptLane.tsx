@@ -48,7 +48,7 @@ export function AttemptLane({ run, onChoose }: { run: TrainRun; onChoose: (id: s
             <span className={`${words.num} ${words.dim}`}>{duration(lasted(attempt))}</span>
             {attempt.status_detail !== null && (
               <details className={css.error}>
-                <summary>{headline(attempt.status_detail.trim().split('\n').at(-1) ?? '')}</summary>
+                <summary>{headline(attempt.status_detail)}</summary>
                 <pre>{attempt.status_detail}</pre>
               </details>
             )}

@@ -45,7 +45,7 @@ export function TrialDrawer(props: { experiment: Experiment; trial: Trial; onClo
       )}
       {trial.error !== null && (
         <Section title={t(trial.state === 'ERROR' ? 'tune.error' : 'tune.lastError')}>
-          <p className={css.bad}>{headline(trial.error.trim().split('\n').at(-1) ?? '')}</p>
+          <p className={css.bad}>{headline(trial.error)}</p>
           <pre
             className={`${words.pre} ${css.error}`}
             data-testid="tune-error"

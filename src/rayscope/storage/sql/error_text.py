@@ -1,0 +1,100 @@
+"""The line of an error's text that names the error, and the frame that raised it, as SQL.
+
+All expressions are RE2's, which takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+from rayscope.storage.sql.pages import literal
+
+#: Longer texts are read from their end, where a traceback names the exception.
+_TEXT_CHARS = 20_000
+_HEADLINE_CHARS = 300
+#: Whether Ray kept only the end of an error. By default it keeps 500 characters.
+CUT_ERROR = (
+    "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516 AND NOT "
+    r"regexp_matches(error_message, '^User exception:\n([^\n]*\(pid=\d+, ip=|\+ Exception Group )'), false)"
+)
+
+#: Colours, and what Ray puts before all that a task raises.
+_NOT_TEXT = r"\x1b\[[0-9;]*m|^User exception:\n"
+#: Between an exception and the one that was raised because of it, or while it was handled.
+_NEXT_IN_CHAIN = (
+    r"\n\s*(?:The above exception was the direct cause of|During handling of the above exception, another)"
+    r"[^\n]*\n"
+)
+#: Exceptions in which libraries wrap what the user's code raised.
+_WRAPPER = r"(?m)^ray\.exceptions\.(?:RayTaskError\(UserCodeException\)|UserCodeException)\b"
+#: Before each exception of a group, and the margin of its lines.
+_MEMBER = r"\n *\+-[+-]*-+ \d+ -+\n"
+_MARGIN = r"(?m)^ *\| ?"
+_FRAME = r'(?m)^ *File "[^"\n]+", line \d+, in '
+_UNTIL_LAST_FRAME = r'(?s)^.*File "[^"\n]+", line \d+[^\n]*\n'
+_NOT_INDENTED = r"(?m)^[^\s+^].*$"
+_EXCEPTION = (
+    r"(?m)^[ |]*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|Group)"
+    r"(?:\(\w+\))?(?::.*)?)$"
+)
+#: A frame of Python, of a package, of Ray, or of compiled code.
+_LIBRARY = (
+    r'File "([^"]*[/\\](site-packages|dist-packages|lib/python3[^/"]*|python/ray)[/\\]|<frozen '
+    r'|[^"]*\.(pyx|pxi)")'
+)
+
+
+def _let(name: str, value: str, body: str) -> str:
+    """SQL of ``body``, in which ``name`` stands for ``value``."""
+    return f"list_transform([{value}], lambda {name}: {body})[1]"
+
+
+def _headline_of(text: str) -> str:
+    """SQL of the line of one exception's text that names it: the first after its frames."""
+    behind = f"regexp_replace({text}, {literal(_UNTIL_LAST_FRAME)}, '')"
+    lines = f"list_filter(string_split({text}, chr(10)), lambda line: regexp_matches(line, '\\w'))"
+    return (
+        f"coalesce(CASE WHEN regexp_matches({text}, {literal(_UNTIL_LAST_FRAME)}) "
+        f"THEN nullif(regexp_extract({behind}, {literal(_NOT_INDENTED)}), '') END, "
+        f"nullif(regexp_extract({text}, {literal(_EXCEPTION)}, 1), ''), list_last({lines}))"
+    )
+
+
+def _user_frame(text: str) -> str:
+    """SQL of the innermost frame that is of no library; None if there is none."""
+    frames = f"regexp_extract_all({text}, {literal(_FRAME)})"
+    return f"list_last(list_filter({frames}, lambda frame: NOT regexp_matches(frame, {literal(_LIBRARY)})))"
+
+
+def error_parts(message: str) -> str:
+    """SQL of ``{'headline': ..., 'frame': ...}`` of an error's text.
+
+    ``headline``: the line that names the error, of a group with that of its first member. ``frame``: the
+    innermost ``File "...", line 1, in `` of the user's own code, else of any. Both look through the wrappers
+    of libraries.
+    """
+    parts = {
+        "whole": f"regexp_replace(right({message}, {_TEXT_CHARS}), {literal(_NOT_TEXT)}, '', 'g')",
+        "chain": f"string_split_regex(whole, {literal(_NEXT_IN_CHAIN)})",
+        "raised": f"coalesce(list_last(list_filter(chain, "
+        f"lambda part: regexp_matches(part, '\\w') AND NOT regexp_matches(part, {literal(_WRAPPER)}))), "
+        "chain[-1])",
+        "members": "CASE WHEN contains(raised, 'Exception Group Traceback') THEN list_transform("
+        f"string_split_regex(raised, {literal(_MEMBER)})[:2], "
+        f"lambda part: regexp_replace(part, {literal(_MARGIN)}, '', 'g')) ELSE [raised] END",
+    }
+    headline = f"array_to_string(list_transform(members, lambda member: {_headline_of('member')}), ': ')"
+    frame = (
+        f"coalesce({_user_frame('array_to_string(members, chr(10))')}, {_user_frame('whole')}, "
+        f"list_last(regexp_extract_all(whole, {literal(_FRAME)})))"
+    )
+    made = f"{{'headline': nullif(left(trim({headline}), {_HEADLINE_CHARS}), ''), 'frame': {frame}}}"
+    for name, value in reversed(parts.items()):
+        made = _let(name, value, made)
+    return made
+
+
+_SUMMARY = f"{error_parts('error_message')}['headline']"
+#: The line that names an attempt's error, as lists show it.
+ERROR_SUMMARY = (
+    f"CASE WHEN {CUT_ERROR} AND NOT regexp_matches({_SUMMARY}, {literal(_EXCEPTION)}) THEN '…' ELSE '' END "
+    f"|| {_SUMMARY} AS error_summary"
+)
