@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
 _PERIOD_S, _OWNER_S, _LAST_LOOKS = 1.0, 5.0, 3
 _ENDED = {"SUCCEEDED", "FAILED", "STOPPED", "DEAD"}
 _KINDS = {"actor_id": "actors", "job_id": "jobs", "worker_id": "workers"}
-_COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
-
-
-def for_terminal(text: str) -> str:
-    """A line for a terminal: its colours stay, what else would steer the terminal is spelt out."""
-    parts = _COLOURS.split(text)
-    for at in range(0, len(parts), 2):
-        parts[at] = visible(parts[at])
-    return "".join(parts) + ("\x1b[0m" if len(parts) > 1 else "")
 
 
 class Writer:
@@ -50,7 +40,7 @@ class Writer:
             print_json(told)
             return
         name = shown(name)
-        text = for_terminal(line["text"]) if self._terminal else line["text"]
+        text = visible(line["text"]) if self._terminal else line["text"]
         if self._titles is not None:
             text = f"{shown(self._titles[node_id, name])}: {text}"
         elif (node_id, name) != self._last:

@@ -25,7 +25,6 @@ from tests.unit.server.conftest import Running
 from tests.waiting import TIMEOUT_S
 from typer.testing import CliRunner
 
-from rayscope.cli.log_lines import for_terminal
 from rayscope.cli.main import app
 from rayscope.cli.printing import short_id
 from rayscope.cli.top import take_look
@@ -206,9 +205,6 @@ def test_hostile_names_move_no_cursor(fresh: Running, monkeypatch: pytest.Monkey
     assert {"'=cmd|'/C calc'!A0", "'@sum", "line\nbreak", "\\x1b[2Jclear"} <= {row["name"] for row in rows}
     told = run("sql", "SELECT '=1' AS text, -5 AS number, '-x' AS \"@name\"", "--format", "csv")
     assert told.splitlines() == ["text,number,'@name", "'=1,-5,'-x"]
-    assert for_terminal("\x1b[31mred\x1b[0m \x1b]0;title\x07\x1b[2J") == (
-        "\x1b[31mred\x1b[0m \\x1b]0;title\\x07\\x1b[2J\x1b[0m"
-    )
 
 
 def _drawn(look: Look, width: int, height: int, sort: str = "cpu") -> list[str]:

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from rayscope.cluster.logs.lines import read_head, read_lines, split_lines
+from rayscope.cluster.logs.lines import MAX_LETTERS, plain_text, read_head, read_lines, split_lines
 
 UTC = datetime(2026, 11, 22, 7, 13, 29, tzinfo=timezone.utc)
 LOCAL = int(datetime(2026, 11, 22, 7, 13, 29).timestamp()) * 10**9 + 123_000_000
@@ -20,7 +20,6 @@ LOCAL = int(datetime(2026, 11, 22, 7, 13, 29).timestamp()) * 10**9 + 123_000_000
         ("2026-11-22 07:13:29,123\tWARNING worker.py:1 -- slow", "warning"),
         ("2026-11-22 07:13:29.123 | ERROR    | mod:func:1 - bad", "error"),
         ("2026-11-22 07:13:29,123 - my.module - DEBUG - x", "debug"),
-        ("\x1b[36m2026-11-22 07:13:29,123\x1b[0m INFO coloured", "info"),
         ("2026-11-22 07:13:29,123 no level here", None),
     ],
 )
@@ -55,3 +54,35 @@ def test_a_traceback_belongs_to_its_error_and_prints_do_not() -> None:
     assert lines[-1].time_ns is None
     assert not lines[-1].is_whole
     assert b"".join(data[line.offset - 100 :][: line.length] for line in lines) == data
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("\x1b[1;31mERROR\x1b[0m disk \x1b[4mfull\x1b[0m on /data\n", "ERROR disk full on /data"),
+        ("\x1b[38;5;82mok \x1b]8;;https://example.org\x07link\x1b]8;;\x1b\\ done\n", "ok link done"),
+        ("\x1b]0;a title\x07\x1b[2K\x1b(Bprompt\x1b[", "prompt"),
+        ("\r  1%|    \r 50%|##  \r100%|####\n", "100%|####"),
+        ("\rStep 1/9     \rStep 3/9 ", "Step 3/9"),
+        ("100% done\r\x1b[K\r         \r\n", "100% done"),
+        ("windows\r\n", "windows"),
+        ("a\tb \x07\x00c\n", "a\tb c"),
+        ("雪 é\n", "雪 é"),
+        ("\r\r\n", ""),
+    ],
+)
+def test_a_line_reads_as_a_terminal_shows_it(raw: str, text: str) -> None:
+    assert plain_text(raw.encode()) == (text, False)
+
+
+def test_long_lines_are_cut_but_a_long_bar_shows_its_last_state() -> None:
+    bar = "".join(f"\rEpoch 3: {step}/1000 {'#' * 60}" for step in range(1001))
+    assert plain_text(bar.encode()) == (f"Epoch 3: 1000/1000 {'#' * 60}", False)
+    assert plain_text(b"x" * (MAX_LETTERS + 1)) == ("x" * MAX_LETTERS, True)
+    assert plain_text(b"\x1b[1m" * 10_000 + b"end") == ("", True)
+    assert plain_text(b"a\r" + b" \r" * 100_000) == ("", False)
+
+
+def test_a_coloured_time_is_read() -> None:
+    (line,) = read_lines(split_lines(b"\x1b[36m2026-11-22 07:13:29,123\x1b[0m INFO coloured\n", 0))
+    assert (line.time_ns, line.level, line.text) == (LOCAL, "info", "2026-11-22 07:13:29,123 INFO coloured")

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-#: Letters of a line that are told; ``Line.length`` tells of the rest.
+#: The longest text of a line; ``Line.is_cut`` says whether it was longer.
 MAX_LETTERS = 4_000
+#: How many states of a progress bar are looked at, from its end, for one that is not blank.
+_MAX_STATES = 50
 #: From the least to the most serious.
 LEVELS = ("debug", "info", "warning", "error", "critical")
 #: Letters at a line's beginning in which its time and level are looked for.
@@ -27,7 +29,11 @@ _NAMES = {
     **dict.fromkeys(("e", "error", "err"), "error"),
     **dict.fromkeys(("c", "f", "critical", "fatal", "crit"), "critical"),
 }
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+#: Escape sequences (colours, cursor, titles, hyperlinks; also cut off ones), and other control characters.
+_CONTROLS = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]?)"
+    r"|[\x00-\x08\x0b-\x1f\x7f]"
+)
 _TIME = re.compile(
     r"\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d(?=\W|$))?"
 )
@@ -53,7 +59,7 @@ class Line(NamedTuple):
     ``offset``, ``length``: its bytes in the file, the end included. ``time_ns``, ``level``: as it tells
     itself, None where it does not. ``at_ns``, ``counts_as``: the same with those of the line that it
     continues. ``is_mark``: Ray's own note of whose output follows (``:task_name:f``). ``is_whole``: its end
-    is there.
+    is there. ``is_cut``: the text is not all of it.
     """
 
     offset: int
@@ -65,6 +71,7 @@ class Line(NamedTuple):
     counts_as: str | None
     is_mark: bool
     is_whole: bool
+    is_cut: bool
 
 
 class Context(NamedTuple):
@@ -91,17 +98,39 @@ def read_lines(pieces: Iterable[tuple[int, bytes]], context: Context = START) ->
     """The lines of ``split_lines``, with times and levels."""
     at_ns, known = context
     for offset, raw in pieces:
-        text = raw[: 4 * MAX_LETTERS].decode("utf-8", "replace").rstrip("\n")
-        text = text.removesuffix("\r")[:MAX_LETTERS]
+        text, is_cut = plain_text(raw)
+        is_whole = raw.endswith(b"\n")
         if _MARK.match(text):
-            yield Line(offset, len(raw), text, None, None, at_ns, None, True, raw.endswith(b"\n"))
+            yield Line(offset, len(raw), text, None, None, at_ns, None, True, is_whole, is_cut)
             continue
         time_ns, level = read_head(text)
         if time_ns is not None:
             at_ns = time_ns
         if level is not None or time_ns is not None or not _continues(text):
             known = level
-        yield Line(offset, len(raw), text, time_ns, level, at_ns, known, False, raw.endswith(b"\n"))
+        yield Line(offset, len(raw), text, time_ns, level, at_ns, known, False, is_whole, is_cut)
+
+
+def plain_text(raw: bytes) -> tuple[str, bool]:
+    """A line as a terminal shows it, without colours, and whether it is cut.
+
+    A progress bar is its last state that is not blank.
+    """
+    body = raw.rstrip(b"\r\n")
+    if b"\r" not in body:
+        return _decode(body)
+    for state in reversed(body.rsplit(b"\r", _MAX_STATES)[-_MAX_STATES:]):
+        text, is_cut = _decode(state)
+        if text.strip():
+            return text.rstrip(), is_cut
+    return "", False
+
+
+def _decode(raw: bytes) -> tuple[str, bool]:
+    text = raw[: 4 * MAX_LETTERS].decode("utf-8", "replace")
+    if not text.isprintable():
+        text = _CONTROLS.sub("", text)
+    return text[:MAX_LETTERS], len(text) > MAX_LETTERS or len(raw) > 4 * MAX_LETTERS
 
 
 def read_head(text: str) -> tuple[int | None, str | None]:
@@ -110,8 +139,6 @@ def read_head(text: str) -> tuple[int | None, str | None]:
     A time without a zone is taken for one of this machine's.
     """
     head = text[:_HEAD]
-    if "\x1b" in head:
-        head = _ANSI.sub("", head)
     if head.startswith("{"):
         return _read_json(text)
     if found := _TIME.match(head):

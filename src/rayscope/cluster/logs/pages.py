@@ -39,7 +39,7 @@ class Matcher:
 
     def may_match(self, data: bytes) -> bool:
         """Whether to look at the lines of these bytes one by one."""
-        return self._needle is None or self._needle in data.lower()
+        return self._needle is None or b"\x1b" in data or self._needle in data.lower()
 
     def matches(self, texts: list[str]) -> list[bool]:
         """Of each text whether it matches."""
@@ -293,6 +293,6 @@ def line_item(line: Line) -> dict[str, Any]:
         "time_ns": line.time_ns,
         "level": line.counts_as,
         "is_mark": line.is_mark,
-        "is_cut": line.length > len(line.text.encode()) + 2,
+        "is_cut": line.is_cut,
         "is_whole": line.is_whole,
     }

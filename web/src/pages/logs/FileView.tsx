@@ -12,7 +12,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { fileDetails, fileTitle } from '../../ui/logs/fileName';
 import { LogLines } from '../../ui/logs/LogLines';
 import { LogNote } from '../../ui/logs/LogNote';
-import { searchOf, shownText } from '../../ui/logs/lines';
+import { searchOf } from '../../ui/logs/lines';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -82,7 +82,7 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
             label={t('logs.copy')}
             text={lines
               .slice(-COPIED)
-              .map((each) => shownText(each.text))
+              .map((each) => each.text)
               .join('\n')}
           />
           <Tooltip label={t('logs.download')}>

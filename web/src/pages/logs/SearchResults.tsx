@@ -8,7 +8,7 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import { fileDetails, fileTitle } from '../../ui/logs/fileName';
-import { marked, searchOf, shownText } from '../../ui/logs/lines';
+import { marked, searchOf } from '../../ui/logs/lines';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -93,10 +93,10 @@ export function SearchResults(props: {
                       className={css.hit}
                       data-level={hit.level ?? undefined}
                       onClick={() => props.onOpen(hit, hit.offset)}
-                      title={shownText(hit.text)}
+                      title={hit.text}
                       data-testid="logs-hit"
                     >
-                      {marked(shownText(hit.text), marks).map(([text, is], at) =>
+                      {marked(hit.text, marks).map(([text, is], at) =>
                         // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
                         is ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
                       )}

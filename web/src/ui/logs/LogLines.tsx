@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../../api/logs';
 import { bytes, fullTime } from '../../base/format';
 import css from './LogLines.module.css';
-import { marked, shownText } from './lines';
+import { marked } from './lines';
 
 const ROW = 19;
 /** Loading goes on when so many lines are left to scroll. */
@@ -129,7 +129,7 @@ export function LogLines(props: {
                 onClick={() => props.onSelect?.(line.offset)}
               />
               <span className={css.text}>
-                {marked(shownText(line.text), props.search).map(([text, found], at) =>
+                {marked(line.text, props.search).map(([text, found], at) =>
                   // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
                   found ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
                 )}

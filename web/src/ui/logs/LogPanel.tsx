@@ -17,7 +17,6 @@ import { fileDetails, fileTitle } from './fileName';
 import { LogLines } from './LogLines';
 import { LogNote } from './LogNote';
 import css from './LogPanel.module.css';
-import { shownText } from './lines';
 
 export interface LogOwner {
   task_id?: string;
@@ -28,7 +27,7 @@ export interface LogOwner {
   worker_id?: string;
 }
 
-const NOTES = ['not_started', 'gone', 'actor_task', 'no_offsets', 'driver_terminal'] as const;
+const NOTES = ['not_started', 'gone', 'actor_task', 'no_offsets', 'rotated', 'driver_terminal'] as const;
 /** What is shown at first of those with many workers. */
 const FEW = 4;
 const ROW = 19;
@@ -129,7 +128,7 @@ function Part({ part }: { part: LogPart }) {
         <Link to={to} testId="log-open">
           {t('logs.open')}
         </Link>
-        <CopyButton text={lines.map((line) => shownText(line.text)).join('\n')} />
+        <CopyButton text={lines.map((line) => line.text).join('\n')} />
         <a
           className={words.link}
           href={apiPath('/logs/download', { session: url.session, node_id: part.node_id, name: part.name })}

@@ -1,7 +1,6 @@
 /** The lines of a file that are loaded, put together of pages. */
 
 import type { LogLine, LogPage } from '../../api/logs';
-import { stripAnsi } from '../../base/ansi';
 
 export interface Loaded {
   lines: LogLine[];
@@ -60,14 +59,6 @@ export function withBefore(loaded: Loaded, page: LogPage): Loaded {
       more: true,
     }),
   };
-}
-
-/** A line as a terminal shows it: without escape sequences, of a progress bar its last state. */
-export function shownText(text: string): string {
-  const plain = text.includes('\u001b') ? stripAnsi(text) : text;
-  if (!plain.includes('\r')) return plain;
-  const states = plain.split('\r').filter((state) => state !== '');
-  return states[states.length - 1] ?? '';
 }
 
 /** The parts of a text that match and those between, as [text, whether it matches]. */
