@@ -36,6 +36,7 @@ _NOTES = {
     "not_started": "Not started yet.",
     "gone": "The log files are gone: the node no longer has them, and no copies were kept.",
     "no_offsets": "Ray did not report this task's log offsets; showing the whole worker log.",
+    "rotated": "The worker's log was rotated, so the task's lines are unknown; showing the whole log.",
     "actor_task": "Ray does not record log offsets for actor methods; showing the whole worker log.",
     "driver_terminal": "The driver printed to its own terminal. `rayscope run` keeps what it prints.",
 }

@@ -88,6 +88,26 @@ def test_files_pages_and_filters(kept: Running) -> None:
         assert of_job["parts"][0]["page"]["lines"][0]["text"] == "the driver said this"
 
 
+def test_rotated_pieces_are_one_log_from_the_oldest_to_the_newest(fresh: Running) -> None:
+    story = Story()
+    story.entity("node", NODE, 0, 5)
+    story.entity("worker", WORKER, 0, 5, node_id=NODE, pid=100)
+    story.task("f", 0, 1, 2)
+    task = story.batch.attempts[-1]
+    task.node_id, task.worker_id = NODE, WORKER
+    task.stdout_file, task.stdout_start, task.stdout_end = f"/tmp/ray/logs/{NAME}", 41, 90
+    fresh.record(story)
+    store = fresh.server.services.logs.store(SESSION, make=True)  # type: ignore[union-attr]
+    assert store is not None
+    for piece in ("", ".1", ".2", ".10"):
+        store.append(NODE, f"{NAME}{piece}", 0, f"piece {piece}\n".encode(), 2)
+    of_worker = fresh.get("/api/logs/of", worker_id=WORKER)
+    pieces = [f"{NAME}.10", f"{NAME}.2", f"{NAME}.1", NAME]
+    assert [part["name"] for part in of_worker["parts"]] == pieces
+    of_task = fresh.get("/api/logs/of", task_id=task.task_id)  # its offsets may be of any piece
+    assert ([part["name"] for part in of_task["parts"]], of_task["notes"]) == (pieces, ["rotated"])
+
+
 def test_files_are_known_by_what_ran_in_them(kept: Running) -> None:
     store = kept.server.services.logs.store(SESSION)  # type: ignore[union-attr]
     assert store is not None

@@ -39,6 +39,12 @@ class Owned(NamedTuple):
     left_out: int = 0
 
 
+def _rotations(name: str) -> int:
+    """How often a file was renamed: 2 for ``worker-1.out.2``."""
+    suffix = name.rpartition(".")[2]
+    return int(suffix[:4]) if suffix.isdecimal() else 0
+
+
 class Owners:
     """Looks up the files of one session. Raises NotFound and BadQuery for what is asked."""
 
@@ -62,12 +68,16 @@ class Owners:
         if node is None or worker is None:
             return Owned([], ["not_started"])
         parts = []
+        is_rotated = False
         for stream in ("out", "err"):
             path, begin, end = (row[f"std{stream}_{what}"] for what in ("file", "start", "end"))
             name = str(path or "").rpartition("/")[2]
             if name and begin is not None and name in self._of(node):
+                is_rotated |= any(other.startswith(f"{name}.") for other in self._of(node))
                 still = end is None or (end <= 0 and row["end_ns"] is None)
                 parts.append(Part(node, name, stream, max(0, begin), None if still else max(end, begin)))
+        if is_rotated:  # the offsets are of a file that has another name now
+            return self._of_workers([(worker, node)])._replace(notes=["rotated"])
         if parts:
             return Owned(parts, [])
         noted = row["stdout_start"] is not None or row["stderr_start"] is not None
@@ -133,7 +143,7 @@ class Owners:
     def _of_workers(self, workers: list[tuple[str, str]]) -> Owned:
         parts = []
         for worker, node in workers[:_WORKERS]:
-            for name in self._of(node):
+            for name in sorted(self._of(node), key=_rotations, reverse=True):  # the oldest piece first
                 told = read_name(name)
                 if told.worker_id == worker and told.kind.startswith("worker_"):
                     parts.append(Part(node, name, told.kind.removeprefix("worker_")))

@@ -107,6 +107,8 @@ export const enLogs = {
       actor_task:
         'Ray does not record log offsets for individual actor tasks, so this shows the whole worker log. To change this, set RAY_ENABLE_RECORD_ACTOR_TASK_LOGGING=1 on the cluster.',
       no_offsets: "Ray did not report this task's log offsets, so this shows the whole worker log.",
+      rotated:
+        "The worker's log was rotated, so this task's lines are not known. This shows the whole worker log.",
       driver_terminal:
         'The driver printed to its own terminal, so there is no log of it. Start it with rayscope run (without --no-output) to keep what it prints.',
     },

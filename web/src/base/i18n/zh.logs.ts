@@ -106,6 +106,7 @@ export const zhLogs = {
       actor_task:
         'Ray 不记录单个 Actor 任务的日志位置，因此显示的是整个 Worker 日志。如需改变，请在集群上设置 RAY_ENABLE_RECORD_ACTOR_TASK_LOGGING=1。',
       no_offsets: 'Ray 没有上报此任务的日志位置，因此显示的是整个 Worker 日志。',
+      rotated: '该 Worker 的日志已轮转，无法确定此任务的日志行，因此显示的是整个 Worker 日志。',
       driver_terminal:
         'Driver 直接输出到自己的终端，因此没有日志。用 rayscope run（不加 --no-output）启动即可保留其输出。',
     },
