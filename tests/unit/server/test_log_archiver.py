@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from tests.waiting import TIMEOUT_S
 
 from rayscope.cluster.logs import archiver
@@ -66,17 +68,25 @@ class Files:
         return self.data[begin:end]
 
 
-def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
-    agent, store = Files(), LogStore(tmp_path / "logs.sqlite")
-    name, key = f"worker-{'a' * 56}-01000000-7.out", ("s", "b" * 56)
+NAME, KEY = f"worker-{'a' * 56}-01000000-7.out", ("s", "b" * 56)
+
+
+def archiver_of(agent: Files, store: LogStore) -> LogArchiver:
+    """An archiver of one file of one node."""
     logs: Any = SimpleNamespace(
-        agent=lambda *key: agent,
+        agent=lambda *_: agent,
         store=lambda session, make=False: store,
-        names=lambda *_: [name],
-        homes=lambda *_: {"a" * 56: key[1]},
+        names=lambda *_: [NAME],
+        homes=lambda *_: {"a" * 56: KEY[1]},
         forget=lambda *_: None,
     )
-    made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
+    return LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
+
+
+def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
+    agent, store = Files(), LogStore(tmp_path / "logs.sqlite")
+    name, key = NAME, KEY
+    made = archiver_of(agent, store)
     node = archiver._Node()
 
     def look(data: bytes) -> list[str]:
@@ -96,6 +106,31 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
     assert look(b"new\n") == ["size", "read"]
     assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
     assert node.due == node.files[name].due
+    made.stop()
+    store.close()
+
+
+@pytest.mark.parametrize(("read_s", "expected"), [(0.01, [(0, 16)]), (0.5, [(0, 8), (14, 16)])])
+def test_the_end_of_a_long_log_is_kept_when_its_cluster_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_s: float, expected: list[tuple[int, int]]
+) -> None:
+    """``expected``: the kept stretches, MiB. Where reading takes too long, a gap precedes the end."""
+    clock = [time.monotonic()]
+
+    class Slow(Files):
+        def read(self, name: str, begin: int, end: int) -> bytes:
+            clock[0] += read_s
+            return super().read(name, begin, end)
+
+    times = SimpleNamespace(monotonic=lambda: clock[0], thread_time=time.thread_time, time_ns=time.time_ns)
+    monkeypatch.setattr(archiver, "time", times)
+    agent, store = Slow(), LogStore(tmp_path / "logs.sqlite")
+    agent.data = b"".join(b"%07d\n" % number for number in range(2 << 20))
+    made = archiver_of(agent, store)
+    made._look(KEY, archiver._Node(), 4.0, 10_000, clock[0] + 3.0)
+    kept = store.read(KEY[1], NAME, 0, len(agent.data))
+    assert [(at >> 20, (at + len(data)) >> 20) for at, data in kept] == expected
+    assert all(agent.data[at : at + len(data)] == data for at, data in kept)
     made.stop()
     store.close()
 

@@ -39,7 +39,7 @@ _NODES_S, _HOME_S = 3.0, 10.0
 _SOON_S, _LATE_S, _OWN_LATE_S = 2.0, 30.0, 60.0
 #: Files of a node that a turn looks at, and what one look brings, bytes.
 _FILES_A_TURN, _BYTES_A_LOOK = 8, 2 << 20
-#: Who is further behind begins again so far from the end; the gap is told.
+#: A file that is further behind is read again from its last bytes on, and the gap is stated.
 _FAR_BEHIND = 32 << 20
 _AGAIN_FROM = 4 << 20
 #: A file that said nothing is looked at for whether it was begun anew every so many looks.
@@ -228,14 +228,21 @@ class LogArchiver:
                     node.list_due = time.monotonic() + max(list_s, listed / _FILES_A_SECOND)
                 now = time.monotonic()
                 due = sorted((file.due, name) for name, file in node.files.items() if file.due <= now)
-                for _, name in due[:most]:
-                    if self._task.is_stopping or time.monotonic() > end:
-                        return
-                    if self._purse <= 0 and end == float("inf"):
-                        break
-                    self._follow(key, name, node.files[name])
-                    self._pay(began)
-                    began = time.thread_time()
+                names = [name for _, name in due[:most]]
+                skip_at = (now + end) / 2
+                while names:
+                    for name in names:
+                        if self._task.is_stopping or time.monotonic() > end:
+                            return
+                        if self._purse <= 0 and end == float("inf"):
+                            break
+                        is_late = time.monotonic() > skip_at
+                        self._follow(key, name, node.files[name], _BYTES_A_LOOK if is_late else _FAR_BEHIND)
+                        self._pay(began)
+                        began = time.thread_time()
+                    # Before the cluster ends, files are read to their ends.
+                    is_last = end < float("inf")
+                    names = [name for name in names if is_last and node.files[name].pause_s == 0]
                 node.failed = 0
             except (AgentError, GcsError, StoreError) as error:
                 node.failed += 1
@@ -272,7 +279,8 @@ class LogArchiver:
                 store = store or self._logs.store(key[0], make=True)
         return len(names)
 
-    def _follow(self, key: tuple[str, str], name: str, file: _File) -> None:
+    def _follow(self, key: tuple[str, str], name: str, file: _File, far: int = _FAR_BEHIND) -> None:
+        """Read a file's next bytes. If more than ``far`` bytes would be left, skip to the last ones."""
         session, node_id = key
         agent = self._logs.agent(session, node_id)
         try:
@@ -288,8 +296,8 @@ class LogArchiver:
                 if size < file.offset:
                     self._store(session).restart(node_id, name)
                     file.offset, data = 0, b""
-                elif size - file.offset > _FAR_BEHIND:
-                    file.offset = size - _AGAIN_FROM
+                elif size - file.offset > far:
+                    file.offset = size - min(_AGAIN_FROM, far)
                     data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
         except AgentError as error:
             if error.code != "gone":
