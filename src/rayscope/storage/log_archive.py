@@ -212,8 +212,21 @@ class LogStore:
             self._db.execute("UPDATE files SET bytes = bytes - ? WHERE id = ?", (size, file))
             self._bytes -= size
 
+    def rename(self, node_id: str, old: str, new: str) -> None:
+        """A file has another name since it was rotated; what is kept under the new name is dropped."""
+        self.restart(node_id, new)
+        with self._lock:
+            try:
+                with self._db:
+                    self._db.execute("DELETE FROM files WHERE node_id = ? AND name = ?", (node_id, new))
+                    self._db.execute(
+                        "UPDATE files SET name = ? WHERE node_id = ? AND name = ?", (new, node_id, old)
+                    )
+            except sqlite3.Error as error:
+                raise _broken(error) from error
+
     def restart(self, node_id: str, name: str) -> None:
-        """The file was begun anew (rotated): what is kept of it is under another name, or gone."""
+        """The file was begun anew: what is kept of it is dropped."""
         with self._lock:
             try:
                 row = self._db.execute(

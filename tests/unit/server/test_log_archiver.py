@@ -56,7 +56,7 @@ class Files:
         self.data = b""
         self.asked: list[str] = []
 
-    def told_size(self, name: str) -> int | None:
+    def reported_size(self, name: str) -> int | None:
         self.asked.append("size")
         return len(self.data)
 
@@ -102,7 +102,7 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
     assert look(b"one\ntwo\n") == ["read"]  # who said something says more
     assert look(b"one\ntwo\n") == ["read"]
     assert look(b"one\ntwo\n") == ["size"]
-    assert look(b"new\n") == ["size"]  # it was begun anew
+    assert look(b"new\n") == ["size", "read"]  # it was begun anew, and there is no older piece
     assert look(b"new\n") == ["size", "read"]
     assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
     assert node.due == node.files[name].due
@@ -131,6 +131,61 @@ def test_the_end_of_a_long_log_is_kept_when_its_cluster_ends(
     kept = store.read(KEY[1], NAME, 0, len(agent.data))
     assert [(at >> 20, (at + len(data)) >> 20) for at, data in kept] == expected
     assert all(agent.data[at : at + len(data)] == data for at, data in kept)
+    made.stop()
+    store.close()
+
+
+class Rotated(Files):
+    """An agent with a file that is rotated as Ray rotates: two older pieces are left of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: dict[str, bytes] = {NAME: b""}
+
+    def reported_size(self, name: str) -> int | None:
+        return len(self.pieces[name]) if name in self.pieces else None
+
+    def size(self, name: str, at_least: int = 0) -> int:
+        return len(self.pieces[name])
+
+    def read(self, name: str, begin: int, end: int) -> bytes:
+        if name not in self.pieces:
+            raise AgentError("No such file.", "List them again.", "gone")
+        return self.pieces[name][begin:end]
+
+    def rotate(self) -> None:
+        for piece in (1, 0):
+            old = f"{NAME}.{piece}" if piece else NAME
+            if old in self.pieces:
+                self.pieces[f"{NAME}.{piece + 1}"] = self.pieces[old]
+        self.pieces[NAME] = b""
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_what_is_kept_of_a_rotated_log_moves_with_its_pieces(tmp_path: Path, looks: int) -> None:
+    """``looks``: after how many lines the file is looked at. It is rotated after three lines."""
+    agent, store = Rotated(), LogStore(tmp_path / "logs.sqlite")
+    made, node = archiver_of(agent, store), archiver._Node()
+    written = b""
+    for number in range(12):
+        if number % 3 == 0 and number:
+            agent.rotate()
+        line = b"line %04d\n" % number
+        agent.pieces[NAME] += line
+        written += line
+        made._logs.names = lambda *_: list(agent.pieces)  # type: ignore[method-assign]
+        node.list_due = 0.0
+        for file in node.files.values():
+            file.due = 0.0
+        for _ in range(2 if number % looks == 0 else 0):
+            made._look(KEY, node, 4.0, 8)
+    for file in node.files.values():
+        file.due = 0.0
+    made._look(KEY, node, 4.0, 8, time.monotonic() + TIMEOUT_S)
+    names = [f"{NAME}.3", f"{NAME}.2", f"{NAME}.1", NAME]
+    assert [b"".join(data for _, data in store.read(KEY[1], name, 0, 1000)) for name in names] == [
+        written[at : at + 30] for at in range(0, 120, 30)
+    ]
     made.stop()
     store.close()
 

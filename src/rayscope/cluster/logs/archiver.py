@@ -19,7 +19,7 @@ from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.files import Logs
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.client import AgentError
-from rayscope.ray.agents.logs import USER_KINDS, read_name
+from rayscope.ray.agents.logs import USER_KINDS, read_name, rotations
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
@@ -42,6 +42,8 @@ _FILES_A_TURN, _BYTES_A_LOOK = 8, 2 << 20
 #: A file that is further behind is read again from its last bytes on, and the gap is stated.
 _FAR_BEHIND = 32 << 20
 _AGAIN_FROM = 4 << 20
+#: Bytes by which a rotated file is known again.
+_HEAD = 4096
 #: A file that said nothing is looked at for whether it was begun anew every so many looks.
 _ANEW_LOOKS = 5
 #: Following files may take this share of a core, and so much at once after a quiet time, s of CPU. Where
@@ -72,6 +74,22 @@ class _Node:
     #: It is to be looked at, as soon as a reader is free.
     waits: bool = False
     busy: threading.Lock = field(default_factory=threading.Lock)
+
+
+def _base(name: str) -> str | None:
+    """The file that a rotated one was: ``worker-1.out`` for ``worker-1.out.2``. None if it is not rotated."""
+    return name.rpartition(".")[0] if rotations(name) else None
+
+
+def _with_bases(files: dict[str, _File], names: list[str]) -> list[str]:
+    """``names``, before each rotated one the file that it was: only that shows another rotation."""
+    ordered: dict[str, None] = {}
+    for name in names:
+        base = _base(name)
+        if base in files:
+            ordered[base] = None
+        ordered[name] = None
+    return list(ordered)
 
 
 class LogArchiver:
@@ -228,7 +246,7 @@ class LogArchiver:
                     node.list_due = time.monotonic() + max(list_s, listed / _FILES_A_SECOND)
                 now = time.monotonic()
                 due = sorted((file.due, name) for name, file in node.files.items() if file.due <= now)
-                names = [name for _, name in due[:most]]
+                names = _with_bases(node.files, [name for _, name in due[:most]])
                 skip_at = (now + end) / 2
                 while names:
                     for name in names:
@@ -237,12 +255,12 @@ class LogArchiver:
                         if self._purse <= 0 and end == float("inf"):
                             break
                         is_late = time.monotonic() > skip_at
-                        self._follow(key, name, node.files[name], _BYTES_A_LOOK if is_late else _FAR_BEHIND)
+                        self._follow(key, name, node.files, _BYTES_A_LOOK if is_late else _FAR_BEHIND)
                         self._pay(began)
                         began = time.thread_time()
                     # Before the cluster ends, files are read to their ends.
                     is_last = end < float("inf")
-                    names = [name for name in names if is_last and node.files[name].pause_s == 0]
+                    names = [n for n in names if is_last and n in node.files and node.files[n].pause_s == 0]
                 node.failed = 0
             except (AgentError, GcsError, StoreError) as error:
                 node.failed += 1
@@ -279,13 +297,18 @@ class LogArchiver:
                 store = store or self._logs.store(key[0], make=True)
         return len(names)
 
-    def _follow(self, key: tuple[str, str], name: str, file: _File, far: int = _FAR_BEHIND) -> None:
+    def _follow(self, key: tuple[str, str], name: str, files: dict[str, _File], far: int) -> None:
         """Read a file's next bytes. If more than ``far`` bytes would be left, skip to the last ones."""
         session, node_id = key
+        file = files.setdefault(name, _File(read_name(name).kind in USER_KINDS))
         agent = self._logs.agent(session, node_id)
         try:
+            head = self._head(key, name) if f"{name}.1" in files else b""
+            if head and agent.read(name, 0, len(head)) != head:
+                self._begin_anew(key, name, files)
+                file = files[name]
             # A length is a tenth of the work of reading, and most files have nothing new.
-            told = None if file.said else agent.told_size(name)
+            told = None if file.said else agent.reported_size(name)
             if told is None or told > file.offset:
                 data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
             else:
@@ -294,8 +317,9 @@ class LogArchiver:
             if (anew and not data) or len(data) == _BYTES_A_LOOK:
                 size = agent.size(name, file.offset)
                 if size < file.offset:
-                    self._store(session).restart(node_id, name)
-                    file.offset, data = 0, b""
+                    self._begin_anew(key, name, files)
+                    file = files[name]
+                    data = b""
                 elif size - file.offset > far:
                     file.offset = size - min(_AGAIN_FROM, far)
                     data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
@@ -316,6 +340,36 @@ class LogArchiver:
         if not file.is_user:
             file.pause_s = max(file.pause_s, 15.0)  # our asking is itself a line in the agent's log
         file.due = time.monotonic() + file.pause_s * self._slow
+
+    def _begin_anew(self, key: tuple[str, str], name: str, files: dict[str, _File]) -> None:
+        """Follow a file from its beginning. If Ray rotated it, the kept pieces get their new names."""
+        session, node_id = key
+        store, agent = self._store(session), self._logs.agent(session, node_id)
+        pieces = sorted((other for other in files if _base(other) == name), key=rotations)
+        head, turns = self._head(key, name), 0
+        # The list of files may be older than the rotation.
+        for turn in range(1, len(pieces) + 2) if head else ():
+            try:
+                if agent.read(f"{name}.{turn}", 0, len(head)) == head:
+                    turns = turn
+                    break
+            except AgentError as error:
+                if error.code != "gone":
+                    raise
+        if turns:
+            for old in (*reversed(pieces), name):
+                new = f"{name}.{rotations(old) + turns}"
+                store.rename(node_id, old, new)
+                files[new] = files.pop(old)
+                files[new].due = 0.0
+        else:
+            store.restart(node_id, name)
+        files[name] = _File(read_name(name).kind in USER_KINDS)
+
+    def _head(self, key: tuple[str, str], name: str) -> bytes:
+        """What is kept of a file's first bytes, by which it is known again."""
+        kept = self._store(key[0]).read(key[1], name, 0, _HEAD)
+        return kept[0][1] if kept and kept[0][0] == 0 else b""
 
     def _store(self, session: str) -> Any:
         return self._logs.store(session, make=True)

@@ -11,7 +11,7 @@ from rayscope.cluster.logs import sql
 from rayscope.cluster.tasks import sql as tasks_sql
 from rayscope.model import Kind
 from rayscope.ray.agents.client import AgentError
-from rayscope.ray.agents.logs import driver_file, read_name
+from rayscope.ray.agents.logs import driver_file, read_name, rotations
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound, StoreError
@@ -37,12 +37,6 @@ class Owned(NamedTuple):
     parts: list[Part]
     notes: list[str]
     left_out: int = 0
-
-
-def _rotations(name: str) -> int:
-    """How often a file was renamed: 2 for ``worker-1.out.2``."""
-    suffix = name.rpartition(".")[2]
-    return int(suffix[:4]) if suffix.isdecimal() else 0
 
 
 class Owners:
@@ -143,7 +137,7 @@ class Owners:
     def _of_workers(self, workers: list[tuple[str, str]]) -> Owned:
         parts = []
         for worker, node in workers[:_WORKERS]:
-            for name in sorted(self._of(node), key=_rotations, reverse=True):  # the oldest piece first
+            for name in sorted(self._of(node), key=rotations, reverse=True):  # the oldest piece first
                 told = read_name(name)
                 if told.worker_id == worker and told.kind.startswith("worker_"):
                     parts.append(Part(node, name, told.kind.removeprefix("worker_")))

@@ -66,7 +66,9 @@ FROM signed s JOIN outcomes o USING (task_hi, task_lo)
 """
 _TASK = "hash(task_hi, task_lo)"
 _BY_SIGNATURE = f"""
-SELECT func_name, error_type, message, file, line, any_value(headline) AS example, any_value(path) AS path,
+SELECT func_name, error_type,
+    CASE WHEN min(headline) = max(headline) THEN min(headline) ELSE message END AS message,
+    file, line, any_value(headline) AS example, any_value(path) AS path,
     count(*) AS attempts, count(DISTINCT {_TASK}) AS tasks,
     {", ".join(f"count(DISTINCT {_TASK}) FILTER (outcome = '{name}') AS {name}" for name in OUTCOMES)},
     min(end_ns) AS first_ns, max(end_ns) AS last_ns, count(*) OVER () AS groups,

@@ -79,6 +79,12 @@ def read_name(name: str) -> LogName:
     return LogName(next((kind for start, kind in _OWN if name.startswith(start)), "other"))
 
 
+def rotations(name: str) -> int:
+    """How often a file was rotated: 2 for ``worker-1.out.2``."""
+    suffix = name.rpartition(".")[2]
+    return int(suffix) if suffix.isdecimal() and len(suffix) < 5 else 0
+
+
 def driver_file(job_id: str) -> str:
     """Our name for what the driver of a job printed that `rayscope run` started."""
     return f"driver-{job_id}.log"
@@ -181,10 +187,10 @@ class LogAgent:
         """
         if not is_name(name):
             return 0
-        told = self.told_size(name)
+        told = self.reported_size(name)
         return told if told is not None else self._found_size(name, at_least)
 
-    def told_size(self, name: str) -> int | None:
+    def reported_size(self, name: str) -> int | None:
         """How many bytes a file has, by HTTP alone; None where that does not tell. The cheapest question."""
         if self._http is None or self._closed or not is_name(name):
             return None
