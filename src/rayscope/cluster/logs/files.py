@@ -6,17 +6,21 @@ kept: whatever else is asked for is not there.
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
+from rayscope.cluster.logs.clocks import Clock, Life, clock_of, local_clock
+from rayscope.cluster.logs.lines import moments_of
 from rayscope.cluster.logs.marks import Marks
 from rayscope.ray.agents.client import AgentError
-from rayscope.ray.agents.logs import LogAgent, is_name, read_name
+from rayscope.ray.agents.logs import LogAgent, LogName, is_name, read_name
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
@@ -34,6 +38,8 @@ _FAILED_S = 5.0
 _STORES = 64
 #: Bytes that one call to an agent brings.
 _PIECE = 4 << 20
+#: Bytes at each end of a file in which times are looked for.
+_PROBE = 16 << 10
 _AGENTS = 4096
 #: Nodes that one answer asks for their files, at most so long (s).
 _ASKED, _ASK_S = 64, 4.0
@@ -64,6 +70,7 @@ class Source:
         size: int | None = None,
         *,
         grows: bool = False,
+        life: Callable[[], Life | None] = lambda: None,
     ) -> None:
         self.node_id = node_id
         self.name = name
@@ -73,6 +80,22 @@ class Source:
         self._agent = agent
         self.size = (kept.seen if kept else 0) if size is None else size
         self._grows = grows
+        self._life = life
+        self._clock: Clock | None = None
+
+    def clock(self, moment: datetime) -> float | None:
+        """Seconds since the epoch of a time in this file that has no time zone; None if unknown."""
+        if self._clock is None:
+            self._clock = self._find_clock()
+        return self._clock(moment)
+
+    def _find_clock(self) -> Clock:
+        life = self._life()
+        if life is None:
+            return local_clock
+        ends = [(0, min(_PROBE, self.size)), (max(_PROBE, self.size - _PROBE), self.size)]
+        pieces = [data for begin, end in ends for _, data in self.read(begin, end)]
+        return clock_of([moment for data in pieces for moment in moments_of(data)], life)
 
     @property
     def live(self) -> bool:
@@ -261,9 +284,10 @@ class Logs:
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
         about = read_name(name)
+        life = functools.partial(self._life, session, about)
         if kept is not None and about.kind == "driver" and about.submission_id is None:  # no file of the node
             grows = self._clusters.gcs_of(session) is not None
-            return Source(node_id, name, kept, store, None, None, grows=grows)
+            return Source(node_id, name, kept, store, None, None, grows=grows, life=life)
         problem: Problem | None = None
         try:
             listed = self.names(session, node_id)
@@ -275,7 +299,8 @@ class Logs:
                 if kept is not None and size < kept.seen:
                     size = self.size(session, node_id, name, at_least, 0)  # it may be a second old
                     kept = kept if size >= kept.seen else None  # begun anew: what is kept is of before
-                return Source(node_id, name, kept, store, self.agent(session, node_id), None, size)
+                agent = self.agent(session, node_id)
+                return Source(node_id, name, kept, store, agent, None, size, life=life)
             problem = Problem("gone", "The file no longer exists on the node.", "Showing the kept copy.")
         except (AgentError, GcsError, BadQuery) as error:
             problem = _problem(error)
@@ -292,7 +317,20 @@ class Logs:
                 f"{problem.message}",
                 problem.remedy,
             )
-        return Source(node_id, name, kept, store, None, problem)
+        return Source(node_id, name, kept, store, None, problem, life=life)
+
+    def _life(self, session: str, about: LogName) -> Life | None:
+        """When the worker of a file lived; None for files of others, and if its start is unknown."""
+        if about.worker_id is None:
+            return None
+        worker_id = about.worker_id
+        times = self._records.read(session, lambda file: sql.life_of_worker(file, worker_id), flush=False)
+        if times is None or times[0] is None:
+            return None
+        end_ns = times[1] or (
+            time.time_ns() if self._records.is_live(session) else self._records.last_ns(session)
+        )
+        return Life(times[0] / 1e9, end_ns / 1e9)
 
     def listed(
         self, session: str, node_ids: Iterable[str]

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
+from rayscope.cluster.logs.clocks import Clock, local_clock
+
 #: The longest text of a line; ``Line.is_cut`` says whether it was longer.
 MAX_LETTERS = 4_000
 #: How many states of a progress bar are looked at, from its end, for one that is not blank.
@@ -50,6 +52,8 @@ _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)
 #: How Ray's own notes of whose output follows begin.
 MARKS = ":(?:job_id|actor_name|task_name|actor_id|task_id):"
 _MARK = re.compile(MARKS)
+#: A time that is further in the future than this is not when its line was written. s
+_AHEAD_S = 60.0
 _CONTINUES = ("Traceback (most recent call last)", "During handling of", "The above exception")
 
 
@@ -94,8 +98,10 @@ def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
         begin = end
 
 
-def read_lines(pieces: Iterable[tuple[int, bytes]], context: Context = START) -> Iterator[Line]:
-    """The lines of ``split_lines``, with times and levels."""
+def read_lines(
+    pieces: Iterable[tuple[int, bytes]], context: Context = START, clock: Clock = local_clock
+) -> Iterator[Line]:
+    """The lines of ``split_lines``, with times and levels. ``clock``: of times without a time zone."""
     at_ns, known = context
     for offset, raw in pieces:
         text, is_cut = plain_text(raw)
@@ -103,7 +109,7 @@ def read_lines(pieces: Iterable[tuple[int, bytes]], context: Context = START) ->
         if _MARK.match(text):
             yield Line(offset, len(raw), text, None, None, at_ns, None, True, is_whole, is_cut)
             continue
-        time_ns, level = read_head(text)
+        time_ns, level = read_head(text, clock)
         if time_ns is not None:
             at_ns = time_ns
         if level is not None or time_ns is not None or not _continues(text):
@@ -133,27 +139,37 @@ def _decode(raw: bytes) -> tuple[str, bool]:
     return text[:MAX_LETTERS], len(text) > MAX_LETTERS or len(raw) > 4 * MAX_LETTERS
 
 
-def read_head(text: str) -> tuple[int | None, str | None]:
-    """The time (ns since the epoch) and the level that a line tells, None for what it does not.
-
-    A time without a zone is taken for one of this machine's.
-    """
+def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, str | None]:
+    """The time (ns since the epoch) and the level that a line tells, None for what it does not."""
     head = text[:_HEAD]
     if head.startswith("{"):
-        return _read_json(text)
+        return _read_json(text, clock)
     if found := _TIME.match(head):
-        day, clock, fraction, zone = found.groups()
-        time_ns = _time_ns(f"{day}T{clock}", fraction, zone)
+        day, time_of_day, fraction, zone = found.groups()
+        time_ns = _time_ns(f"{day}T{time_of_day}", fraction, zone, clock)
         rest = head[found.end() :]
         level = _RAY_CPP.match(rest) or _AFTER_TIME.search(rest, 0, _NEAR)
         return time_ns, _NAMES[level[1].lower()] if level else None
     if found := _GLOG.match(head):
-        letter, month, day, clock, fraction = found.groups()
+        letter, month, day, time_of_day, fraction = found.groups()
         year = time.localtime().tm_year
-        return _time_ns(f"{year}-{month}-{day}T{clock}", fraction, None), _NAMES[letter.lower()]
+        stamp = f"{year}-{month}-{day}T{time_of_day}"
+        return _time_ns(stamp, fraction, None, clock), _NAMES[letter.lower()]
     if found := _BARE.match(head):
         return None, _NAMES[found["name"].lower()]
     return None, None
+
+
+def moments_of(data: bytes) -> list[datetime]:
+    """The times without a time zone that the lines of ``data`` give, as they stand there."""
+    moments: list[datetime] = []
+
+    def note(moment: datetime) -> None:
+        moments.append(moment)
+
+    for _ in read_lines(split_lines(data, 0), clock=note):
+        pass
+    return moments
 
 
 def at_least(level: str) -> frozenset[str]:
@@ -161,27 +177,29 @@ def at_least(level: str) -> frozenset[str]:
     return frozenset(LEVELS[LEVELS.index(level) :])
 
 
-def _read_json(text: str) -> tuple[int | None, str | None]:
+def _read_json(text: str, clock: Clock) -> tuple[int | None, str | None]:
     named = _JSON_LEVEL.search(text)
     level = _NAMES.get(named[1].lower()) if named else None
     if exact := _JSON_NS.search(text):
         return int(exact[1]), level
     told = _JSON_TIME.search(text)
     found = _TIME.match(told[1]) if told else None
-    return (_time_ns(f"{found[1]}T{found[2]}", found[3], found[4]) if found else None), level
+    return (_time_ns(f"{found[1]}T{found[2]}", found[3], found[4], clock) if found else None), level
 
 
-def _time_ns(stamp: str, fraction: str | None, zone: str | None) -> int | None:
+def _time_ns(stamp: str, fraction: str | None, zone: str | None, clock: Clock) -> int | None:
     try:
         moment = datetime.fromisoformat(stamp)
         if zone == "Z":
             moment = moment.replace(tzinfo=timezone.utc)
         elif zone:
             moment = datetime.fromisoformat(f"{stamp}{zone[:3]}:{zone[-2:]}")
-        seconds = int(moment.timestamp())
+        seconds = moment.timestamp() if zone else clock(moment)
     except (OverflowError, ValueError, OSError):
         return None
-    return seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
+    if seconds is None or seconds > time.time() + _AHEAD_S:
+        return None
+    return int(seconds) * 10**9 + int((fraction or "0").ljust(9, "0"))
 
 
 def _continues(text: str) -> bool:

@@ -130,7 +130,7 @@ def forward(source: Source, offset: int, wanted: Wanted) -> dict[str, Any]:
     for chunk in chunks(source, at, wanted.end):
         if chunk.missing:
             missing.append(chunk.missing)
-        found = list(read_lines(split_lines(chunk.data, chunk.offset), context))
+        found = list(read_lines(split_lines(chunk.data, chunk.offset), context, source.clock))
         if found:
             context = Context(found[-1].at_ns, found[-1].counts_as)
         kept = _chosen(found, wanted, levels, chunk.data)
@@ -166,7 +166,7 @@ def backward(source: Source, before: int, wanted: Wanted) -> dict[str, Any]:
         found: list[Line] = []
         kept: list[bool] = []
         for chunk in stretch:
-            each = list(read_lines(split_lines(chunk.data, chunk.offset), context))
+            each = list(read_lines(split_lines(chunk.data, chunk.offset), context, source.clock))
             if each:
                 context = Context(each[-1].at_ns, each[-1].counts_as)
             found += each
@@ -253,8 +253,8 @@ def _since(source: Source, begin: int, wanted: Wanted) -> tuple[int, bool]:
 def _first_time(source: Source, begin: int, end: int) -> int | None:
     """The first time that a line of these bytes tells, ns."""
     probe = source.read(begin, end)
-    times = (line.time_ns for at, data in probe for line in read_lines(split_lines(data, at)) if line.time_ns)
-    return next(times, None)
+    lines = (line for at, data in probe for line in read_lines(split_lines(data, at), clock=source.clock))
+    return next((line.time_ns for line in lines if line.time_ns), None)
 
 
 def _page(

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
-from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.files import Logs, Source
 from rayscope.cluster.logs.lines import at_least, read_lines, split_lines
-from rayscope.cluster.logs.pages import Matcher, chunks, line_item
+from rayscope.cluster.logs.pages import Chunk, Matcher, chunks, line_item
 from rayscope.storage.errors import NotFound
 from rayscope.storage.slots import Slots
 
@@ -82,7 +82,7 @@ class _Run:
         for chunk in chunks(source, begin, source.size):
             if chunk.missing:
                 missing += chunk.missing[1] - chunk.missing[0]
-            hits += self._of_chunk(chunk.data, chunk.offset, node_id, name)
+            hits += self._of_chunk(source, chunk)
             self._bytes += len(chunk.data)
             done = chunk.offset + len(chunk.data)
             if self._is_over or len(hits) >= _OF_A_FILE:
@@ -97,14 +97,14 @@ class _Run:
         if missing:
             self._leave_out(node_id, name, "not_kept", missing)
 
-    def _of_chunk(self, data: bytes, offset: int, node_id: str, name: str) -> list[dict[str, Any]]:
+    def _of_chunk(self, source: Source, chunk: Chunk) -> list[dict[str, Any]]:
         sought = self._sought
-        if not sought.matcher.may_match(data):
+        if not sought.matcher.may_match(chunk.data):
             return []
-        lines = list(read_lines(split_lines(data, offset)))
+        lines = list(read_lines(split_lines(chunk.data, chunk.offset), clock=source.clock))
         matched = sought.matcher.matches([line.text for line in lines])
         return [
-            {"node_id": node_id, "name": name, **line_item(line)}
+            {"node_id": source.node_id, "name": source.name, **line_item(line)}
             for line, is_match in zip(lines, matched, strict=True)
             if is_match
             and not line.is_mark

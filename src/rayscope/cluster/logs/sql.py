@@ -102,6 +102,17 @@ def nodes_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str
         )
 
 
+def life_of_worker(file: SessionFile, worker_id: str) -> tuple[int | None, int | None] | None:
+    """When a worker began and ended, ns; the begin of its first attempt, if Ray did not report its own."""
+    with file.reader() as reader:
+        row = reader.execute(
+            "SELECT least(start_ns, (SELECT min(running_ns) FROM attempts WHERE worker_id = id)), end_ns "
+            "FROM worker_rows WHERE id = ?",
+            [worker_id],
+        ).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
 def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
     """The node that a worker runs or ran on. Raises NotFound."""
     with file.reader() as reader:
