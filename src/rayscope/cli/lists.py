@@ -190,6 +190,8 @@ _EVENTS = (
 def print_list(form: Format, rows: Rows[Any], columns: Sequence[Column], wide: bool = False) -> None:
     """Print the rows of a list, and say how many there are beyond the limit."""
     number = print_rows(form, rows, columns, wide)
+    if number == 0:
+        say("nothing matches")
     if rows.total is not None and rows.total > number:
         say(
             f"{number:,} of {rows.total:,}: use a larger --limit to see more, or filters (--help) to "

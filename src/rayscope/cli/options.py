@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -24,13 +26,13 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="TIME",
-        help="Leave out what ended before this time: 2026-01-31T12:00:00, or ns since the epoch.",
+        help="Only what ended after this time: 10m or 2h ago, 2026-01-31T12:00:00, or ns since the epoch.",
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
-        "--until", metavar="TIME", help="Leave out what started after this time (same format as --since)."
+        "--until", metavar="TIME", help="Only what started before this time (same format as --since)."
     ),
 ]
 #: The heading of the options that say which server and which session is meant, after those of a command.
@@ -196,17 +198,26 @@ def open_warehouse(
         fail(error.message, error.remedy, 1)
 
 
+_AGO = re.compile(r"(\d+(?:\.\d+)?)\s?([smhd])")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
 def time_ns(option: str, text: str | None) -> int | None:
-    """ns since the epoch; a time without a zone is of this machine's."""
+    """ns since the epoch; a time without a zone is of this machine's, and ``10m`` is ten minutes ago."""
     if text is None:
         return None
     try:
         if text.isascii() and text.isdigit():
             found_ns = int(text)
+        elif ago := _AGO.fullmatch(text):
+            found_ns = time.time_ns() - round(float(ago[1]) * _UNIT_S[ago[2]] * 1e9)
         else:
             found_ns = int(datetime.fromisoformat(text).timestamp() * 1_000_000) * 1000
     except (ValueError, OverflowError):
         found_ns = -1
     if not 0 <= found_ns < 1 << 63:
-        fail(f"Invalid {option}: {text!r}.", "Use 2026-01-31T12:00:00, or ns since the epoch.")
+        fail(
+            f"Invalid {option}: {text!r}.",
+            "Use 10m, 2h or 3d for a time ago, 2026-01-31T12:00:00, or ns since the epoch.",
+        )
     return found_ns

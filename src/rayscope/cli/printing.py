@@ -154,13 +154,30 @@ def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any
     elif form is Format.csv:
         _csv(columns, rows)
     else:
+        console = stdout()
+        if not console.is_terminal:
+            console = stdout(_UNLIMITED)  # a program, or a file, has no width
+        cells = [[_value_text(value) for value in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in columns:
             table.add_column(Text(shown(name)), overflow="fold")
-        for row in rows:
-            cells = (Text("NULL", style="dim") if value is None else Text(shown(str(value))) for value in row)
-            table.add_row(*cells)
-        stdout().print(table)
+        for row in cells:
+            table.add_row(*row)
+        if stdout(_UNLIMITED).measure(table).maximum <= console.width:
+            console.print(table)
+            return
+        for number, row in enumerate(cells, 1):  # one field a line
+            console.print(Text(f"row {number:,}", style="dim"))
+            fields = Table(box=None, pad_edge=False, show_header=False)
+            fields.add_column(style="bold", no_wrap=True)
+            fields.add_column(overflow="fold")
+            for name, cell in zip(columns, row, strict=True):
+                fields.add_row(Text(shown(name)), cell)
+            console.print(fields)
+
+
+def _value_text(value: Any) -> Text:
+    return Text("NULL", style="dim") if value is None else Text(shown(str(value)))
 
 
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -5,10 +5,11 @@ from rayscope.model.attempt import (
     CUT_OFF,
     PHASES,
     STATES,
+    TASK_TYPES,
     Attempt,
     TaskError,
 )
-from rayscope.model.entity import KINDS, Entity, Kind, merge_entities
+from rayscope.model.entity import KINDS, STATES_OF, Entity, Kind, merge_entities
 from rayscope.model.records import Annotation, Drop, Edge, RecordBatch, Span
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "KINDS",
     "PHASES",
     "STATES",
+    "STATES_OF",
+    "TASK_TYPES",
     "AgentReport",
     "Annotation",
     "Attempt",

@@ -27,6 +27,8 @@ STATES: tuple[str, ...] = (
     "FINISHED",
     "FAILED",
 )
+#: Ray's ``TaskType``.
+TASK_TYPES: tuple[str, ...] = ("NORMAL_TASK", "ACTOR_CREATION_TASK", "ACTOR_TASK", "DRIVER_TASK")
 #: Not Ray's: the state of what had no end when its worker, node, job or session ended.
 CUT_OFF = "CUT_OFF"
 _RANK = {state: rank for rank, state in enumerate(STATES)}

@@ -58,6 +58,15 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "tune_trial": frozenset({"TERMINATED"}),
 }
 
+#: The states of these kinds, in the order of a life. All but ``CUT_OFF`` are Ray's.
+STATES_OF: Mapping[Kind, tuple[str, ...]] = {
+    "actor": ("DEPENDENCIES_UNREADY", "PENDING_CREATION", "ALIVE", "RESTARTING", "DEAD"),
+    "node": ("ALIVE", "DEAD"),
+    "worker": ("ALIVE", "DEAD"),
+    "job": ("PENDING", "RUNNING", "FINISHED", "SUCCEEDED", "FAILED", "STOPPED", "CUT_OFF"),
+    "placement_group": ("PENDING", "PREPARED", "CREATED", "RESCHEDULING", "REMOVED"),
+}
+
 Value = str | int | float | bool
 
 

@@ -15,7 +15,12 @@ import httpx
 import pytest
 from tests.waiting import wait_until
 
-SLEEP = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)"
+SLEEP = """
+import pathlib, sys, time
+pathlib.Path(sys.argv[1] + ".runs").touch()
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.05)
+"""
 
 
 class Commands:
@@ -138,6 +143,8 @@ def test_the_server_of_serve_is_its_operators_to_start_again(commands: Commands)
     url = commands.served_by(serve)["url"]
     run = commands.run("a")
     assert first_line(run) == f"Rayscope: {url}\n"
+    # A server that ends before that is refused with an error, and the program does not begin.
+    wait_until((commands.folder / "a.runs").exists, "the program")
     serve.send_signal(signal.SIGTERM)
     assert serve.wait() == 0
     assert run.stderr is not None

@@ -207,6 +207,29 @@ def test_hostile_names_move_no_cursor(fresh: Running, monkeypatch: pytest.Monkey
     assert told.splitlines() == ["text,number,'@name", "'=1,-5,'-x"]
 
 
+def test_wide_results_are_whole_lines_in_files_and_one_field_a_line_on_terminals(
+    here: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "SELECT repeat('x', 300) AS first, repeat('y', 300) AS second FROM range(2)"
+    lines = run("sql", query).splitlines()
+    assert [line.split() for line in lines] == [["first", "second"], *[["x" * 300, "y" * 300]] * 2]
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", run("sql", query)).splitlines()
+    assert [line.split()[0] for line in lines if "row" in line or "first" in line or "second" in line] == [
+        *("row", "first", "second") * 2
+    ]
+    assert max(map(len, lines)) <= 100
+
+
+def test_an_empty_list_is_announced_on_stderr(here: Running) -> None:
+    result = runner.invoke(app, ["tasks", "--state", "cut_off", "--format", "json"])
+    assert (result.exit_code, result.stdout) == (0, "[]\n")
+    assert "nothing matches" in result.stderr
+    assert "'BOGUS'" in run("tasks", "--state", "BOGUS", code=2)
+
+
 def _drawn(look: Look, width: int, height: int, sort: str = "cpu") -> list[str]:
     console = Console(record=True, width=width, height=height, file=io.StringIO(), force_terminal=True)
     console.print(picture(look, sort, width, height))

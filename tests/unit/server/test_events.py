@@ -114,7 +114,7 @@ def test_a_jobs_progress_counts_all_its_attempts(told: Any) -> None:
     told.error(told.client.get("/api/jobs/ff/progress"), 404)
 
 
-def test_a_submissions_progress_is_its_drivers(told: Any) -> None:
+def test_a_submissions_progress_is_that_of_all_its_drivers(told: Any) -> None:
     told.server.services.writer.submit_records(
         RecordBatch(SESSION, entities=[entity("job", "sub_1", {"submission_id": "sub_1", "alias_of": JOB})]),
         "gcs",
@@ -122,6 +122,13 @@ def test_a_submissions_progress_is_its_drivers(told: Any) -> None:
     assert told.server.services.writer.flush()
     states = told.get("/api/jobs/sub_1/progress")["states"]
     assert states == told.get(f"/api/jobs/{JOB}/progress")["states"] != {}
+    told.server.services.writer.submit_records(
+        RecordBatch(SESSION, entities=[entity("job", OTHER, {"submission_id": "sub_1"})]), "gcs"
+    )
+    assert told.server.services.writer.flush()
+    both = told.get("/api/jobs/sub_1/progress")
+    assert both["states"] == {**states, "FINISHED": states["FINISHED"] + 1}
+    assert told.get(f"/api/jobs/{JOB}/progress")["states"] == states
 
 
 def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:

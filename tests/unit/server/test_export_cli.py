@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import stat
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,7 +154,12 @@ def test_the_name_that_a_server_gives_leads_nowhere_else(
 def test_what_cannot_be_says_why(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("nowhere", code=1, said="Session 'nowhere' not found.")
     run("-o", "no/such/place", code=1, said="Directory not found: no/such.")
-    run("--since", "yesterday", code=2, said="Invalid --since: 'yesterday'. Use 2026-01-31T12:00:00")
+    run(
+        "--since",
+        "yesterday",
+        code=2,
+        said="Invalid --since: 'yesterday'. Use 10m, 2h or 3d for a time ago, 2026-01-31T12:00:00",
+    )
     for odd in ("²", "0001-01-01", "0001-01-01T00:00:00+00:00", "9999-12-31", "1" * 30, "1" * 5000):
         run("--since", odd, code=2, said="Invalid --since")
     for name in ("x.gz", "x.zip.gz"):
@@ -186,6 +192,11 @@ def test_times_are_of_this_machine_unless_they_say_otherwise() -> None:
     assert time_ns("--since", "1970-01-01T00:00:01.5+00:00") == 1_500_000_000
     assert time_ns("--since", "1500000000") == 1_500_000_000
     assert time_ns("--since", None) is None
+    before_ns = time.time_ns()
+    for text, seconds in (("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172800)):
+        found_ns = time_ns("--since", text)
+        assert found_ns is not None
+        assert before_ns <= found_ns + seconds * 10**9 <= time.time_ns()
 
 
 def test_an_empty_data_directory(tmp_path: Path) -> None:

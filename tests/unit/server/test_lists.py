@@ -51,7 +51,7 @@ def test_filters_come_before_limits_and_totals(running: Any) -> None:
             matching = [item for item in everything if item[name] == value]
             assert page["total"] == len(matching), (name, value)
             assert keys(pages(running, "/api/tasks", **{name: value}, limit=2)) == keys(matching)
-    both = running.get("/api/tasks", state="FAILED,FINISHED", limit=1000)["items"]
+    both = running.get("/api/tasks", state="failed,FINISHED", limit=1000)["items"]
     assert keys(both) == keys([item for item in everything if item["state"] in ("FAILED", "FINISHED")])
     inner = running.get("/api/tasks", name="INNE", limit=1000)["items"]
     assert keys(inner) == keys([item for item in everything if item["name"] == "inner"])
@@ -66,6 +66,28 @@ def test_filters_come_before_limits_and_totals(running: Any) -> None:
     assert keys(until) == keys([item for item in everything if item["created_ns"] <= middle])
     since = running.get("/api/tasks", since_ns=middle, limit=1000)["items"]
     assert keys(since) == keys([i for i in everything if i["end_ns"] is None or i["end_ns"] >= middle])
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "known"),
+    [
+        ("tasks", {"state": "RUNING"}, "RUNNING_IN_RAY_GET"),
+        ("tasks", {"type": "TASK"}, "ACTOR_TASK"),
+        ("failures", {"type": "x"}, "NORMAL_TASK"),
+        ("actors", {"state": "GONE"}, "DEAD"),
+        ("jobs", {"state": "ALIVE"}, "SUCCEEDED"),
+        ("nodes", {"state": "ALIVE,x"}, "DEAD"),
+        ("workers", {"state": "x"}, "ALIVE"),
+        ("placement_groups", {"state": "x"}, "RESCHEDULING"),
+    ],
+)
+def test_unknown_values_of_a_filter_are_refused_with_the_known_ones(
+    running: Any, path: str, params: dict[str, str], known: str
+) -> None:
+    (value,) = (text.rpartition(",")[2] for text in params.values())
+    problem = running.error(running.client.get(f"/api/{path}", params=params), 400)
+    assert repr(value.upper()) in problem["message"]
+    assert known in problem["remedy"]
 
 
 def test_pages_hold_still_while_rows_arrive(fresh: Any, make_batches: Callable[..., list[bytes]]) -> None:

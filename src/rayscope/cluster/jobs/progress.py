@@ -18,14 +18,14 @@ def progress_of(
     """``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (of the failed ones), the 100 ``functions``
     with most attempts, and the ``rest`` summed up.
 
-    Of a submission with a driver it is the driver's. Raises NotFound for what is not on record.
+    A submission has the attempts of all its drivers. Raises NotFound for what is not on record.
     """
-    owner = _owner(services, session, of, entity_id)
+    owner, ids = _owner(services, session, of, entity_id)
     functions, rest = services.records.read_cached(
         session,
-        lambda file: sql.functions_of(file, of, owner, services.records.last_ns(session)),
+        lambda file: sql.functions_of(file, of, ids, services.records.last_ns(session)),
         of,
-        owner,
+        *ids,
     )
     states: dict[str, int] = dict(rest["states"])
     for row in functions:
@@ -41,12 +41,20 @@ def progress_of(
     }
 
 
-def _owner(services: Services, session: str, of: Literal["job", "actor"], entity_id: str) -> str:
+def _owner(
+    services: Services, session: str, of: Literal["job", "actor"], entity_id: str
+) -> tuple[str, list[str]]:
+    """The id of a job or actor, and those that its attempts have."""
     try:
         known = services.records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:
         # Its tasks may be told before the job itself is.
         if of == "job" and entity_id in services.records.read_cached(session, sql.tasks_by_job):
-            return entity_id
+            return entity_id, [entity_id]
         raise
-    return str(known.get("alias_of") or known[f"{of}_id"])
+    own_id = str(known[f"{of}_id"])
+    if not known.get("alias_of"):
+        return own_id, [own_id]
+    drivers = services.records.read(session, lambda file: sql.drivers_of(file, own_id))
+    alias = str(known["alias_of"])
+    return alias, list(dict.fromkeys([alias, *drivers]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from rayscope.storage.session_file import SessionFile
@@ -33,12 +34,23 @@ def stopped_by_job(file: SessionFile) -> dict[str | None, int]:
         return stopped_by(reader, "job_id", Where([NOT_DRIVER], []))
 
 
-def functions_of(
-    file: SessionFile, of: Literal["job", "actor"], entity_id: str, last_ns: int
-) -> tuple[list[Row], Row]:
-    """The functions of a job or actor with ``states`` (state -> attempts), most attempts first; and the rest.
+def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
+    """The jobs of the drivers that a submission started, the first one first."""
+    with file.reader() as reader:
+        rows = reader.execute(
+            "SELECT id FROM job_rows WHERE submission_id = ? AND alias_of IS NULL ORDER BY start_ns, id",
+            [submission_id],
+        ).fetchall()
+    return [row[0] for row in rows]
 
-    Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/reference/glossary.md;
+
+def functions_of(
+    file: SessionFile, of: Literal["job", "actor"], ids: Sequence[str], last_ns: int
+) -> tuple[list[Row], Row]:
+    """The functions of the jobs or actor with these ids, most attempts first; and the rest of them summed up.
+
+    Each has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of times (ns)
+    of docs/reference/glossary.md;
     ``last_ns``: until when what has not ended lasts. ``stopped_by_libraries``: how many that failed a library
     stopped on purpose. The rest: ``functions``, ``attempts``, ``states``, ``stopped_by_libraries``
     beyond the first 100.
@@ -50,7 +62,7 @@ def functions_of(
                 f"""
                 WITH counted AS (
                     SELECT func_name, any_value(type) AS type, state, count(*) AS n, {sums}
-                    FROM ({with_times(last_ns)} WHERE {_COLUMNS[of]} = ? AND {NOT_DRIVER})
+                    FROM ({with_times(last_ns)} WHERE list_contains(?, {_COLUMNS[of]}) AND {NOT_DRIVER})
                     GROUP BY func_name, state)
                 SELECT func_name, any_value(type) AS type, sum(n)::BIGINT AS attempts,
                     {total("duration_ns")} AS duration_ns, {total("waiting_ns")} AS waiting_ns,
@@ -58,11 +70,11 @@ def functions_of(
                     map(list(state ORDER BY state), list(n ORDER BY state)) AS states
                 FROM counted GROUP BY func_name ORDER BY attempts DESC, func_name NULLS LAST
                 """,
-                [entity_id],
+                [list(ids)],
             )
         )
         failed = any("FAILED" in row["states"] for row in found)
-        where = Where([f"{_COLUMNS[of]} = ?", NOT_DRIVER], [entity_id])
+        where = Where([f"list_contains(?, {_COLUMNS[of]})", NOT_DRIVER], [list(ids)])
         stopped = stopped_by(reader, function_name("attempts"), where) if failed else {}
     for row in found:
         row["stopped_by_libraries"] = stopped.get(row["func_name"], 0)

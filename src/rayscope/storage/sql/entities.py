@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from rayscope.model import Kind
+from rayscope.model import STATES_OF, Kind
 from rayscope.model.program import script_name
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.rows import decode_entity
@@ -23,6 +23,7 @@ from rayscope.storage.sql.pages import (
     Row,
     Where,
     check_limit,
+    choices,
     count_and_edge,
     decode_cursor,
     direction_of,
@@ -180,7 +181,8 @@ def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[
         elif name in ("name", "class_name"):
             where.add(_CONTAINS.format(column), like(value))
         else:
-            parts = [part for part in value.split(",") if part]
+            is_state = name == "state" and kind in STATES_OF
+            parts = choices(name, value, STATES_OF[kind]) if is_state else [p for p in value.split(",") if p]
             where.add(f"({' OR '.join(equals(name, part, column) for part in parts) or 'false'})", *parts)
     for given, condition in ((filters.since_ns, "end_ns >= ?"), (filters.until_ns, "start_ns <= ?")):
         column = condition.split()[0]

@@ -8,19 +8,19 @@ from typing import Any
 
 import duckdb
 
+from rayscope.model import CUT_OFF, STATES, TASK_TYPES
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
 from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, is_operator, libraries
-from rayscope.storage.sql.pages import Row, Where, equals, like
+from rayscope.storage.sql.pages import Row, Where, choices, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
 #: How much of an error's message lists show.
 MESSAGE_CHARS = 500
 _EQUALS = (
     "job_id",
-    "type",
     "node_id",
     "worker_id",
     "actor_id",
@@ -62,10 +62,10 @@ _NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {restart_of(_LIKE)})"
 class TaskFilters:
     """Which task attempts a request is about. What is None or "" asks for nothing.
 
-    ``state``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or NAME=VALUE;
-    ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what was in flight
-    between them. ``func_name``: a function, or an operator of a library ("Serve: shop/Model"). ``only``:
-    ``mine`` leaves the internals of libraries out.
+    ``state``, ``type``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or
+    NAME=VALUE; ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what
+    was in flight between them. ``func_name``: a function, or an operator of a library ("Serve: shop/Model").
+    ``only``: ``mine`` leaves the internals of libraries out.
     """
 
     job_id: str | None = None
@@ -108,12 +108,14 @@ def attempt_filters(filters: TaskFilters) -> Where:
     for name in _EQUALS:
         if value := getattr(filters, name):
             where.add(equals(name, value), value)
+    if filters.type:
+        where.add("list_contains(?, type)", choices("type", filters.type, TASK_TYPES))
     if filters.func_name and is_operator(filters.func_name):
         where.add(OF_OPERATOR, *[filters.func_name] * 2)
     elif filters.func_name:
         where.add(f"(func_name = ? OR {restart_of('= ?')})", *[filters.func_name] * 2)
     if filters.state:
-        states = [state for state in filters.state.split(",") if state]
+        states = choices("state", filters.state, (*STATES, CUT_OFF, "NIL"))
         where.add("list_contains(?, coalesce(state, 'NIL'))", states)
     if filters.name:
         where.add(_NAME_LIKE, *[like(filters.name)] * 2)

@@ -64,6 +64,15 @@ def equals(field: str, value: str, column: str | None = None) -> str:
     return f"starts_with({column or field}, ?)" if is_prefix else f"{column or field} = ?"
 
 
+def choices(field: str, text: str, known: Sequence[str]) -> list[str]:
+    """The comma-separated values of a filter, in upper case. Raises BadQuery for an unknown one."""
+    values = [value.strip().upper() for value in text.split(",") if value.strip()]
+    for value in values:
+        if value not in known:
+            raise BadQuery(f"Unknown {field} {value[:80]!r}.", f"One of: {', '.join(known)}.")
+    return values
+
+
 def encode_cursor(values: Sequence[Any]) -> str:
     """The sort and the last row's key as an opaque text."""
     return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")
