@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from rayscope.ray.common import headline
-from rayscope.storage.sql.error_text import CUT_ERROR, error_parts
+from rayscope.storage.sql.error_text import CUT_ERROR, ERROR_SUMMARY, error_parts
 
 ERRORS: dict[str, str] = json.loads((Path(__file__).parent / "errors-2.60.json").read_text())
 EXPECTED = {
@@ -81,6 +81,13 @@ def test_the_end_of_an_error_names_it_too(name: str) -> None:
 )
 def test_texts_without_frames(text: str | None, title: str | None) -> None:
     assert read(text) == (title, None, False)
+
+
+def test_an_error_without_a_text_is_named_by_its_type() -> None:
+    query = f"SELECT {ERROR_SUMMARY} FROM (SELECT ?::VARCHAR AS error_message, ?::VARCHAR AS error_type)"
+    assert duckdb.execute(query, ["", "TASK_CANCELLED"]).fetchone() == ("Task cancelled",)
+    assert duckdb.execute(query, [None, None]).fetchone() == (None,)
+    assert duckdb.execute(query, ["User exception:\n" + "x" * 500, "A"]).fetchone() == ("…" + "x" * 300,)
 
 
 @pytest.mark.parametrize("name", ["parse", "cuda", "noted", "syntax", "wraps", "column"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.error_text import error_parts
+from rayscope.storage.sql.error_text import TYPE_IN_WORDS, error_parts
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.library_stops import IS_STOPPED, count_stopped
@@ -41,7 +41,7 @@ def _normalized(text: str) -> str:
 
 _FAILED = f"""
 SELECT task_hi, task_lo, attempt, {function_name("attempts")} AS func_name, error_type, node_id,
-    {END} AS end_ns, unnest({error_parts("error_message")})
+    {END} AS end_ns, unnest({error_parts("error_message", TYPE_IN_WORDS)})
 FROM attempts
 """
 #: The outcome is that of the task's last attempt.

@@ -64,12 +64,12 @@ def _user_frame(text: str) -> str:
     return f"list_last(list_filter({frames}, lambda frame: NOT regexp_matches(frame, {literal(_LIBRARY)})))"
 
 
-def error_parts(message: str) -> str:
+def error_parts(message: str, without: str = "NULL") -> str:
     """SQL of ``{'headline': ..., 'frame': ...}`` of an error's text.
 
     ``headline``: the line that names the error, of a group with that of its first member. ``frame``: the
     innermost ``File "...", line 1, in `` of the user's own code, else of any. Both look through the wrappers
-    of libraries.
+    of libraries. ``without``: SQL of the headline of an error that has no text.
     """
     parts = {
         "whole": f"regexp_replace(right({message}, {_TEXT_CHARS}), {literal(_NOT_TEXT)}, '', 'g')",
@@ -86,13 +86,16 @@ def error_parts(message: str) -> str:
         f"coalesce({_user_frame('array_to_string(members, chr(10))')}, {_user_frame('whole')}, "
         f"list_last(regexp_extract_all(whole, {literal(_FRAME)})))"
     )
-    made = f"{{'headline': nullif(left(trim({headline}), {_HEADLINE_CHARS}), ''), 'frame': {frame}}}"
+    headline = f"coalesce(nullif(left(trim({headline}), {_HEADLINE_CHARS}), ''), {without})"
+    made = f"{{'headline': {headline}, 'frame': {frame}}}"
     for name, value in reversed(parts.items()):
         made = _let(name, value, made)
     return made
 
 
-_SUMMARY = f"{error_parts('error_message')}['headline']"
+#: The headline of an error without a text: "Task cancelled".
+TYPE_IN_WORDS = "upper(error_type[1]) || lower(replace(error_type[2:], '_', ' '))"
+_SUMMARY = f"{error_parts('error_message', TYPE_IN_WORDS)}['headline']"
 #: The line that names an attempt's error, as lists show it.
 ERROR_SUMMARY = (
     f"CASE WHEN {CUT_ERROR} AND NOT regexp_matches({_SUMMARY}, {literal(_EXCEPTION)}) THEN '…' ELSE '' END "
