@@ -46,7 +46,8 @@ def told(fresh: Any) -> Any:
             "actor",
             "1" * 24 + JOB,
             {"class_name": "Flaky", "job_id": JOB, "start_ns": ns[5]},
-            RESTARTING=(9, {"num_restarts": 1}),
+            ALIVE=(5, {"worker_id": "e" * 56}),
+            RESTARTING=(9, {"num_restarts": 1, "restart_reason": "ACTOR_FAILURE"}),
             DEAD=(30, {"death_reason": "Worker exit type: SYSTEM_ERROR", "end_ns": ns[30]}),
         ),
         entity("job", JOB, {"entrypoint": "python x.py", "start_ns": ns[1]}, RUNNING=(1, {})),
@@ -55,6 +56,12 @@ def told(fresh: Any) -> Any:
             OTHER,
             {"entrypoint": "python y.py", "start_ns": ns[1]},
             FAILED=(12, {"message": "exit code 1", "end_ns": ns[12]}),
+        ),
+        entity(
+            "worker",
+            "e" * 56,
+            {"worker_type": "WORKER", "exit_type": "SYSTEM_ERROR", "exit_detail": "killed"},
+            ALIVE=(1, {}),
         ),
     ]
     fresh.record(story)
@@ -72,6 +79,13 @@ def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
         ("TASK_FAILED", "broken", 3),
     ]
     assert found["items"][2]["message"] == "UNEXPECTED_TERMINATION: gone"
+    assert found["items"][4]["message"] == "SYSTEM_ERROR: killed"
+    history = told.get(f"/api/actors/{'1' * 24}{JOB}")["history"]
+    assert [(step["state"], step.get("message")) for step in history] == [
+        ("ALIVE", None),
+        ("RESTARTING", "SYSTEM_ERROR: killed"),
+        ("DEAD", None),
+    ]
     assert found["by_severity"] == {"ERROR": 5, "WARNING": 1, "INFO": 5}
     assert found["total"] == 6
 

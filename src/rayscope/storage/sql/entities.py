@@ -284,7 +284,8 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     """One actor, node, worker, job or placement group, by its id or the beginning of it.
 
     Raises NotFound, and BadQuery for what begins several ids.
-    ``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it.
+    ``history``: every reported state, by time: ``time_ns``, ``state`` and what came with it. The restart of
+    an actor has a ``message``: why the worker before it ended, if that is on record.
     """
     _, id_column = ENTITY_VIEWS[kind]
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))
@@ -302,9 +303,35 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
             what=kind,
             id=entity_id[:80],
         )
-    told = decode_entity(kind, entity_id, found[0]["history"])
-    found[0]["history"] = [
-        {"time_ns": time_ns, "state": state, **extra}
-        for (time_ns, state), extra in sorted(told.transitions.items())[-_HISTORY:]
+    transitions = sorted(decode_entity(kind, entity_id, found[0]["history"]).transitions.items())
+    history: list[Row] = [
+        {"time_ns": time_ns, "state": state, **extra} for (time_ns, state), extra in transitions
     ]
+    if kind == "actor":
+        _explain_restarts(file, history)
+    found[0]["history"] = history[-_HISTORY:]
     return found[0]
+
+
+def _explain_restarts(file: SessionFile, history: list[Row]) -> None:
+    """Add to each restart of an actor how its worker ended."""
+    ended: dict[int, str] = {}
+    worker_id: str | None = None
+    for place, step in enumerate(history):
+        if step["state"] == "ALIVE":
+            worker_id = step.get("worker_id")
+        elif step["state"] == "RESTARTING" and worker_id is not None:
+            ended[place] = worker_id
+    if not ended:
+        return
+    with file.reader() as reader:
+        exits = dict(
+            reader.execute(
+                "SELECT id, concat_ws(': ', exit_type, exit_detail) FROM worker_rows "
+                "WHERE list_contains(?, id)",
+                [list(ended.values())],
+            ).fetchall()
+        )
+    for place, worker_id in ended.items():
+        if exits.get(worker_id):
+            history[place]["message"] = exits[worker_id]
