@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from rayscope.alerts import schemas
 from rayscope.alerts.backtest import backtest
 from rayscope.alerts.history import MAX_EVENTS, newest_first
-from rayscope.alerts.notification.channels import ConfiguredChannel, kinds
+from rayscope.alerts.notification.channels import ConfiguredChannel, channels_file, kinds
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.cluster.sessions import sql as sessions_sql
@@ -105,7 +105,7 @@ def channels(services: CurrentServices) -> Response:
         {
             "items": [_channel_info(services, each) for each in config.channels],
             "kinds": kinds(),
-            "file": str(services.alerts.folder / "channels.yml"),
+            "file": str(channels_file(services.alerts.folder)),
             "problem": config.problem,
             "remedy": config.remedy,
         }

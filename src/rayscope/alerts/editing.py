@@ -14,14 +14,13 @@ from typing import Any
 
 import yaml
 
-from rayscope.alerts.notification.channels import load_channels
+from rayscope.alerts.notification.channels import channels_file, load_channels
 from rayscope.alerts.rules import parse_rules
 from rayscope.alerts.yaml_text import parse_yaml, read_text
 from rayscope.files import replace_file
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 RULES_FILE = "ui.yml"
-_CHANNELS_FILE = "channels.yml"
 _GROUP = "ui"
 #: What a channel's type reads; everything else of an entry is ours.
 _OURS = {
@@ -148,7 +147,7 @@ def _edit_rules(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 def _edit_channels(folder: Path, change: Callable[[dict[str, Any]], None], name: str | None) -> None:
     with _lock:
-        path = folder / _CHANNELS_FILE
+        path = channels_file(folder)
         found = load_channels(path)
         if found.problem is not None:
             raise BadQuery(found.problem, found.remedy or "")

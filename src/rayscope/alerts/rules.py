@@ -6,6 +6,7 @@ Beside ``expr`` there is a shorthand, ``metric`` (a selector), ``op`` and ``thre
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -16,6 +17,7 @@ import msgspec
 import promql_parser
 import yaml
 
+from rayscope.alerts.recorded import expand, recorded_expression
 from rayscope.alerts.templates import Template
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
 from rayscope.metrics.promql.evaluate import parsed
@@ -86,11 +88,15 @@ class Problem(NamedTuple):
 
 
 class RuleFile(NamedTuple):
-    """What a file says: its rules, and the names of those that it switches off and on."""
+    """What a file says: its rules, and the names of those that it switches off and on.
+
+    ``records``: the expressions of its recording rules, by name.
+    """
 
     rules: list[Rule]
     disable: list[str]
     enable: list[str]
+    records: dict[str, str]
 
 
 class RuleSet(NamedTuple):
@@ -119,13 +125,25 @@ def duration_text(ns: int) -> str:
     return promql_parser.display_duration(timedelta(milliseconds=ns // 10**6)) if ns else "0s"
 
 
-def parse_rules(text: str, source: str) -> RuleFile:
-    """What a file says. Raises BadQuery."""
+def parse_rules(
+    text: str,
+    source: str,
+    *,
+    records: Mapping[str, str] | None = None,
+    refused: list[BadQuery] | None = None,
+) -> RuleFile:
+    """What a file says, also a ``PrometheusRule`` of Kubernetes. Raises BadQuery.
+
+    ``records``: recording rules of other files. ``refused``: takes what is wrong with single rules, which
+    are then left out; without it the first one is raised.
+    """
     try:
         document = parse_yaml(text)
     except BadYaml as error:
         raise BadQuery(f"It is not valid YAML: {error}.", "Fix or remove it.") from error
     document = {} if document is None else document
+    if isinstance(document, dict) and document.get("kind") == "PrometheusRule":
+        document = document.get("spec")
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
         raise BadQuery(f"It must be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md.")
     groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
@@ -135,6 +153,7 @@ def parse_rules(text: str, source: str) -> RuleFile:
             "See docs/reference/alerts.md.",
         )
     rules: list[Rule] = []
+    known = {**(records or {}), **_records(groups)}
     for group in groups:
         name = group.get("name") or source if isinstance(group, dict) else None
         if not isinstance(name, str) or not isinstance(group.get("rules") or [], list):
@@ -143,16 +162,38 @@ def parse_rules(text: str, source: str) -> RuleFile:
             )
         interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
         for given in group.get("rules") or []:
-            rules.append(_rule(given, name, source, max(_MIN_INTERVAL_NS, interval_ns)))
+            try:
+                if isinstance(given, dict) and "record" in given:
+                    parsed(expand(recorded_expression(given)[1], known))
+                else:
+                    rules.append(_rule(given, name, source, max(_MIN_INTERVAL_NS, interval_ns), known))
+            except BadQuery as problem:
+                if refused is None:
+                    raise
+                refused.append(problem)
             if len(rules) > _MAX_RULES:
                 raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
-    return RuleFile(rules, disable, enable)
+    return RuleFile(rules, disable, enable, _records(groups))
 
 
-def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
+def _records(groups: list[Any]) -> dict[str, str]:
+    """The recording rules of groups, without those that cannot be used."""
+    records: dict[str, str] = {}
+    for group in groups:
+        rules = group.get("rules") if isinstance(group, dict) else None
+        for given in rules if isinstance(rules, list) else ():
+            if isinstance(given, dict) and "record" in given:
+                with contextlib.suppress(BadQuery):
+                    name, expr = recorded_expression(given)
+                    parsed(expr)
+                    records[name] = expr
+    return records
+
+
+def _rule(given: Any, group: str, source: str, interval_ns: int, records: Mapping[str, str]) -> Rule:
     if not isinstance(given, dict) or not isinstance(given.get("alert"), str):
         raise BadQuery(
-            "A rule must be a mapping with the name of its `alert`; recording rules are not supported.",
+            "A rule must be a mapping with the name of its `alert`, or of what it is to `record`.",
             "See docs/reference/alerts.md.",
         )
     name = given["alert"]
@@ -166,6 +207,8 @@ def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
         )
     labels, annotations = (_texts(name, key, given.get(key)) for key in ("labels", "annotations"))
     try:
+        if isinstance(given.get("expr"), str):
+            given = {**given, "expr": expand(given["expr"], records)}
         value_expr, op, threshold = _comparison(given, name)
         expr = given["expr"].strip() if "expr" in given else f"{value_expr} {op} {threshold:g}"
         rule = Rule(
@@ -230,20 +273,29 @@ def _texts(rule: str, key: str, given: Any) -> dict[str, str]:
 
 
 def load_rules(folder: Path) -> RuleSet:
-    """The shipped rules and those of ``folder/*.yml``; a file that cannot be used is a problem, no more."""
+    """The shipped rules and those of the files in ``folder``.
+
+    A file or rule that cannot be used is a problem, no more: the others are used.
+    """
     shipped = parse_rules(SHIPPED.read_text(), "shipped")
     rules = {rule.name: rule for rule in shipped.rules}
     disable, enable = set[str](), set[str]()
     problems: list[Problem] = []
+    records: dict[str, str] = {}
     for path in rule_files(folder):
+        with contextlib.suppress(OSError, ValueError, BadQuery):
+            records |= parse_rules(read_text(path), path.name, refused=[]).records
+    for path in rule_files(folder):
+        refused: list[BadQuery] = []
         try:
-            found = parse_rules(read_text(path), path.name)
+            found = parse_rules(read_text(path), path.name, records=records, refused=refused)
         except (OSError, ValueError) as error:
             problems.append(Problem(path.name, f"Could not read it: {error}", "Check that it is UTF-8 text."))
             continue
         except BadQuery as problem:
             problems.append(Problem(path.name, problem.message, problem.remedy))
             continue
+        problems += [Problem(path.name, problem.message, problem.remedy) for problem in refused]
         own = {rule.name: rule for rule in found.rules}
         rules |= own
         disable |= set(found.disable)
@@ -259,8 +311,10 @@ def load_rules(folder: Path) -> RuleSet:
 
 
 def rule_files(folder: Path) -> list[Path]:
-    """The files with rules, by name; ``channels.yml`` is none."""
-    return sorted(path for path in folder.glob("*.yml") if path.name != "channels.yml")
+    """The files with rules, by name; that of the channels is none."""
+    return sorted(
+        path for path in folder.glob("*.y*ml") if path.suffix in (".yml", ".yaml") and path.stem != "channels"
+    )
 
 
 def export(rules: Iterable[Rule]) -> str:

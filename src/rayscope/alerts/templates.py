@@ -1,6 +1,6 @@
 """The templates of labels and annotations: the part of Prometheus' that rules use.
 
-``{{ $labels.node_ip }}``, ``{{ $value }}``, both through ``humanize``, ``humanize1024``,
+``{{ $labels.node_ip }}``, ``{{ $labels }}``, ``{{ $value }}``, all through ``humanize``, ``humanize1024``,
 ``humanizePercentage``, ``humanizeDuration``, ``toUpper``, ``toLower`` or ``printf "%.1f"``.
 """
 
@@ -14,10 +14,12 @@ from rayscope.storage.errors import BadQuery
 
 _VALUE = re.compile(r"\$value|\.Value")
 _LABEL = re.compile(r"(?:\$labels|\.Labels)\.([A-Za-z_][A-Za-z0-9_]*)")
+#: Labels that Prometheus adds for others; there are none here.
+_EXTERNAL = re.compile(r"(?:\$externalLabels|\.ExternalLabels)\.[A-Za-z_][A-Za-z0-9_]*")
 _PRINTF = re.compile(r'printf\s+"((?:[^%"\\]|%%)*)%(?:\.(\d{1,2}))?([fgsv])((?:[^%"\\]|%%)*)"')
 _REMEDY = (
-    "Use {{ $labels.NAME }} and {{ $value }}, and behind a | humanize, humanize1024, humanizePercentage, "
-    'humanizeDuration, toUpper, toLower or printf "%.1f".'
+    "Use {{ $labels.NAME }}, {{ $labels }} and {{ $value }}, and behind a | humanize, humanize1024, "
+    'humanizePercentage, humanizeDuration, toUpper, toLower or printf "%.1f".'
 )
 
 #: Of a template, and of what it becomes: labels are as long as users make them.
@@ -73,6 +75,10 @@ def _operand(text: str) -> tuple[Operand, list[Function]]:
     """``$value``, ``$labels.x`` or ``FUNCTION $value``."""
     if _VALUE.fullmatch(text):
         return (lambda _, value: value), []
+    if text in ("$labels", ".Labels"):
+        return (lambda labels, _: _map_text(labels)), []
+    if _EXTERNAL.fullmatch(text):
+        return (lambda _labels, _: ""), []
     if match := _LABEL.fullmatch(text):
         name = match.group(1)
         return (lambda labels, _: labels.get(name, "")), []
@@ -102,6 +108,11 @@ def _function(text: str) -> Function:
 
 def _text(value: str | float) -> str:
     return value if isinstance(value, str) else number(value)
+
+
+def _map_text(labels: Mapping[str, str]) -> str:
+    """All labels as Go prints a map."""
+    return f"map[{' '.join(f'{name}:{value}' for name, value in sorted(labels.items()))}]"
 
 
 def number(value: float) -> str:

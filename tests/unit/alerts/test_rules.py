@@ -66,6 +66,50 @@ def test_a_file_overrides_disables_and_adds(tmp_path: Path) -> None:
     assert [problem.file for problem in found.problems] == broken
 
 
+def test_files_that_people_have_for_prometheus_are_used(tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text(
+        "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: r}\nspec:\n  "
+        + rule("{alert: FromKubernetes, expr: up == 0}")
+    )
+    (tmp_path / "channels.yaml").write_text("channels: []")
+    (tmp_path / "records.yml").write_text(
+        rule(
+            "{record: 'job:load', expr: avg(load), labels: {team: ml}}, "
+            "{record: 'job:twice', expr: '2 * job:load'}, {record: 'no name', expr: a}"
+        )
+    )
+    (tmp_path / "uses.yml").write_text(
+        rule(
+            "{alert: Load, expr: 'job:twice > 80'}, {alert: Range, expr: 'rate(job:load[5m]) > 1'}, "
+            "{alert: Text, expr: 'a{b=\"job:load\"} > 1'}, {alert: Odd, expr: '('}, "
+            "{alert: Fine, expr: a > 1, annotations: {text: '{{ $labels }} {{ $externalLabels.cluster }}'}}"
+        )
+    )
+    (tmp_path / "circle.yml").write_text(
+        rule("{record: 'c:a', expr: 'c:b + 1'}, {record: 'c:b', expr: 'c:a'}, {alert: Circle, expr: c:a > 1}")
+    )
+    found = load_rules(tmp_path)
+    rules = {each.name: each for each in found.rules}
+    assert rules["FromKubernetes"].source == "crd.yaml"
+    assert rules["Load"].expr == '(2 * (label_replace(avg(load), "team", "ml", "", ""))) > 80'
+    assert (rules["Load"].op, rules["Load"].threshold) == (">", 80)
+    assert rules["Text"].expr == 'a{b="job:load"} > 1'
+    (text,) = rules["Fine"].templates()[1].values()
+    assert text.fill({"b": "2", "a": "1"}, 0.0) == "map[a:1 b:2] "
+    problems = [(problem.file, problem.message.partition(":")[0]) for problem in found.problems]
+    assert problems == [
+        *[
+            ("circle.yml", name)
+            for name in ("The recording rules in it refer to each other, or are too long.",) * 2
+        ],
+        ("circle.yml", "Circle"),
+        ("records.yml", "'no name' is not a name of a series."),
+        ("uses.yml", "Range"),
+        ("uses.yml", "Odd"),
+    ]
+    assert not {"Range", "Odd", "Circle"} & set(rules)
+
+
 def test_a_rule_that_is_off_as_shipped_is_switched_on(tmp_path: Path) -> None:
     (tmp_path / "mine.yml").write_text("enable: [NodeCpuHigh]")
     assert "NodeCpuHigh" in {each.name for each in load_rules(tmp_path).rules}
@@ -91,7 +135,7 @@ def test_what_a_threshold_bounds_is_known() -> None:
         "[]",
         "groups: {}",
         "surprise: 1",
-        rule("{record: a, expr: b}"),
+        rule("{record: a b, expr: b}"),
         rule("{alert: A}"),
         rule("{alert: A, expr: 'a >'}"),
         rule("{alert: A, expr: a, metric: a}"),

@@ -147,6 +147,13 @@ def _kind(name: str) -> Any:
     raise BadQuery(f"Unknown channel type {name[:60]!r}.", f"Known types: {', '.join(kinds())}.")
 
 
+def channels_file(folder: Path) -> Path:
+    """The file of the channels: ``channels.yml``, or ``channels.yaml`` if only that exists."""
+    other = folder / "channels.yaml"
+    path = folder / "channels.yml"
+    return other if other.exists() and not path.exists() else path
+
+
 def load_channels(path: Path) -> Config:
     """Read the file; what is wrong with one channel is its own problem."""
     if not path.exists():

@@ -20,6 +20,7 @@ from rayscope.alerts.notification.channels import (
     ConfiguredChannel,
     Notification,
     Route,
+    channels_file,
     load_channels,
 )
 from rayscope.alerts.notification.delivery import RETRY_S, Delivery, DeliveryStatus, attempt
@@ -54,7 +55,7 @@ class Notifier:
         link: Callable[[str], str | None],
         retry_s: tuple[float, ...] = RETRY_S,
     ) -> None:
-        self._file = folder / "channels.yml"
+        self._file = channels_file(folder)
         self._state = folder / "notified.json"
         self._link = link
         self._retry_s = retry_s

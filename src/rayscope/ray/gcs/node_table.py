@@ -7,8 +7,8 @@ from typing import NamedTuple
 from rayscope.ray.gcs.client import GcsClient
 
 _ALIVE = 0  # GcsNodeState
-#: NodeDeathInfo: the end was wanted (a scale-down, ``ray stop``).
-_WANTED = (1, 4)
+#: NodeDeathInfo: the end was wanted (``ray stop``, a drain, a scale-down).
+_WANTED = (1, 3, 4)
 
 
 class NodeAddress(NamedTuple):

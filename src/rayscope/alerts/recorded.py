@@ -1,0 +1,60 @@
+"""Recording rules: where a rule uses the name of one, the recorded expression is evaluated instead.
+
+Prometheus stores the results as series of their own. Here nothing is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rayscope.storage.errors import BadQuery
+
+_KEYS = {"record", "expr", "labels"}
+#: Recorded names within recorded expressions, and the longest expression that may come of it.
+_MAX_DEPTH = 10
+_MAX_CHARS = 20_000
+_NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
+#: Texts and matchers, which name no series, names, and whatever selects from a series behind its name.
+_TOKEN = re.compile(
+    r"""(?P<other>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\{(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^}"'])*\})"""
+    r"|(?P<name>[A-Za-z_:][A-Za-z0-9_:]*)(?P<selects>\s*[\[{])?"
+)
+
+
+def recorded_expression(rule: Mapping[str, Any]) -> tuple[str, str]:
+    """The name and the expression of a recording rule, with its labels. Raises BadQuery."""
+    name, expr, labels = rule["record"], rule.get("expr"), rule.get("labels") or {}
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise BadQuery(f"{str(name)[:60]!r} is not a name of a series.", "Use letters, digits, _ and :.")
+    if not isinstance(expr, str) or not set(rule) <= _KEYS or not isinstance(labels, dict):
+        raise BadQuery(f"{name}: a recording rule has `record`, `expr` and `labels`.", "Remove other keys.")
+    for label, value in labels.items():
+        expr = f'label_replace({expr}, {json.dumps(str(label))}, {json.dumps(str(value))}, "", "")'
+    return name, expr
+
+
+def expand(expr: str, records: Mapping[str, str]) -> str:
+    """``expr`` with the expressions of ``records`` in place of their names. Raises BadQuery."""
+
+    def replace(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in records:
+            return match[0]
+        if match["selects"]:
+            raise BadQuery(
+                f"{name} is a recording rule: matchers and ranges of it are not supported.",
+                "Use its expression instead.",
+            )
+        return f"({records[name]})"
+
+    for _ in range(_MAX_DEPTH):
+        expanded = _TOKEN.sub(replace, expr)
+        if expanded == expr:
+            return expr
+        if len(expanded) > _MAX_CHARS:
+            break
+        expr = expanded
+    raise BadQuery("The recording rules in it refer to each other, or are too long.", "Use fewer of them.")
