@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,23 @@ def test_rates_of_minutes_are_those_of_samples(tmp_path: Path) -> None:
     peak = evaluate(store, "max_over_time(load[5m])", 600 * S, 8 * 3600 * S, 300 * S)
     assert {value for _, row in peak.series for value in row} == {50.0}
     store.close()
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "absent(ray_gcs_latency_ms_bucket)",
+        "absent_over_time(ray_grpc_server_req_bucket{a='b'}[5m])",
+        "count(ray_gcs_latency_ms_bucket)",
+    ],
+)
+def test_series_that_are_not_recorded_on_purpose_are_not_absent(expr: str) -> None:
+    result = evaluate(SeriesStore(), expr, 60 * S, 120 * S, 60 * S)
+    assert result.series == []
+    assert [text.partition(":")[0] for text in result.warnings] == [
+        f"{re.search('ray_[a-z_]+', expr)[0]} is not recorded"  # type: ignore[index]
+    ]
+    assert evaluate(SeriesStore(), "absent(ray_gcs_latency_ms_sum)", 60 * S, 60 * S, 0).series
 
 
 def test_what_is_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

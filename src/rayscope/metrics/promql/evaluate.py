@@ -21,6 +21,7 @@ from rayscope.metrics.promql.select import Context, conditions, instant, windows
 from rayscope.metrics.promql.values import DOCS, NAME, Scalar, Value, Vector, nameless, unsupported
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Labels
+from rayscope.ray.agents.scrape import is_left_out
 from rayscope.storage.errors import BadQuery
 
 MAX_EXPR_CHARS = 4000
@@ -304,7 +305,7 @@ class _Evaluation:
             case "sort" | "sort_desc":
                 return functions.in_order(self._vector(args[0]), descending=name == "sort_desc")
             case "absent":
-                return functions.absent(_asked(args[0]), self._vector(args[0]).there)
+                return _absent(args[0], self._vector(args[0]))
             case "histogram_quantile":
                 return functions.histogram_quantile(self._scalar(args[0]), self._vector(args[1]))
             case "label_replace":
@@ -326,7 +327,7 @@ class _Evaluation:
             found = range_functions.apply(
                 "present_over_time", windows(self._context, matrices[0], None), argument
             )
-            return functions.absent(_asked(matrices[0].vector_selector), found.there)
+            return _absent(matrices[0].vector_selector, found)
         return range_functions.apply(
             name, windows(self._context, matrices[0], range_functions.TAKES.get(name)), argument
         )
@@ -337,6 +338,16 @@ class _Evaluation:
             return nameless(instant(self._context, inner, stamps=True))
         vector = self._vector(node)
         return nameless(Vector(vector.labels, np.broadcast_to(now, vector.values.shape), vector.there))
+
+
+def _absent(node: parser.Expr, vector: Vector) -> Vector:
+    """1 where ``node`` has no series; nothing for those that Ray exports and that are not recorded."""
+    selector = _bare(node)
+    name = conditions(selector)[0] if isinstance(selector, parser.VectorSelector) else None
+    missing = functions.absent(_asked(node), vector.there)
+    if name is not None and is_left_out(name):
+        return Vector([], missing.values[:0], missing.there[:0])
+    return missing
 
 
 def _asked(node: parser.Expr) -> Labels:

@@ -16,6 +16,7 @@ from rayscope.metrics.tsdb.blocks import joined as joined_blocks
 from rayscope.metrics.tsdb.matching import matching
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Labels, Matcher
+from rayscope.ray.agents.scrape import is_left_out
 from rayscope.storage.errors import BadQuery
 
 #: How old a sample may be to be a series' value: Prometheus' default.
@@ -84,6 +85,8 @@ class Context:
         ``take``: which value of a minute is meant where there are minutes alone (``SeriesStore.select``).
         """
         name, matchers = conditions(selector)
+        if name is not None and is_left_out(name):
+            self.warn(f"{name} is not recorded: of Ray's internal histograms only the sums and counts are.")
         key = (name, tuple(matchers), start_ns, end_ns, take)
         if key not in self._found:
             blocks: list[Block] = []

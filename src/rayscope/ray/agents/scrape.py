@@ -86,10 +86,15 @@ def wanted_first(name: str) -> bool | None:
     return True if name in _RANK else None if wanted(name) else False
 
 
+def is_left_out(name: str) -> bool:
+    """Whether Ray exports series of this name that are not kept: the buckets of its histograms of itself."""
+    return name.endswith("_bucket") and name.startswith(_INTERNAL)
+
+
 def wanted(name: str) -> bool:
     """Whether a name in Ray's text is kept: Ray's, without the buckets of its histograms of itself."""
     if name.endswith("_bucket"):
-        return name.startswith("ray_") and not name.startswith(_INTERNAL)
+        return name.startswith("ray_") and not is_left_out(name)
     return not name.startswith(("python_", "process_")) and name != "target_info"
 
 
