@@ -19,6 +19,7 @@ from rayscope.metrics.ray_text import RayText, Texts
 from rayscope.metrics.runner import Runner
 from rayscope.metrics.tsdb.file import FILE_NAME, looks_damaged
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.metrics.tsdb.target_labels import TargetLabels, export_ports
 from rayscope.model.metric import Family, Sample
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
@@ -296,7 +297,7 @@ class Metrics:
 
     def _open_store(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
-        return SeriesStore(
+        store = SeriesStore(
             self._catalog.local_file(session, FILE_NAME),
             step_s=settings.metrics_interval_s,
             full_s=settings.metrics_full_h * 3600,
@@ -305,6 +306,10 @@ class Metrics:
             min_free_bytes=settings.min_free_bytes,
             read_only=read_only,
         )
+        store.target_labels = TargetLabels(
+            session, lambda: self._records.read_cached(session, export_ports, flush=False)
+        )
+        return store
 
     def _start_measuring(self, session: str) -> _Live | None:
         """The measuring of a session that lives; begun now if it has not been."""

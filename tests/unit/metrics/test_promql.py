@@ -17,6 +17,7 @@ from tests.promqltest import Case, Group, Line, answer, loaded, ours, same, thei
 from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
 from rayscope.metrics.promql.units import unit_of
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.metrics.tsdb.target_labels import TargetLabels
 from rayscope.model.metric import Family, sample
 from rayscope.storage.errors import BadQuery
 
@@ -83,6 +84,30 @@ def test_rates_of_minutes_are_those_of_samples(tmp_path: Path) -> None:
     peak = evaluate(store, "max_over_time(load[5m])", 600 * S, 8 * 3600 * S, 300 * S)
     assert {value for _, row in peak.series for value in row} == {50.0}
     store.close()
+
+
+def test_labels_of_the_session_and_node_are_there_for_who_mentions_them() -> None:
+    store = SeriesStore()
+    store.target_labels = TargetLabels("session_1", lambda: {"a": 8080})
+    series = [
+        sample("ray_load", 1, node_id="a", node_ip="10.0.0.1"),
+        sample("ray_load", 2, node_id="b", node_ip="10.0.0.2"),
+        sample("ray_load", 4, job="mine"),
+    ]
+    store.append(60 * S, series)
+
+    def of(expr: str) -> list[tuple[dict[str, str], float | None]]:
+        return [(labels, row[0]) for labels, row in evaluate(store, expr, 60 * S, 60 * S, 0).series]
+
+    assert of("sum(ray_load)") == [({}, 7)]
+    assert of('sum(ray_load{SessionName=~".+"})') == of('sum(ray_load{SessionName="session_1"})') == [({}, 7)]
+    assert of('ray_load{SessionName!="session_1"}') == []
+    assert of('sum by (instance) (ray_load{job="ray"})') == [
+        ({"instance": "10.0.0.1:8080"}, 1),
+        ({"instance": "10.0.0.2"}, 2),
+    ]
+    assert of('ray_load{job="mine"}') == [({"__name__": "ray_load", "job": "mine"}, 4)]
+    assert of("ray_load + on (instance) ray_load")[1] == ({"instance": "10.0.0.1:8080"}, 2)
 
 
 @pytest.mark.parametrize(

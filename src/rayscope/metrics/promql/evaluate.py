@@ -20,6 +20,7 @@ from rayscope.metrics.promql.binary import combined
 from rayscope.metrics.promql.select import Context, conditions, instant, windows
 from rayscope.metrics.promql.values import DOCS, NAME, Scalar, Value, Vector, nameless, unsupported
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.metrics.tsdb.target_labels import mentioned
 from rayscope.model.metric import Labels
 from rayscope.ray.agents.scrape import is_left_out
 from rayscope.storage.errors import BadQuery
@@ -67,7 +68,8 @@ def evaluate(
     if steps > MAX_STEPS:
         raise BadQuery(f"{steps} steps are more than {MAX_STEPS}.", "Use a longer step or a shorter range.")
     tree = parsed(expr)
-    context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0))
+    names = mentioned(expr) if store.target_labels else frozenset[str]()
+    context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0), names)
     with np.errstate(all="ignore"):
         value = _Evaluation(context).value(tree)
     if isinstance(value, str):

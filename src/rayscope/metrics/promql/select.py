@@ -57,6 +57,8 @@ class Context:
 
     store: SeriesStore
     times_ns: Times
+    #: Those of the target labels that the expression mentions.
+    target_names: frozenset[str] = frozenset()
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
     _found: dict[tuple[object, ...], tuple[list[Block], int]] = field(default_factory=dict)
@@ -91,10 +93,13 @@ class Context:
         if key not in self._found:
             blocks: list[Block] = []
             resolution_ns = count = 0
+            of_target = [matcher for matcher in matchers if matcher.label in self.target_names]
             for one in self._names(name, matchers):
-                rest = [matcher for matcher in matchers if matcher.label != NAME]
+                rest = [m for m in matchers if m.label != NAME and m not in of_target]
                 found = self.store.blocks(one, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
-                blocks += [each._replace(labels=_named(one, each.labels)) for each in found.blocks]
+                for block in found.blocks:
+                    block = self._with_targets(block, of_target)
+                    blocks.append(block._replace(labels=_named(one, block.labels)))
                 told = sum(len(each.labels) for each in found.blocks)
                 count += told
                 resolution_ns = max(resolution_ns, found.resolution_ns)
@@ -104,6 +109,18 @@ class Context:
             bounded(count, self.steps)
             self._found[key] = blocks, resolution_ns
         return self._found[key]
+
+    def _with_targets(self, block: Block, matchers: list[Matcher]) -> Block:
+        """A block with the target labels that are mentioned, and those of its series that they match."""
+        targets = self.store.target_labels
+        if targets is None or not self.target_names:
+            return block
+        labels = targets.add(block.labels, self.target_names)
+        if not matchers:
+            return block._replace(labels=labels)
+        chosen = set(matching(labels, matchers))
+        rows = [row for row, each in enumerate(labels) if each in chosen]
+        return Block([labels[row] for row in rows], block.times_ns, block.values[rows])
 
     def _names(self, name: str | None, matchers: list[Matcher]) -> list[str]:
         if name is not None:

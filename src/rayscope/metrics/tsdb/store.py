@@ -23,6 +23,7 @@ from rayscope.metrics.tsdb.file import MINUTE_NS, MetricsFile
 from rayscope.metrics.tsdb.matching import matching
 from rayscope.metrics.tsdb.memory import Memory, points_of
 from rayscope.metrics.tsdb.ring import Times, Values
+from rayscope.metrics.tsdb.target_labels import TargetLabels
 from rayscope.model.metric import Family, Labels, Matcher, Sample
 from rayscope.storage.errors import StoreError
 
@@ -96,6 +97,8 @@ class SeriesStore:
         #: Why the file cannot be read or written now, None while it can; ``note``: what happened to it.
         self.problem: StoreError | None = None
         self.note: str | None = None
+        #: What is known of all series of the session or of a node, for expressions.
+        self.target_labels: TargetLabels | None = None
         self._step_ns = int(step_s * 1e9)
         self._keep_ns = int(keep_days * 86400e9)
         self._min_free_bytes = min_free_bytes

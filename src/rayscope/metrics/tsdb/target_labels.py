@@ -1,0 +1,53 @@
+"""Labels that Prometheus gives to the series of a node, and that are not stored: SessionName, instance, job.
+
+They are added to the series of an expression that mentions one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from rayscope.model.metric import Labels
+from rayscope.storage.session_file import SessionFile
+
+#: As Ray's own service discovery and configuration for Prometheus give them.
+_JOB = "ray"
+_NAMES = re.compile(r"\b(SessionName|instance|job)\b")
+
+
+class TargetLabels(NamedTuple):
+    """``ports``: where each node's agent exports metrics, by the node's id."""
+
+    session: str
+    ports: Callable[[], Mapping[str, int]]
+
+    def add(self, series: list[Labels], names: frozenset[str]) -> list[Labels]:
+        """The labels of series with those of ``names`` that they do not have yet."""
+        ports = self.ports() if "instance" in names else {}
+        added = []
+        for labels in series:
+            known = dict(labels)
+            known.setdefault("SessionName", self.session)
+            known.setdefault("job", _JOB)
+            if host := known.get("node_ip"):
+                port = ports.get(known.get("node_id", ""))
+                known.setdefault("instance", f"{host}:{port}" if port else host)
+            added.append(tuple(sorted(item for item in known.items() if item in labels or item[0] in names)))
+        return added
+
+
+def export_ports(file: SessionFile) -> dict[str, int]:
+    """The port at which each node's agent exports metrics, by the node's id."""
+    with file.reader() as reader:
+        return dict(
+            reader.execute(
+                "SELECT id, metrics_export_port FROM node_rows WHERE metrics_export_port > 0"
+            ).fetchall()
+        )
+
+
+def mentioned(expr: str) -> frozenset[str]:
+    """The names of these labels in an expression."""
+    return frozenset(_NAMES.findall(expr))
