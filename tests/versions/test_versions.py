@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
 
 
 ANNOTATED = """
-import rayscope, ray
+import rayscope, ray, select, sys
 @ray.remote
 def task():
     rayscope.annotate(model="resnet")
@@ -184,35 +185,44 @@ def task():
     with rayscope.span("load"):
         return 1
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-print(ray.get(task.remote()))
+# Ray 2.50 loses what its workers tell before its agent listens, and in a driver's last second.
+while not select.select([sys.stdin], [], [], 1)[0]:
+    assert ray.get(task.remote()) == 1
 """
-PLAIN = ANNOTATED.replace("import rayscope, ray", "import ray").replace("    rayscope.", "    # ")
+PLAIN = ANNOTATED.replace("import rayscope, ", "import ").replace("    rayscope.", "    # ")
 PLAIN = PLAIN.replace('    with rayscope.span("load"):\n        return', "    return")
-PLAIN += "import time; time.sleep(5)\n"  # without our hook no program waits until its last events are sent
 
 
-def recorded(python: Path, server: Server, program: str, hook: bool) -> Row:
-    """The summary of a new session in which ``program`` ran, once the server has its task."""
+@contextmanager
+def recorded(python: Path, server: Server, program: str, hook: bool) -> Iterator[Row]:
+    """The summary of a new session once the server has a task; its program runs until the caller is done."""
     assert server.services is not None
     before = set(server.services.catalog.names())
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         env = env_without_ray() | {"HOME": home, "RAY_TMPDIR": home}
         env |= child_env(server.ingest_url, Parts(), hook=hook, environ=env)
-        command = [python, "-c", program]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout.strip()) == (0, "1"), done.stderr[-2000:]
+        errors = Path(home) / "errors"
+        with errors.open("w") as stream:
+            process = subprocess.Popen(
+                [python, "-c", program], env=env, stdin=subprocess.PIPE, stderr=stream, text=True
+            )
 
-    def find() -> Row | None:
-        assert server.services is not None
-        server.services.writer.flush()
-        for session in set(server.services.catalog.names()) - before:
-            summary: Row = httpx.get(f"{server.url}/api/summary", params={"session": session}).json()
-            if summary["states"].get("FINISHED") == 1:
-                return summary
-        return None
+        def find() -> Row | None:
+            assert server.services is not None
+            assert process.poll() is None, errors.read_text()[-2000:]
+            server.services.writer.flush()
+            for session in set(server.services.catalog.names()) - before:
+                summary: Row = httpx.get(f"{server.url}/api/summary", params={"session": session}).json()
+                lanes = summary["lanes"]
+                if summary["states"].get("FINISHED") and lanes["fast"] + lanes["json"] == 1:
+                    return summary
+            return None
 
-    found: Row = wait_until(find, "the task")
-    return found
+        try:
+            yield wait_until(find, "a task")
+        finally:
+            process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0, errors.read_text()[-2000:]
 
 
 def test_the_agent_changes_nothing_else_and_can_be_removed(python: Path, wheel: Path, server: Server) -> None:
@@ -223,24 +233,24 @@ def test_the_agent_changes_nothing_else_and_can_be_removed(python: Path, wheel: 
     assert added.startswith("rayscope-agent @ ")
     assert before <= freeze(python)
 
-    summary = recorded(python, server, ANNOTATED, hook=True)
-    assert summary["lanes"]["fast"] == 1
-    params = {"session": summary["session"]}
-    # The tracer reports after its task.
-    wait_until(
-        lambda: httpx.get(f"{server.url}/api/summary", params=params).json()["tracing"]["untraced"] == 0,
-        "the tracer in all workers",
-    )
+    with recorded(python, server, ANNOTATED, hook=True) as summary:
+        assert summary["lanes"]["fast"] == 1
+        params = {"session": summary["session"]}
+        # The tracer reports after its task.
+        wait_until(
+            lambda: httpx.get(f"{server.url}/api/summary", params=params).json()["tracing"]["untraced"] == 0,
+            "the tracer in all workers",
+        )
     rows = sql_rows(server.url, "SELECT kind, name, value, number FROM annotations", summary["session"])
     said = {(row["kind"], row["name"]): (row["value"], row["number"]) for row in rows}
     assert said[("annotation", "model")] == ("resnet", None)
     assert said[("counter", "loss")] == ("0.25", 0.25)
     spans = sql_rows(server.url, "SELECT name FROM spans WHERE name = 'load'", summary["session"])
-    assert len(spans) == 1
+    assert spans
 
     # Without it Ray runs as before, and the server, in another environment, records what Ray itself sends.
     uninstall_agent(python)
     assert freeze(python) == before
-    summary = recorded(python, server, PLAIN, hook=False)
-    assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
+    with recorded(python, server, PLAIN, hook=False) as summary:
+        assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
     install_wheel(python, wheel)
