@@ -170,7 +170,8 @@ def test_where_a_long_expression_goes_wrong_is_looked_for_in_a_bounded_number_of
     [
         "load[5m]",
         '"text"',
-        "rate(load[5m:1m])",
+        "load[5m:1m]",
+        "rate(load[24h:1s])",
         'count_values("x", load)',
         "hour()",
         'load{a="1" or b="2"}',

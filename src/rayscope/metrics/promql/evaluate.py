@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rayscope.metrics.promql import functions, range_functions
 from rayscope.metrics.promql.aggregate import aggregated
 from rayscope.metrics.promql.binary import combined
-from rayscope.metrics.promql.select import Context, conditions, instant, windows
+from rayscope.metrics.promql.select import Context, Windows, conditions, instant, subquery_windows, windows
 from rayscope.metrics.promql.values import DOCS, NAME, Scalar, Value, Vector, nameless, unsupported
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.metrics.tsdb.target_labels import mentioned
@@ -241,7 +241,10 @@ class _Evaluation:
                     "Wrap it in rate(), avg_over_time(), or a similar function.",
                 )
             case parser.SubqueryExpr():
-                raise unsupported("A subquery, [range:step],")
+                raise BadQuery(
+                    "The values of a subquery are not a value.",
+                    "Wrap it in max_over_time(), rate(), or a similar function.",
+                )
         raise unsupported(type(node).__name__)
 
     def _negative(self, node: parser.UnaryExpr) -> Vector | Scalar:
@@ -320,19 +323,19 @@ class _Evaluation:
 
     def _of_range(self, name: str, args: list[parser.Expr]) -> Vector:
         inner = [_bare(arg) for arg in args]
-        matrices = [arg for arg in inner if isinstance(arg, parser.MatrixSelector)]
-        if not matrices:
-            raise unsupported("A subquery, [range:step],")
-        scalars = [self._scalar(arg) for arg in inner if not isinstance(arg, parser.MatrixSelector)]
+        (ranged,) = (arg for arg in inner if isinstance(arg, (parser.MatrixSelector, parser.SubqueryExpr)))
+        scalars = [self._scalar(arg) for arg in inner if arg is not ranged]
         argument = scalars[0] if scalars else np.zeros(self._context.steps)
         if name == "absent_over_time":
-            found = range_functions.apply(
-                "present_over_time", windows(self._context, matrices[0], None), argument
-            )
-            return _absent(matrices[0].vector_selector, found)
-        return range_functions.apply(
-            name, windows(self._context, matrices[0], range_functions.TAKES.get(name)), argument
-        )
+            found = range_functions.apply("present_over_time", self._windows(ranged, None), argument)
+            return _absent(getattr(ranged, "vector_selector", ranged), found)
+        take = range_functions.TAKES.get(name)
+        return range_functions.apply(name, self._windows(ranged, take), argument)
+
+    def _windows(self, node: parser.MatrixSelector | parser.SubqueryExpr, take: str | None) -> Windows:
+        if isinstance(node, parser.MatrixSelector):
+            return windows(self._context, node, take)
+        return subquery_windows(self._context, node, lambda inner: _Evaluation(inner)._vector(node.expr))
 
     def _timestamp(self, node: parser.Expr, now: Scalar) -> Vector:
         inner = _bare(node)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -29,6 +30,9 @@ _LONGEST = timedelta(days=20 * 365)
 _LAST_S = (2**63 - 1) / 1e9 - _LONGEST.total_seconds()
 #: Samples further apart than this are rolled up: windows are made wide enough to have two of them.
 _ROLLED_NS = 15 * 10**9
+#: The step of a subquery that gives none, as Prometheus' default interval of evaluation.
+_SUBQUERY_STEP_NS = 60 * 10**9
+_MAX_SUBQUERY_STEPS = 20_000
 _OPS = (
     (parser.MatchOp.Equal, "="),
     (parser.MatchOp.NotEqual, "!="),
@@ -59,6 +63,8 @@ class Context:
     times_ns: Times
     #: Those of the target labels that the expression mentions.
     target_names: frozenset[str] = frozenset()
+    #: The first and the last step of the whole expression, where this one is a subquery's. ns
+    whole_ns: tuple[int, int] | None = None
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
     _found: dict[tuple[object, ...], tuple[list[Block], int]] = field(default_factory=dict)
@@ -158,14 +164,15 @@ def _named(name: str, labels: list[Labels]) -> list[Labels]:
     return [(own, *each) if not each or each[0][0] > NAME else tuple(sorted((own, *each))) for each in labels]
 
 
-def _ends(context: Context, selector: parser.VectorSelector) -> Times:
+def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExpr) -> Times:
     """The time that a selector looks at, for each step."""
     times = context.times_ns
     if selector.at is not None:
+        first, last = context.whole_ns or (int(times[0]), int(times[-1]))
         if selector.at.type == parser.AtModifierType.Start:
-            fixed = int(times[0])
+            fixed = first
         elif selector.at.type == parser.AtModifierType.End:
-            fixed = int(times[-1])
+            fixed = last
         else:
             # As text: asking for the time itself panics where it fits no datetime.
             seconds = float(str(selector.at).removeprefix("@ "))
@@ -176,8 +183,10 @@ def _ends(context: Context, selector: parser.VectorSelector) -> Times:
     return times - _length_ns(selector, "offset")
 
 
-def _length_ns(selector: parser.VectorSelector | parser.MatrixSelector, name: str) -> int:
-    """A selector's ``offset`` or ``range``. Raises BadQuery for more than times can be reckoned with."""
+def _length_ns(
+    selector: parser.VectorSelector | parser.MatrixSelector | parser.SubqueryExpr, name: str
+) -> int:
+    """A selector's ``offset``, ``range`` or ``step``. Raises BadQuery for one that is too long."""
     too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Use a shorter one.")
     try:
         length: timedelta | None = getattr(selector, name)
@@ -247,6 +256,39 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
         high = np.searchsorted(group.times_ns, ends, side="right")
         found.append((group, low, high))
     return Windows(found, context.times_ns, ends, range_ns, resolution_ns if rolled else 0)
+
+
+def subquery_windows(
+    context: Context, node: parser.SubqueryExpr, evaluate: Callable[[Context], Vector]
+) -> Windows:
+    """The values of a subquery in the range before each step. ``evaluate``: its expression in a context."""
+    ends = _ends(context, node)
+    range_ns, step_ns = _length_ns(node, "range"), _length_ns(node, "step") or _SUBQUERY_STEP_NS
+    # As Prometheus: at multiples of the step, so that the same times are evaluated for each outer step.
+    first = -(-(int(ends.min()) - range_ns) // step_ns) * step_ns
+    times = np.arange(first, int(ends.max()) + 1, step_ns, dtype=np.int64)
+    if len(times) > _MAX_SUBQUERY_STEPS:
+        raise BadQuery(
+            f"A subquery has {len(times):,} steps; the maximum is {_MAX_SUBQUERY_STEPS:,}.",
+            "Use a longer step or a shorter range.",
+        )
+    if not len(times):
+        return Windows([], context.times_ns, ends, range_ns, 0)
+    whole_ns = context.whole_ns or (int(context.times_ns[0]), int(context.times_ns[-1]))
+    inner = replace(context, times_ns=times, whole_ns=whole_ns)
+    vector = evaluate(inner)
+    context.left_out = inner.left_out
+    rows_of: dict[bytes, list[int]] = {}
+    for row in range(len(vector.labels)):
+        rows_of.setdefault(vector.there[row].tobytes(), []).append(row)
+    found = []
+    for rows in rows_of.values():
+        there = vector.there[rows[0]]
+        block = Block([vector.labels[row] for row in rows], times[there], vector.values[rows][:, there])
+        low = np.searchsorted(block.times_ns, ends - range_ns, side="left")
+        high = np.searchsorted(block.times_ns, ends, side="right")
+        found.append((block, low, high))
+    return Windows(found, context.times_ns, ends, range_ns, 0)
 
 
 def _unmarked(groups: list[Block]) -> list[Block]:

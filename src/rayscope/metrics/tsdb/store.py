@@ -97,7 +97,7 @@ class SeriesStore:
         #: Why the file cannot be read or written now, None while it can; ``note``: what happened to it.
         self.problem: StoreError | None = None
         self.note: str | None = None
-        #: What is known of all series of the session or of a node, for expressions.
+        #: Labels that expressions may add to series.
         self.target_labels: TargetLabels | None = None
         self._step_ns = int(step_s * 1e9)
         self._keep_ns = int(keep_days * 86400e9)
