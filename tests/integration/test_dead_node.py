@@ -57,7 +57,8 @@ def dead(cluster: Recorded) -> Dying:
         """The file with the task's lines, once all of them are kept."""
         found = [
             part
-            for part in cluster.get("/api/logs/of", task_id=task)["parts"]
+            for part in cluster.ask("/api/logs/of", task_id=task).json().get("parts")
+            or []  # once it is known
             if part["stream"] == "out" and len(texts(part)) == 5
         ]
         files = cluster.get("/api/logs", node_id=node.node_id, kind="worker_out")["files"]

@@ -93,7 +93,8 @@ _EVENTS = f"""
     FROM placement_group_rows WHERE json_array_length(doc->1) = 0 AND {_GROUP_TOOK_US} > 0
     UNION ALL SELECT min({END}), CASE WHEN {IS_STOPPED} THEN 'INFO' ELSE 'ERROR' END, 'task',
         'TASK_FAILED', {_FUNCTION}, {_FUNCTION},
-        concat_ws(': ', error_type, {error_parts("min(error_message)")}['headline']), min(node_id), job_id,
+        concat_ws(': ', nullif(error_type, 'TASK_EXECUTION_EXCEPTION'),
+            {error_parts("min(error_message)")}['headline']), min(node_id), job_id,
         count(*), max({END})
     FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
     GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {END} // 60_000_000_000

@@ -54,7 +54,7 @@ function History({ path, id }: { path: string; id: string }) {
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
             <ItemState state={step.state} />
-            <span className={`${words.dim} ${words.breaks}`} title={reasonOf(step)}>
+            <span className={`${words.dim} ${words.breaks} ${css.reason}`} title={reasonOf(step)}>
               {headline(reasonOf(step))}
               {step.node_id !== undefined && step.death_reason === undefined && (
                 <ItemLink view="nodes" id={step.node_id} />

@@ -78,7 +78,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       hint: t('failures.lineHint'),
       width: 150,
       cell: ofGroup(({ file, line, path }) => (
-        <SourceLine text={file && `${file}:${line}`} path={path && `${path}:${line}`} />
+        <SourceLine file={file} line={line} path={path && `${path}:${line}`} />
       )),
     },
     {
@@ -137,12 +137,16 @@ function Message({ row }: { row: FailureGroup | FailedAttempt }) {
 }
 
 /** Where in the user's code it was raised; the whole path is there to be copied into an editor. */
-function SourceLine({ text, path }: { text: string | null; path: string | null }) {
+function SourceLine(props: { file: string | null; line: number | null; path: string | null }) {
+  const { file, line, path } = props;
   const { t } = useTranslation();
-  if (!text) return <Dash />;
+  if (!file) return <Dash />;
   return (
     <span className={css.source}>
-      <Line text={text} title={path} mono />
+      <span className={css.place}>
+        <Line text={file} title={path} mono />
+        <span className={`${words.mono} ${css.number}`}>:{line}</span>
+      </span>
       {path && <CopyButton text={path} label={t('failures.copyLine', { path })} />}
     </span>
   );
