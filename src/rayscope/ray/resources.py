@@ -23,18 +23,20 @@ _REPORT_KEY = b"__autoscaling_status"
 def read_resources(client: GcsClient) -> Resources:
     """All of it, now. Raises GcsError; an autoscaler that cannot be read is None."""
     usage = client.resource_usage()
+    # A node's own report of it can lag, or be missing while a task runs there.
+    draining = {node.node_id.hex(): node.draining_deadline_timestamp_ms for node in client.draining_nodes()}
     unknown: dict[str, int] = {}
     nodes = {}
     for data in usage.batch:
         node_id = data.node_id.hex()
-        deadline_ms = getattr(data, "draining_deadline_timestamp_ms", 0)
+        deadline_ms = draining.get(node_id, 0) or getattr(data, "draining_deadline_timestamp_ms", 0)
         nodes[node_id] = NodeResources(
             node_id=node_id,
             total=dict(data.resources_total),
             available=dict(data.resources_available),
             labels=text_map(data, "labels"),
             idle_ms=data.idle_duration_ms,
-            is_draining=data.is_draining,
+            is_draining=data.is_draining or node_id in draining,
             draining_deadline_ns=deadline_ms * 1_000_000 if deadline_ms > 0 else None,
         )
     demands = tuple(

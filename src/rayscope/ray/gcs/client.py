@@ -242,6 +242,10 @@ class GcsClient:
         """``ResourceUsageBatchData``: the resources of the living nodes, the shapes that wait for some."""
         return self._call("NodeResourceInfoGcsService", "GetAllResourceUsage", {}).resource_usage_data
 
+    def draining_nodes(self) -> Any:
+        """Those that are being drained: ``node_id`` and ``draining_deadline_timestamp_ms`` of each."""
+        return self._call("NodeResourceInfoGcsService", "GetDrainingNodes", {}).draining_nodes
+
     def cluster_status(self) -> Any:
         """``GetClusterStatusReply``: what autoscaler v2 last said, and what it is told."""
         return self._call("AutoscalerStateService", "GetClusterStatus", {}, package="autoscaler")
