@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rayscope.alerts.rules import load_rules, parse_rules
+from rayscope.alerts.rules import export, load_rules, named, parse_rules
 from rayscope.alerts.templates import Template
 from rayscope.storage.errors import BadQuery
 
@@ -177,3 +177,13 @@ def test_a_template_grows_no_further_than_its_bounds() -> None:
     assert len(texts) <= 4000
     piped = Template("{{ $labels.a" + "|toUpper" * 240 + " }}")
     assert piped.fill({"a": "deep"}, 1) == "DEEP"
+
+
+def test_a_rule_is_found_by_its_name_and_may_compare_with_zero() -> None:
+    rules = parse_rules(rule("{alert: A, metric: a, op: '>', threshold: 0}, {alert: B, expr: b}"), "f").rules
+    assert (rules[0].expr, rules[0].threshold) == ("a > 0", 0.0)
+    assert named(rules, "B") is rules[1]
+    with pytest.raises(BadQuery, match="'C' not found"):
+        named(rules, "C")
+    exported = parse_rules(export(rules), "g").rules
+    assert [(each.name, each.expr) for each in exported] == [("A", "a > 0"), ("B", "b")]
