@@ -88,15 +88,19 @@ class Problem(NamedTuple):
 
 
 class RuleFile(NamedTuple):
-    """What a file says: its rules, and the names of those that it switches off and on.
-
-    ``records``: the expressions of its recording rules, by name.
-    """
+    """What a file says: its rules, and the names of those that it switches off and on."""
 
     rules: list[Rule]
     disable: list[str]
     enable: list[str]
-    records: dict[str, str]
+
+
+class _Document(NamedTuple):
+    """A file's groups as they stand there, and the names of the rules that it switches off and on."""
+
+    groups: list[Any]
+    disable: list[str]
+    enable: list[str]
 
 
 class RuleSet(NamedTuple):
@@ -125,18 +129,14 @@ def duration_text(ns: int) -> str:
     return promql_parser.display_duration(timedelta(milliseconds=ns // 10**6)) if ns else "0s"
 
 
-def parse_rules(
-    text: str,
-    source: str,
-    *,
-    records: Mapping[str, str] | None = None,
-    refused: list[BadQuery] | None = None,
-) -> RuleFile:
-    """What a file says, also a ``PrometheusRule`` of Kubernetes. Raises BadQuery.
+def parse_rules(text: str, source: str) -> RuleFile:
+    """What a file says, also a ``PrometheusRule`` of Kubernetes. Raises BadQuery."""
+    document = _read_document(text)
+    rules = _rules(document.groups, source, _records(document.groups))
+    return RuleFile(rules, document.disable, document.enable)
 
-    ``records``: recording rules of other files. ``refused``: takes what is wrong with single rules, which
-    are then left out; without it the first one is raised.
-    """
+
+def _read_document(text: str) -> _Document:
     try:
         document = parse_yaml(text)
     except BadYaml as error:
@@ -152,8 +152,18 @@ def parse_rules(
             "`groups` must be a list of groups; `disable` and `enable` must be lists of names.",
             "See docs/reference/alerts.md.",
         )
+    return _Document(groups, disable, enable)
+
+
+def _rules(
+    groups: list[Any], source: str, records: Mapping[str, str], refused: list[BadQuery] | None = None
+) -> list[Rule]:
+    """The rules of a file's groups. Raises BadQuery.
+
+    ``refused``: takes what is wrong with single rules, which are then left out; without it the first one is
+    raised.
+    """
     rules: list[Rule] = []
-    known = {**(records or {}), **_records(groups)}
     for group in groups:
         name = group.get("name") or source if isinstance(group, dict) else None
         if not isinstance(name, str) or not isinstance(group.get("rules") or [], list):
@@ -164,16 +174,16 @@ def parse_rules(
         for given in group.get("rules") or []:
             try:
                 if isinstance(given, dict) and "record" in given:
-                    parsed(expand(recorded_expression(given)[1], known))
+                    parsed(expand(recorded_expression(given)[1], records))
                 else:
-                    rules.append(_rule(given, name, source, max(_MIN_INTERVAL_NS, interval_ns), known))
+                    rules.append(_rule(given, name, source, max(_MIN_INTERVAL_NS, interval_ns), records))
             except BadQuery as problem:
                 if refused is None:
                     raise
                 refused.append(problem)
             if len(rules) > _MAX_RULES:
                 raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
-    return RuleFile(rules, disable, enable, _records(groups))
+    return rules
 
 
 def _records(groups: list[Any]) -> dict[str, str]:
@@ -281,25 +291,31 @@ def load_rules(folder: Path) -> RuleSet:
     rules = {rule.name: rule for rule in shipped.rules}
     disable, enable = set[str](), set[str]()
     problems: list[Problem] = []
-    records: dict[str, str] = {}
+    documents: dict[str, _Document] = {}
     for path in rule_files(folder):
-        with contextlib.suppress(OSError, ValueError, BadQuery):
-            records |= parse_rules(read_text(path), path.name, refused=[]).records
-    for path in rule_files(folder):
-        refused: list[BadQuery] = []
         try:
-            found = parse_rules(read_text(path), path.name, records=records, refused=refused)
-        except (OSError, ValueError) as error:
-            problems.append(Problem(path.name, f"Could not read it: {error}", "Check that it is UTF-8 text."))
-            continue
+            documents[path.name] = _read_document(read_text(path))
         except BadQuery as problem:
             problems.append(Problem(path.name, problem.message, problem.remedy))
+        except (OSError, ValueError) as error:
+            problems.append(Problem(path.name, f"Could not read it: {error}", "Check that it is UTF-8 text."))
+    # A rule may use the recording rules of another file.
+    records: dict[str, str] = {}
+    for document in documents.values():
+        records |= _records(document.groups)
+    for name, document in documents.items():
+        refused: list[BadQuery] = []
+        try:
+            known = {**records, **_records(document.groups)}
+            own = {rule.name: rule for rule in _rules(document.groups, name, known, refused)}
+        except BadQuery as problem:
+            problems.append(Problem(name, problem.message, problem.remedy))
             continue
-        problems += [Problem(path.name, problem.message, problem.remedy) for problem in refused]
-        own = {rule.name: rule for rule in found.rules}
+        problems += [Problem(name, problem.message, problem.remedy) for problem in refused]
         rules |= own
-        disable |= set(found.disable)
-        enable |= set(found.enable) | set(own)
+        disable |= set(document.disable)
+        enable |= set(document.enable) | set(own)
+    problems.sort(key=lambda problem: problem.file)
     off = (set(shipped.disable) - enable) | disable
     for name in sorted((disable | enable) - set(rules)):
         problems.append(Problem("", f"Rule {name!r} not found.", "See `rayscope alerts list`."))
