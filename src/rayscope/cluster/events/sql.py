@@ -27,6 +27,7 @@ from rayscope.storage.sql.pages import (
     like,
     rows_of,
 )
+from rayscope.storage.sql.restarts import restarts
 
 SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss")
@@ -40,13 +41,6 @@ _GROUP = "coalesce(name, strategy)"
 _FUNCTION = called_name("attempts")
 #: Of a group that the GCS alone tells of: it says how long placing it took, and of no other change when.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
-#: The restarts of actors. ``ended``: the worker whose end caused it, which is the one before.
-_RESTARTS = """
-SELECT *, list_last(list_filter(steps[:place], lambda s: (s->>1) = 'ALIVE'))->2->>'worker_id' AS ended
-FROM (SELECT *, unnest(steps) AS step, generate_subscripts(steps, 1) AS place
-    FROM (SELECT *, CAST(doc->1 AS JSON[]) AS steps FROM actor_rows WHERE num_restarts > 0))
-WHERE (step->>1) = 'RESTARTING'
-"""
 #: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
 _EVENTS = f"""
     SELECT start_ns AS time_ns, 'INFO' AS severity, 'node' AS kind, 'NODE_ALIVE' AS event, id,
@@ -65,10 +59,9 @@ _EVENTS = f"""
     FROM worker_rows WHERE state = 'DEAD' AND exit_type IS NOT NULL AND worker_type != 'DRIVER'
     UNION ALL SELECT start_ns, 'INFO', 'actor', 'ACTOR_ALIVE', id, {_ACTOR}, NULL, node_id, job_id, 1, NULL
     FROM actor_rows
-    UNION ALL SELECT (step->>0)::BIGINT, 'WARNING', 'actor', 'ACTOR_RESTARTING', r.id, {_ACTOR},
-        coalesce(nullif(concat_ws(': ', exit_type, exit_detail), ''), step->2->>'restart_reason'),
-        NULL, r.job_id, 1, NULL
-    FROM ({_RESTARTS}) r LEFT JOIN (SELECT id, exit_type, exit_detail FROM worker_rows) w ON w.id = r.ended
+    UNION ALL SELECT (step->>0)::BIGINT, 'WARNING', 'actor', 'ACTOR_RESTARTING', id, {_ACTOR},
+        coalesce(message, step->2->>'restart_reason'), NULL, job_id, 1, NULL
+    FROM ({restarts("num_restarts > 0")})
     UNION ALL SELECT end_ns,
         CASE WHEN {LET_GO}
             OR death_cause IS NULL AND death_reason IS NULL THEN 'INFO' ELSE 'ERROR' END,

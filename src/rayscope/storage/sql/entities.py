@@ -32,6 +32,7 @@ from rayscope.storage.sql.pages import (
     like,
     rows_of,
 )
+from rayscope.storage.sql.restarts import restarts
 
 _CONTAINS = "{} ILIKE ? ESCAPE '\\'"
 #: What ``q`` looks into, besides the id and the pid.
@@ -297,6 +298,8 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
                 [entity_id],
             )
         )
+        sql = f"SELECT (step->>0)::BIGINT, message FROM ({restarts('id = ?')}) WHERE message IS NOT NULL"
+        reasons = dict(reader.execute(sql, [entity_id]).fetchall()) if kind == "actor" else {}
     if not found:
         raise NotFound(
             f"{kind.replace('_', ' ').capitalize()} {entity_id[:80]!r} not found in this session.",
@@ -307,31 +310,8 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     history: list[Row] = [
         {"time_ns": time_ns, "state": state, **extra} for (time_ns, state), extra in transitions
     ]
-    if kind == "actor":
-        _explain_restarts(file, history)
+    for step in history:
+        if step["state"] == "RESTARTING" and step["time_ns"] in reasons:
+            step["message"] = reasons[step["time_ns"]]
     found[0]["history"] = history[-_HISTORY:]
     return found[0]
-
-
-def _explain_restarts(file: SessionFile, history: list[Row]) -> None:
-    """Add to each restart of an actor how its worker ended."""
-    ended: dict[int, str] = {}
-    worker_id: str | None = None
-    for place, step in enumerate(history):
-        if step["state"] == "ALIVE":
-            worker_id = step.get("worker_id")
-        elif step["state"] == "RESTARTING" and worker_id is not None:
-            ended[place] = worker_id
-    if not ended:
-        return
-    with file.reader() as reader:
-        exits = dict(
-            reader.execute(
-                "SELECT id, concat_ws(': ', exit_type, exit_detail) FROM worker_rows "
-                "WHERE list_contains(?, id)",
-                [list(ended.values())],
-            ).fetchall()
-        )
-    for place, worker_id in ended.items():
-        if exits.get(worker_id):
-            history[place]["message"] = exits[worker_id]
