@@ -214,10 +214,11 @@ class LogStore:
 
     def rename(self, node_id: str, old: str, new: str) -> None:
         """A file has another name since it was rotated; what is kept under the new name is dropped."""
-        self.restart(node_id, new)
         with self._lock:
+            self.restart(node_id, new)
             try:
                 with self._db:
+                    self._db.execute("BEGIN")
                     self._db.execute("DELETE FROM files WHERE node_id = ? AND name = ?", (node_id, new))
                     self._db.execute(
                         "UPDATE files SET name = ? WHERE node_id = ? AND name = ?", (new, node_id, old)
