@@ -19,7 +19,7 @@ from rich.text import Text
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
-from rayscope.cli.options import DataDir, ServerUrl, Session, Token, settings_from
+from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token, settings_from
 from rayscope.cli.printing import counted
 from rayscope.cli.serving import server_url
 from rayscope.client.calls import Call
@@ -29,7 +29,6 @@ app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_h
 #: Exit status for what the server refused, or what could not be delivered.
 FAILED = 1
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Format(str, Enum):
@@ -203,7 +202,7 @@ def _clock(ns: int) -> str:
 def _time_ns(text: str, end_ns: int) -> int:
     """``-30m`` before the end, or a time in ISO's form (this machine's zone unless it says so)."""
     if match := re.fullmatch(r"-(\d+)([smhd])", text):
-        return end_ns - int(match[1]) * _UNITS[match[2]] * 10**9
+        return end_ns - int(match[1]) * UNIT_S[match[2]] * 10**9
     try:
         return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1e6) * 1000
     except ValueError:

@@ -199,7 +199,8 @@ def open_warehouse(
 
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s?([smhd])")
-_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+#: The units of times ago.
+UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def time_ns(option: str, text: str | None) -> int | None:
@@ -210,7 +211,7 @@ def time_ns(option: str, text: str | None) -> int | None:
         if text.isascii() and text.isdigit():
             found_ns = int(text)
         elif ago := _AGO.fullmatch(text):
-            found_ns = time.time_ns() - round(float(ago[1]) * _UNIT_S[ago[2]] * 1e9)
+            found_ns = time.time_ns() - round(float(ago[1]) * UNIT_S[ago[2]] * 1e9)
         else:
             found_ns = int(datetime.fromisoformat(text).timestamp() * 1_000_000) * 1000
     except (ValueError, OverflowError):
