@@ -50,10 +50,9 @@ def functions_of(
     """The functions of the jobs or actor with these ids, most attempts first; and the rest of them summed up.
 
     Each has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of times (ns)
-    of docs/reference/glossary.md;
-    ``last_ns``: until when what has not ended lasts. ``stopped_by_libraries``: how many that failed a library
-    stopped on purpose. The rest: ``functions``, ``attempts``, ``states``, ``stopped_by_libraries``
-    beyond the first 100.
+    of docs/reference/glossary.md; ``last_ns``: until when what has not ended lasts. ``stopped_by_libraries``:
+    how many that failed a library stopped on purpose. The rest: ``functions``, ``attempts``, ``states``,
+    ``stopped_by_libraries`` beyond the first 100.
     """
     sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:

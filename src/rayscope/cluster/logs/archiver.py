@@ -247,19 +247,19 @@ class LogArchiver:
                 now = time.monotonic()
                 due = sorted((file.due, name) for name, file in node.files.items() if file.due <= now)
                 names = _with_bases(node.files, [name for _, name in due[:most]])
+                is_last = end < float("inf")
                 skip_at = (now + end) / 2
                 while names:
                     for name in names:
                         if self._task.is_stopping or time.monotonic() > end:
                             return
-                        if self._purse <= 0 and end == float("inf"):
+                        if self._purse <= 0 and not is_last:
                             break
                         is_late = time.monotonic() > skip_at
                         self._follow(key, name, node.files, _BYTES_A_LOOK if is_late else _FAR_BEHIND)
                         self._pay(began)
                         began = time.thread_time()
                     # Before the cluster ends, files are read to their ends.
-                    is_last = end < float("inf")
                     names = [n for n in names if is_last and n in node.files and node.files[n].pause_s == 0]
                 node.failed = 0
             except (AgentError, GcsError, StoreError) as error:

@@ -250,11 +250,7 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
             f"{range_ns // 10**9} s."
         )
         groups, _ = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
-    found = []
-    for group in _unmarked(groups):
-        low = np.searchsorted(group.times_ns, ends - range_ns, side="left")
-        high = np.searchsorted(group.times_ns, ends, side="right")
-        found.append((group, low, high))
+    found = [_bounded(group, ends, range_ns) for group in _unmarked(groups)]
     return Windows(found, context.times_ns, ends, range_ns, resolution_ns if rolled else 0)
 
 
@@ -285,10 +281,15 @@ def subquery_windows(
     for rows in rows_of.values():
         there = vector.there[rows[0]]
         block = Block([vector.labels[row] for row in rows], times[there], vector.values[rows][:, there])
-        low = np.searchsorted(block.times_ns, ends - range_ns, side="left")
-        high = np.searchsorted(block.times_ns, ends, side="right")
-        found.append((block, low, high))
+        found.append(_bounded(block, ends, range_ns))
     return Windows(found, context.times_ns, ends, range_ns, 0)
+
+
+def _bounded(block: Block, ends: Times, range_ns: int) -> tuple[Block, NDArray[np.intp], NDArray[np.intp]]:
+    """A block with the first sample of each step's window, and the first one behind it."""
+    low = np.searchsorted(block.times_ns, ends - range_ns, side="left")
+    high = np.searchsorted(block.times_ns, ends, side="right")
+    return block, low, high
 
 
 def _unmarked(groups: list[Block]) -> list[Block]:
