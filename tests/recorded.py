@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -52,6 +54,20 @@ class Recorded(RayCluster):
         answer = self.ask(path, **params)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def endpoints(self) -> dict[str, str]:
+        """Ray's endpoints of metrics, as our service discovery tells them: node id -> host:port."""
+        return {
+            target["labels"]["__meta_rayscope_node_id"]: target["targets"][0]
+            for target in self.get("/api/prometheus/sd")
+            if target["labels"]["__meta_rayscope_session"] == self.session
+        }
+
+
+def told_by(address: str) -> Iterator[Sample]:
+    """The samples at one of Ray's endpoints now."""
+    for family in text_string_to_metric_families(httpx.get(f"http://{address}/metrics").text):
+        yield from family.samples
 
 
 PRINTING = """
