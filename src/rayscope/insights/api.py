@@ -30,7 +30,8 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import causes_with_shares, is_driver, read_path
+from rayscope.views.critical_path.read import causes_with_shares, is_driver, ns_by_task, read_path
+from rayscope.views.critical_path.sql import Extent
 
 JobId = Annotated[
     str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
@@ -55,16 +56,17 @@ def _check(_: float) -> None:
 
 
 def _record(
-    session: str, file: SessionFile, job_id: str, attempts: int
+    session: str, file: SessionFile, job_id: str, attempts: int, until_ns: int
 ) -> tuple[dict[str, Any], Recorded | None]:
     """What both answers begin with, and the job's record, unless that is too large."""
-    recorded = read.read(file, job_id) if attempts <= gains.MAX_READ else None
-    begin_ns, end_ns = recorded.driver if recorded else read.extent(file, job_id)
+    recorded = read.read(file, job_id, until_ns) if attempts <= gains.MAX_READ else None
+    begin_ns, end_ns = recorded.extent_ns if recorded else read.extent(file, job_id)
     about = {
         "session": session,
         "job_id": job_id,
         "attempts": attempts,
         "so_far": recorded is not None and not recorded.has_ended,
+        "end_ns": end_ns,
         "calibration": {"recorded_ns": end_ns - begin_ns, "replayed_ns": None, "error": None},
         "withheld": None,
     }
@@ -88,7 +90,8 @@ def _replaying(
             most = replays or gains.replays(attempts)
             check = stack.enter_context(services.long_answers.making(session, job_id, most, _check))
         stack.enter_context(services.replays.take(lambda: _check(0.0)))
-        yield *_record(session, file, job_id, attempts), check
+        until_ns = last_ns if services.records.is_live(session) else 0
+        yield *_record(session, file, job_id, attempts, until_ns), check
 
 
 def _baseline(
@@ -126,8 +129,9 @@ def insights(
             found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0}
             found |= {"options": [], "findings": [], "silent": []}
             methods: set[str] = set()
+            path = _path(services, chosen, file, about["job_id"], recorded)
             if recorded is not None:
-                facts = Facts(recorded, series_reader(services.metrics, chosen, recorded))
+                facts = Facts(recorded, series_reader(services.metrics, chosen, recorded), ns_by_task(path))
                 methods = facts.methods
                 findings, silent = detect.detect(facts, base, detect.load(), check)
                 found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
@@ -139,7 +143,7 @@ def insights(
                         "functions_total": functions_total,
                         "options": options,
                     }
-            found |= _judge(services, chosen, file, about, found, methods)
+            found |= _judge(path, found, methods)
         return {**about, **found}
 
     return answer_from_record(services, chosen, request, find)
@@ -152,17 +156,17 @@ def progress(services: CurrentServices, job_id: JobId = None, session: Session =
     return answer({"share": services.long_answers.share(chosen, job_id or "")})
 
 
-def _judge(
-    services: Services,
-    session: str,
-    file: SessionFile,
-    about: dict[str, Any],
-    found: dict[str, Any],
-    methods: set[str],
-) -> dict[str, Any]:
+def _path(
+    services: Services, session: str, file: SessionFile, job_id: str, recorded: Recorded | None
+) -> compute.Path:
+    """The critical path; of a job that was read, it begins and ends as what was read."""
+    extent = None if recorded is None else Extent(recorded.has_ended, *recorded.extent_ns)
+    last_ns = extent.end_ns if extent else services.records.last_ns(session)
+    return read_path(file, last_ns, job_id, live=services.records.is_live(session), extent=extent)[1]
+
+
+def _judge(path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
     """What bound the job: its causes, and the verdict."""
-    last_ns, live = services.records.last_ns(session), services.records.is_live(session)
-    _, path = read_path(file, last_ns, about["job_id"], live=live)
     causes = compute.causes(path, is_driver)
     whole = path.end_ns - path.begin_ns
     judged = verdict.judge(whole, causes, methods, found["findings"], found["functions"], found["options"])

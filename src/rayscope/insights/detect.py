@@ -53,7 +53,8 @@ def detect(
     """What the detectors find, the largest first, as :class:`schemas.FindingItem`; and who found no data.
 
     The saving of a finding is predicted by a replay where there is one that can be trusted, else it is
-    unknown and the finding weighs what it costs at most. What is only a risk comes last.
+    unknown and the finding weighs what it costs at most. An attempt costs nothing if the critical path does
+    not lead through it. What is only a risk comes last.
     """
     found: list[tuple[Detector, Finding]] = []
     silent: list[Silent] = []
@@ -73,8 +74,7 @@ def detect(
     found.sort(key=lambda one: -one[1].cost_ns)
     items = []
     for detector, uncapped in found:
-        # A task or group may have waited since before the job.
-        finding = dataclasses.replace(uncapped, cost_ns=min(uncapped.cost_ns, facts.duration_ns))
+        finding, on_path_ns = _weighed(facts, uncapped)
         if base is not None and base.withheld is None and finding.changes and len(savings) < most:
             if finding.changes not in savings:
                 savings[finding.changes] = _saving(base, finding.changes, check)
@@ -86,19 +86,37 @@ def detect(
         if severity is None and finding.is_risk:
             severity = SEVERITIES[-1][0]
         if severity is not None:
-            items.append(_item(facts, detector, finding, severity, share, saving))
+            items.append(_item(facts, detector, finding, severity, share, saving, on_path_ns))
     return sorted(items, key=lambda item: -item["share"]), silent
 
 
+def _weighed(facts: Facts, finding: Finding) -> tuple[Finding, int | None]:
+    """A finding with what it costs, which is a part of the job's time, and how much the critical path leads
+    through it if that counts.
+    """
+    on_path_ns = facts.on_path_ns(finding)
+    # A task or group may have waited since before the job.
+    most = facts.duration_ns if on_path_ns is None else min(facts.duration_ns, on_path_ns)
+    return dataclasses.replace(finding, cost_ns=max(0, min(int(finding.cost_ns), most))), on_path_ns
+
+
 def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Check) -> int | None:
+    """What the replay predicts, between nothing and the whole job."""
     try:
-        return gains.saving(base, changes, check)
+        saved = gains.saving(base, changes, check)
     except BadChange:
         return None
+    return None if saved is None else max(0, min(saved, base.recorded_ns))
 
 
 def _item(
-    facts: Facts, detector: Detector, finding: Finding, severity: str, share: float, saving: int | None
+    facts: Facts,
+    detector: Detector,
+    finding: Finding,
+    severity: str,
+    share: float,
+    saving: int | None,
+    on_path_ns: int | None,
 ) -> dict[str, Any]:
     # A detector's numbers may be NumPy's.
     numbers = {
@@ -114,6 +132,7 @@ def _item(
         "saving_ns": saving,
         "cost_ns": int(finding.cost_ns),
         "is_risk": share < _LEAST,
+        "on_path_ns": on_path_ns,
         "confidence": finding.confidence,
         **names,
         "origin": origin,

@@ -34,8 +34,9 @@ class Finding:
 
     ``function`` or ``actor_class``: where; ``caller``: the function in which it happens, "" in the driver.
     ``cost_ns``: what it costs of the job's time at most, if no replay can tell; ``changes``: what the replay
-    changes to predict the saving. ``is_risk``: worth telling even if it costs no time. ``numbers``: the
-    evidence, by the names that the texts use. ``filters``: of the view that shows it.
+    changes to predict the saving. ``rows``: the attempts whose time it is, if it is about some: they cost no
+    more than what the critical path leads through. ``is_risk``: worth telling even if it costs no time.
+    ``numbers``: the evidence, by the names that the texts use. ``filters``: of the view that shows it.
     """
 
     cost_ns: int
@@ -43,6 +44,7 @@ class Finding:
     actor_class: str | None = None
     caller: str | None = None
     changes: tuple[Change, ...] = ()
+    rows: Ints | None = None
     is_risk: bool = False
     confidence: Confidence = "high"
     numbers: Mapping[str, Number] = field(default_factory=dict)
@@ -75,12 +77,19 @@ class Detector(Protocol):
 
 class Facts:
     """A job's record, sorted as detectors ask for it. ``read_series``: reads the machines' metrics.
+    ``path_ns``: how much of the critical path is each task's, by its id; None if the path is not known.
 
     Columns have a number for each attempt; a *row* is the place of an attempt in them.
     """
 
-    def __init__(self, recorded: Recorded, read_series: ReadSeries = lambda metric, labels: {}) -> None:
+    def __init__(
+        self,
+        recorded: Recorded,
+        read_series: ReadSeries = lambda metric, labels: {},
+        path_ns: Mapping[str, int] | None = None,
+    ) -> None:
         self.recorded = recorded
+        self._path_ns = path_ns
         self._read_series = read_series
         self.attempts: Attempts[Ints] = recorded.attempts
         self.duration_ns = max(1, recorded.driver[1] - recorded.driver[0])
@@ -89,6 +98,24 @@ class Facts:
         """The function of an attempt."""
         number = self.attempts.function[row]
         return self.recorded.functions[number] if number >= 0 else ""
+
+    @cached_property
+    def _on_path_ns(self) -> Ints:
+        """How much of the critical path is each task's."""
+        a, known = self.attempts, self._path_ns or {}
+        highs = np.array([int(task_id[:16] or "0", 16) for task_id in known], dtype=np.uint64)
+        found = np.zeros(self.recorded.tasks, dtype=np.int64)
+        for row in np.flatnonzero(np.isin(a.task_hi, highs)).tolist():
+            found[a.task[row]] = known.get(a.task_id(row), 0)
+        return found
+
+    def on_path_ns(self, finding: Finding) -> int | None:
+        """How much of the critical path is time of the attempts that a finding is about; None if that is not
+        known, or it is not about some.
+        """
+        if self._path_ns is None or finding.rows is None:
+            return None
+        return int(self._on_path_ns[np.unique(self.attempts.task[finding.rows])].sum())
 
     def caller(self, task: int) -> str:
         """The function that a task runs; "" for the driver."""

@@ -28,7 +28,9 @@ class Holding(NamedTuple):
 
 
 class Waiter(NamedTuple):
-    """What asked for resources and waited until it got them, or gave up. ``row`` as of :class:`Holding`."""
+    """What asked for resources and waited until it got them, or gave up. ``row`` as of :class:`Holding`;
+    ``rows``: of a placement group the attempts in it.
+    """
 
     kind: str
     name: str
@@ -36,6 +38,7 @@ class Waiter(NamedTuple):
     begin: int
     end: int
     row: int
+    rows: Ints
 
 
 def is_open(facts: Facts) -> Bools:
@@ -98,12 +101,14 @@ def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
         is_actor = facts.is_creation[row] and a.actor[row] >= 0
         kind = "actor" if is_actor else "task"
         name = recorded.actors[a.actor[row]].class_name if is_actor else facts.name(row)
-        yield Waiter(kind, name, demand_of(facts, row), int(begin[row]), int(end[row]), row)
-    for group in [*recorded.groups, *recorded.empty_groups]:
+        rows = np.array([row])
+        yield Waiter(kind, name, demand_of(facts, row), int(begin[row]), int(end[row]), row, rows)
+    for place, group in enumerate([*recorded.groups, *recorded.empty_groups]):
         until = group.ready if group.ready >= 0 else facts.removal(group)
         if until - group.created >= least_ns:
             name = group_name(group)
-            yield Waiter("placement_group", name, group_resources(group), group.created, until, -1)
+            rows = np.flatnonzero(a.group == place)
+            yield Waiter("placement_group", name, group_resources(group), group.created, until, -1, rows)
 
 
 def group_name(group: Group) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from rayscope.errors import RayscopeError
@@ -38,16 +38,22 @@ SPENT = Family(
 )
 
 
+#: Reads what :class:`Facts` wants to know of a job's critical path: whether the job has ended, begin and end.
+PathReader = Callable[[SessionFile, str, tuple[bool, int, int]], Mapping[str, int]]
+
+
 class LiveFindings:
     """Looks at the running jobs of live sessions, in one thread. :meth:`start` before use.
 
-    It is a collector of metrics as well: of each session it tells what was found last.
+    It is a collector of metrics as well: of each session it tells what was found last. ``path_ns``: reads how
+    much of a job's critical path is each task's.
     """
 
     interval_s = 0.0
     timeout_s = 5.0
 
-    def __init__(self, records: Records, metrics: Metrics) -> None:
+    def __init__(self, records: Records, metrics: Metrics, path_ns: PathReader) -> None:
+        self._path_ns = path_ns
         self._records = records
         self._metrics = metrics
         self._found: dict[str, list[Sample]] = {}
@@ -109,23 +115,28 @@ class LiveFindings:
 
     def _findings(self, session: str, file: SessionFile, job: str) -> list[Sample]:
         """What slows a job down; nothing if it has just ended."""
-        recorded = read.read(file, job)
+        recorded = read.read(file, job, self._records.last_ns(session))
         if recorded.has_ended:
             return []
-        facts = Facts(recorded, series_reader(self._metrics, session, recorded))
+        series = series_reader(self._metrics, session, recorded)
+        extent = (recorded.has_ended, *recorded.extent_ns)
+        facts = Facts(recorded, series, self._path_ns(file, job, extent))
 
         def check(_: float) -> None:
             self._work.check()
 
+        script = read.script(file, job) or f"Job {job}"
         found, _ = detect.detect(facts, gains.baseline(recorded, check), detect.load(), check)
         return [
             sample(
                 SHARE.name,
                 one["share"],
                 job_id=job,
+                script=script[:_MAX_LABEL],
                 kind=one["kind"],
                 title=one["title"],
                 function=(one["function"] or one["actor_class"] or "driver")[:_MAX_LABEL],
             )
             for one in found
+            if one["on_path_ns"] != 0
         ]

@@ -98,7 +98,9 @@ class FindingItem(Answer):
 
     ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
     most. ``share`` is the saving, or else the cost, of the job's time. ``is_risk``: it costs less than 1 %
-    of that, and is told because of what may come of it. ``function`` or ``actor_class``: where; ``origin``:
+    of that, and is told because of what may come of it. ``on_path_ns``: how long the critical path leads
+    through the attempts that it is about (0: nothing waits for them), null where that does not count.
+    ``function`` or ``actor_class``: where; ``origin``:
     whose it is, ``user``, a library's name, or null; ``caller``: the function in which it happens, "" in the
     driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``: Ray's page about it.
     ``filters``: of the list of tasks.
@@ -111,6 +113,7 @@ class FindingItem(Answer):
     saving_ns: int | None
     cost_ns: int
     is_risk: bool
+    on_path_ns: int | None
     confidence: Literal["high", "medium", "low"]
     function: str | None
     actor_class: str | None
@@ -136,13 +139,15 @@ class InsightsAnswer(Answer):
     ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
     that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
     ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
-    ``functions_total`` that take the most time. ``so_far``: the job runs still.
+    ``functions_total`` that take the most time. ``so_far``: the job runs still. ``end_ns``: when it ended, or
+    the time of this answer.
     """
 
     session: str
     job_id: str
     attempts: int
     so_far: bool
+    end_ns: int
     calibration: Calibration
     withheld: Withheld | None
     verdict: Verdict | None
@@ -178,7 +183,7 @@ class FunctionOnPath(Answer):
 
 
 class WhatIfAnswer(Answer):
-    """What a job would take with changes: ``baseline_ns`` is what it took.
+    """What a job would take with changes: ``baseline_ns`` is what it took until ``end_ns``.
 
     ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
     """
@@ -187,6 +192,7 @@ class WhatIfAnswer(Answer):
     job_id: str
     attempts: int
     so_far: bool
+    end_ns: int
     calibration: Calibration
     withheld: Withheld | None
     baseline_ns: int

@@ -38,6 +38,7 @@ from rayscope.storage.errors import StoreError
 from rayscope.storage.slots import Slots
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
+from rayscope.views.critical_path.read import read_ns_by_task
 from rayscope.views.export.export import MAX_EXPORTS
 from rayscope.views.stack.sampling import Dumps
 
@@ -95,7 +96,7 @@ def create_services(settings: Settings) -> Services:
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
-    findings = LiveFindings(records, metrics)
+    findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
 
     def link(session: str) -> str | None:

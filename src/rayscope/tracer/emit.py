@@ -137,17 +137,30 @@ class Call:
     """A call that has begun. ``given``: the identity of the list that Ray was given, which lives as long.
 
     ``objects``: the ids of the first of its references, joined; ``count``: how many there are; ``sizes``:
-    bytes, as far as known. ``known``: whether Ray itself ties to ``task`` what this thread tells.
+    bytes, as far as known. ``interrupted``: whether a signal ended it, such as Ctrl-C. ``known``:
+    whether Ray itself ties to ``task`` what this thread tells.
     """
 
-    __slots__ = ("begin_ns", "count", "given", "known", "name", "objects", "outer", "sizes", "task", "told")
+    __slots__ = (
+        "begin_ns",
+        "count",
+        "given",
+        "interrupted",
+        "known",
+        "name",
+        "objects",
+        "outer",
+        "sizes",
+        "task",
+        "told",
+    )
 
     def __init__(self, name: str, objects: bytes = b"", count: int = 0, given: int = 0) -> None:
         self.name, self.objects, self.count, self.given = name, objects, count, given
         self.begin_ns = time.time_ns()
         self.task, self.known = _owner()
         self.sizes: Sequence[int] | None = None
-        self.told = False
+        self.told = self.interrupted = False
         self.outer: Call | None = None
 
 
@@ -436,6 +449,8 @@ def end(call: Call, told: dict[str, Any]) -> None:
         _add_up(call.task, call.name, call.count, sum(call.sizes or ()), call.begin_ns, time.time_ns())
         return
     told["k"] = call.begin_ns
+    if call.interrupted:
+        told["interrupted"] = 1
     _send(call.name.encode(), told, None if call.known else call.task)
 
 

@@ -29,6 +29,8 @@ _LARGE_BYTES, _SAMPLES = 100_000, 512
 #: Objects that a process put, or Ray for an argument by value, have numbers from here on.
 _FIRST_PUT = 100_000_001
 _CREATION = b"\xff" * 8
+#: What Ctrl-C, SIGTERM, and ray.cancel raise in the midst of a wait.
+_SIGNALS = (KeyboardInterrupt, SystemExit)
 _DYNAMIC = "DynamicObjectRefGenerator"
 
 
@@ -127,6 +129,10 @@ def _get_objects(original: Callable[..., Any]) -> Callable[..., Any]:
         call = _begin("ray.get", object_refs)
         try:
             return original(self, object_refs, *args, **kwargs)
+        except _SIGNALS:
+            if call is not None:
+                call.interrupted = True
+            raise
         finally:
             if call is not None:
                 _end_get(call)
@@ -525,6 +531,10 @@ def _wait(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             done = original(ray_waitables, *args, **kwargs)
             return done
+        except _SIGNALS:
+            if call is not None:
+                call.interrupted = True
+            raise
         finally:
             if call is not None:
                 _end_wait(call, done)
@@ -660,4 +670,5 @@ def _awaited(call: Call, done: Any) -> None:
         told = emit.objects(call.objects, 1)
         if done.cancelled():
             told["x"] = 1
+            call.interrupted = True
         emit.end(call, told)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.story import DRIVER, JOB, MS, Story, at
+from tests.story import DRIVER, JOB, MS, SESSION, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.client import Client
@@ -17,8 +17,8 @@ A, B, C = "a1" * 28, "b2" * 28, "c3" * 28
 ONE_CPU = '{"CPU":1.0}'
 
 
-def cluster(story: Story, cpus: int, end: float) -> None:
-    """A node, and a job that lasted so long."""
+def cluster(story: Story, cpus: int, end: float | None) -> None:
+    """A node, and a job that lasted so long, or runs still."""
     story.entity("node", "a" * 56, -1000, resources_total=json.dumps({"CPU": float(cpus)}), is_head=True)
     story.entity("job", JOB, 0, end)
 
@@ -309,3 +309,38 @@ def test_the_client_asks(fresh: Running) -> None:
         assert client.whatif([{"kind": "cpus", "count": 2}], job_id=JOB)["saving_ns"] == 100 * MS
         with pytest.raises(RayscopeError):
             client.whatif([])
+
+
+def a_long_wait(ended: str, end: float = 10_000) -> Story:
+    """A driver that waits for a task, and runs still, or was killed, or was stopped by a signal."""
+    story = Story()
+    done = story.task("load", 0, 100, 1000, resources=ONE_CPU)
+    story.get(DRIVER, done, 0, 1000)
+    stuck = story.task("stuck", 1000, 1100, resources=ONE_CPU, worker="c" * 56)
+    story.blocks(DRIVER, stuck, 1000)
+    if ended == "stopped":
+        story.batch.spans.append(Span(DRIVER, 0, "ray.get", at(1000), at(end - 500), '{"interrupted":1}'))
+        story.batch.edges.append(Edge(DRIVER, 0, "wait", stuck, 1, None, at(1000), at(end - 500)))
+    cluster(story, 2, None if ended == "running" else end)
+    story.entity("worker", "d" * 56, 0, worker_type="DRIVER", job_id=JOB, tracer="on")
+    return story
+
+
+@pytest.mark.parametrize("ended", ["running", "killed", "stopped"])
+def test_a_job_waits_for_what_runs_until_it_is_stopped_and_afterwards(fresh: Running, ended: str) -> None:
+    fresh.record(a_long_wait(ended))
+    if ended == "running":
+        services: Any = fresh.server.services
+        services.catalog.about(SESSION).last_ns = 2**62
+        services.records.last_ns = lambda session: at(10_000)
+    found = fresh.get("/api/insights")
+    assert (found["so_far"], found["end_ns"]) == (ended == "running", at(10_000))
+    assert sum(cause["total_ns"] for cause in found["causes"]) == found["calibration"]["recorded_ns"]
+    assert (found["verdict"]["code"], found["verdict"]["name"]) == ("function", "stuck")
+    assert found["verdict"]["share"] == pytest.approx(0.84 if ended == "stopped" else 0.89)
+    assert found["withheld"] is None
+    assert found["calibration"]["error"] == pytest.approx(0, abs=0.05)
+    # The driver itself did nothing: its half takes nothing off.
+    savings = {one["function"]: one["saving_ns"] / MS for one in found["functions"]}
+    assert savings["stuck"] == pytest.approx(4450, rel=0.1)
+    assert savings.get("driver", 0) < 500

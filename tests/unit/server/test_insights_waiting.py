@@ -83,15 +83,19 @@ def test_tasks_that_take_turns_wait_for_nobody_else(fresh: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cpus", "created", "cost", "is_found"),
-    # A job loses no more than all of its time, though the group waited longer.
-    [(64, 100, 900, True), (64, -500, 1000, True), (1, 100, 0, False)],
+    ("cpus", "created", "awaited", "cost", "is_found"),
+    # A job loses no more than all of its time, though the group waited longer, and nothing if it does not wait.
+    [(64, 100, 100, 900, True), (64, -500, 0, 1000, True), (64, 100, None, 0, True), (1, 100, 100, 0, False)],
 )
 def test_placement_groups_that_no_node_can_hold(
-    fresh: Running, cpus: int, created: int, cost: int, is_found: bool
+    fresh: Running, cpus: int, created: int, awaited: int | None, cost: int, is_found: bool
 ) -> None:
     story = Story()
+    inside = story.task("inside", max(0, created))
+    story.batch.attempts[-1].placement_group_id = "9" * 28 + JOB
     story.task("work", 0, 0, 100)
+    if awaited is not None:
+        story.blocks(DRIVER, inside, awaited)
     bundles = json.dumps([{"index": 0, "node_id": None, "resources": {"CPU": cpus}}])
     group = Entity(
         "placement_group",
@@ -105,7 +109,7 @@ def test_placement_groups_that_no_node_can_hold(
     if is_found:
         finding = findings["unschedulable_group"]
         assert (finding["cost_ns"], finding["numbers"]["group"]) == (cost * MS, "placement group big")
-        assert finding["share"] == cost / 1000
+        assert (finding["share"], finding["on_path_ns"] > 0) == (cost / 1000, cost > 0)
         assert "biggest node has 2" in finding["advice"]
 
 
@@ -148,13 +152,16 @@ def test_actors_that_wait_for_each_other(fresh: Running) -> None:
     )
 
 
-@pytest.mark.parametrize(("longest", "is_found"), [(1_000, True), (9_000, False)])
-def test_a_task_that_runs_much_longer_than_any_other(fresh: Running, longest: float, is_found: bool) -> None:
+@pytest.mark.parametrize(("started", "asked", "is_found"), [(None, 2, False), (None, 3, True), (0, 2, False)])
+def test_only_what_can_never_end_hangs(
+    fresh: Running, started: float | None, asked: float, is_found: bool
+) -> None:
     story = Story()
     for _ in range(3):
-        story.task("work", 0, 0, longest)
-    story.times_out(DRIVER, story.task("work", 0, 0), 0, 30_000)
-    cluster(story, 30_000)
+        story.task("work", 0, 0, 100)
+    last = story.task("work", 0, started, resources=json.dumps({"CPU": asked}))
+    story.times_out(DRIVER, last, 0, 90_000)
+    cluster(story, 90_000)
     assert ("hang" in find(fresh, story)) is is_found
 
 

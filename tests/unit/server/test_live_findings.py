@@ -16,6 +16,7 @@ from rayscope.insights.live import MAX_FINDINGS, SHARE, SPENT, LiveFindings
 from rayscope.insights.replay import read
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from rayscope.views.critical_path.read import read_ns_by_task
 
 RULE = """
 groups:
@@ -48,7 +49,7 @@ def looping(functions: int = 1, end: float | None = None) -> Story:
             story.get(DRIVER, task, begin, begin + 100)
             begin += 100
     story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
-    story.entity("job", JOB, 0, end)
+    story.entity("job", JOB, 0, end, entrypoint="python /code/load.py 7")
     return story
 
 
@@ -57,7 +58,9 @@ def record(running: Running, story: Story) -> LiveFindings:
     running.record(story)
     services: Any = running.server.services
     services.catalog.about(SESSION).last_ns = 2**62
-    return LiveFindings(services.records, services.metrics)
+    now_ns = max(time_ns for each in story.batch.attempts for time_ns in each.states.values())
+    services.records.last_ns = lambda session: now_ns
+    return LiveFindings(services.records, services.metrics, read_ns_by_task)
 
 
 def share_samples(findings: LiveFindings) -> list[Any]:
@@ -73,8 +76,8 @@ def test_a_finding_is_a_metric_and_a_rule_fires_on_it_until_the_job_ends(live: R
         return live.get("/api/metrics", name=SHARE.name)["items"]
 
     (one,) = wait_until(shares, "the metric")
-    labels = {"kind": "get_in_loop", "title": "ray.get in a loop", "function": "load_0", "job_id": JOB}
-    assert one["labels"] == labels
+    what = {"kind": "get_in_loop", "title": "ray.get in a loop", "function": "load_0"}
+    assert one["labels"] == {**what, "job_id": JOB, "script": "load.py"}
     insights = live.get("/api/insights")
     assert insights["so_far"]
     assert one["value"] == insights["findings"][0]["share"] > 0.15
@@ -105,7 +108,9 @@ def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
 ) -> None:
     looked: list[str] = []
     original = read.read
-    monkeypatch.setattr(read, "read", lambda file, job: looked.append(job) or original(file, job))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(
+        read, "read", lambda file, job, until_ns: looked.append(job) or original(file, job, until_ns)
+    )  # type: ignore[func-returns-value]
     findings = record(fresh, looping())
     findings._look()
     findings._look()

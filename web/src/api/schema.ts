@@ -1153,7 +1153,9 @@ export interface FoundItem {
  *
  * ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
  * most. ``share`` is the saving, or else the cost, of the job's time. ``is_risk``: it costs less than 1 %
- * of that, and is told because of what may come of it. ``function`` or ``actor_class``: where; ``origin``:
+ * of that, and is told because of what may come of it. ``on_path_ns``: how long the critical path leads
+ * through the attempts that it is about (0: nothing waits for them), null where that does not count.
+ * ``function`` or ``actor_class``: where; ``origin``:
  * whose it is, ``user``, a library's name, or null; ``caller``: the function in which it happens, "" in the
  * driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``: Ray's page about it.
  * ``filters``: of the list of tasks.
@@ -1166,6 +1168,7 @@ export interface FindingItem {
   saving_ns: number | null;
   cost_ns: number;
   is_risk: boolean;
+  on_path_ns: number | null;
   confidence: 'high' | 'medium' | 'low';
   function: string | null;
   actor_class: string | null;
@@ -1650,13 +1653,15 @@ export interface Ingest {
  * ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
  * that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
  * ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
- * ``functions_total`` that take the most time. ``so_far``: the job runs still.
+ * ``functions_total`` that take the most time. ``so_far``: the job runs still. ``end_ns``: when it ended, or
+ * the time of this answer.
  */
 export interface InsightsAnswer {
   session: string;
   job_id: string;
   attempts: number;
   so_far: boolean;
+  end_ns: number;
   calibration: Calibration;
   withheld: Withheld | null;
   verdict: Verdict | null;
@@ -4145,7 +4150,7 @@ export interface Wanted {
   whole?: boolean;
 }
 /**
- * What a job would take with changes: ``baseline_ns`` is what it took.
+ * What a job would take with changes: ``baseline_ns`` is what it took until ``end_ns``.
  *
  * ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
  */
@@ -4154,6 +4159,7 @@ export interface WhatIfAnswer {
   job_id: string;
   attempts: number;
   so_far: boolean;
+  end_ns: number;
   calibration: Calibration;
   withheld: Withheld | null;
   baseline_ns: number;

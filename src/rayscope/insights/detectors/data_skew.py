@@ -60,6 +60,7 @@ class DataSkew:
             yield Finding(
                 cost_ns,
                 function=function,
+                rows=skewed,
                 numbers={
                     "skewed": len(skewed),
                     "calls": len(calls),

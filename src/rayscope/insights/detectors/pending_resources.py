@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from rayscope.cluster.nodes.demand import EPSILON, amount_of
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import Holding, Waiter, holdings, totals, waiters
+from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.standstill import deadlocked, standstill
 
 #: What waits for less of the job's time is an ordinary queue.
@@ -58,7 +61,8 @@ class PendingResources:
                 total = has.get(resource, 0.0)
                 amount = sum(one.resources[resource] for one in holders)
                 if total - amount < needed - EPSILON <= total:
-                    yield _finding(longest, len(found), resource, total, holders)
+                    rows = np.concatenate([one.rows for one in found])
+                    yield _finding(longest, rows, len(found), resource, total, holders)
                     break
 
 
@@ -75,7 +79,7 @@ def _throughout(held: Sequence[Holding], waiter: Waiter, resource: str) -> list[
 
 
 def _finding(
-    waiter: Waiter, waiting: int, resource: str, total: float, holders: Sequence[Holding]
+    waiter: Waiter, rows: Ints, waiting: int, resource: str, total: float, holders: Sequence[Holding]
 ) -> Finding:
     by_name: dict[str, float] = defaultdict(float)
     for one in holders:
@@ -86,6 +90,8 @@ def _finding(
         waited,
         function=waiter.name if waiter.kind == "task" else None,
         actor_class=waiter.name if waiter.kind == "actor" else None,
+        rows=rows,
+        is_risk=True,  # it can never run, or not for long
         numbers={
             "waiter": waiter.name,
             "waiting": waiting,

@@ -52,7 +52,8 @@ class Stragglers:
             # On each worker the first call may import modules.
             usual_cold = median if is_warm.all() else max(median, float(np.median(own[~is_warm])))
             usual = np.where(is_warm, median, usual_cold)
-            long = own[(own > _TIMES * usual) & (own - median > facts.duration_ns / 100)]
+            is_long = (own > _TIMES * usual) & (own - median > facts.duration_ns / 100)
+            long = own[is_long]
             lost = int(long.sum()) - len(long) * median
             few = len(long) <= _FEW * len(own)
             if lost < _SHARE * facts.duration_ns or not few or len(skewed_calls(facts, calls)):
@@ -62,6 +63,7 @@ class Stragglers:
                 longest - round(median),
                 function=function,
                 changes=(Change("no_stragglers", function, _TIMES),),
+                rows=calls[is_long],
                 numbers={
                     "stragglers": len(long),
                     "calls": len(own),

@@ -35,7 +35,7 @@ class Unschedulable:
         never_began = (a.start < 0) & (a.given < 0) & (a.group < 0)
         stuck: dict[tuple[str, str, float, float], list[Ints]] = defaultdict(list)
         for number, demand in enumerate(recorded.demands):
-            for name, needed, largest in _too_large(facts, demand):
+            for name, needed, largest in too_large(facts, demand):
                 rows = np.flatnonzero(never_began & (a.demand == number))
                 for _, places in groups(a.function[rows]):
                     its = rows[places]
@@ -46,12 +46,14 @@ class Unschedulable:
             yield Finding(
                 max(0, recorded.driver[1] - int(a.created[rows].min())),
                 function=function,
+                rows=rows,
+                is_risk=True,
                 numbers={"tasks": len(rows), "needed": needed, "resource": name, "largest": largest},
                 filters={"func_name": function, "state": "PENDING_NODE_ASSIGNMENT"},
             )
 
 
-def _too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, float, float]]:
+def too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, float, float]]:
     """What no node has so much of: its name, how much is needed, and how much the largest node has."""
     nodes = facts.recorded.nodes
     for name, needed in demand.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from rayscope.cluster.nodes.demand import Place, explain_group
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import group_name
@@ -31,13 +33,15 @@ class UnschedulableGroup:
         """Placement groups that the nodes could not hold even if nothing else ran."""
         recorded = facts.recorded
         places = [Place(node.node_id, node.resources, node.resources) for node in recorded.nodes]
-        for group in [*recorded.groups, *recorded.empty_groups]:
+        for place, group in enumerate([*recorded.groups, *recorded.empty_groups]):
             if group.ready >= 0 or not places:
                 continue
             reason = explain_group(group.strategy, group.bundles, places)
             if reason.never:
                 yield Finding(
                     max(0, min(facts.removal(group), recorded.last) - group.created),
+                    rows=np.flatnonzero(facts.attempts.group == place),
+                    is_risk=True,
                     numbers={
                         "group": group_name(group),
                         "bundles": len(group.bundles),

@@ -12,6 +12,7 @@ import numpy as np
 from rayscope.insights.replay import delays as ray_delays
 from rayscope.insights.replay import recorded as record
 from rayscope.insights.replay.children import Children
+from rayscope.insights.replay.cut import cut
 from rayscope.insights.replay.program import (
     CALL,
     COMPUTE,
@@ -45,9 +46,8 @@ DRIVER = "driver"
 
 def build(recorded: Recorded) -> Programs:
     """The programs of all attempts, of the driver, and of what threads did."""
-    programs = _Builder(recorded).build()
-    del recorded.lists  # the programs have what they need; of a million attempts that is a gigabyte
-    return programs
+    # The programs have what they need of the copy: of a million attempts its lists are a gigabyte.
+    return _Builder(cut(recorded)).build()
 
 
 class _Builder:
@@ -61,7 +61,10 @@ class _Builder:
         told = [rows[0] if self._attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
         #: By task, when its value was known.
         self._known = [self._attempts.ended[row] for row in told]
-        self._waits = {key: _joined(waits) for key, waits in recorded.waits.all().items()}
+        waits = recorded.waits.all()
+        for key, wait in recorded.open_waits.items():
+            waits[key] = sorted([*waits.get(key, ()), wait], key=lambda one: one.begin)
+        self._waits = {key: _joined(of_attempt) for key, of_attempt in waits.items()}
         #: What generators yielded and somebody waited for: (task, index) -> (signal, time).
         self._yielded: dict[tuple[int, int], tuple[int, int]] = {}
         self._children = Children(recorded)

@@ -30,6 +30,7 @@ from rayscope.insights.replay.recorded import (
     Wait,
     Waits,
 )
+from rayscope.model.program import script_name
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.jobs import longest_job
@@ -60,6 +61,12 @@ def running_jobs(file: SessionFile, max_attempts: int) -> list[str]:
         return sql.running_jobs(reader, max_attempts, _MAX_JOBS)
 
 
+def script(file: SessionFile, job: str) -> str:
+    """The script of a job's driver, "" if it is not known."""
+    with file.reader() as reader:
+        return script_name(sql.read_entrypoint(reader, job))
+
+
 def extent(file: SessionFile, job: str) -> tuple[int, int]:
     """When a job began and ended, as far as its driver tells."""
     with file.reader() as reader:
@@ -68,12 +75,16 @@ def extent(file: SessionFile, job: str) -> tuple[int, int]:
     return begin, max(begin, driver["end"] or driver["job_end"] or begin)
 
 
-def read(file: SessionFile, job: str) -> Recorded:
-    """The record of a job. Raises NotFound as long as nothing in it has a time."""
+def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:
+    """The record of a job. Raises NotFound as long as nothing in it has a time.
+
+    ``until_ns``: the time of the look, until which a job that has not ended lasts.
+    """
     with file.reader() as reader:
         found = _Reader(job, sql.read_driver(reader, job), sql.read_attempts(reader, job))
         edges = sql.read_edges(reader, job)
         recorded = found.recorded(
+            until_ns,
             sql.read_fetched(reader, job),
             found.arguments(edges),
             found.waits(sql.read_waits(reader, job), edges),
@@ -168,6 +179,7 @@ class _Reader:
 
     def recorded(
         self,
+        until_ns: int,
         fetched: pa.Table,
         arguments: Arguments,
         waits: Waits,
@@ -192,12 +204,12 @@ class _Reader:
         end = next((one - self._begin for one in ends if one is not None), None)
         is_over = end is not None
         if end is None:
-            end = max(int(one.max(initial=0)) for one in (attempts.ended, attempts.created, waits.end))
-        begin = max(0, (driver["begin"] or driver["job_begin"] or self._begin) - self._begin)
+            heard = (int(one.max(initial=0)) for one in (attempts.ended, attempts.created, waits.end))
+            end = max(*heard, until_ns - self._begin)
         is_known = driver["begin"] is not None or driver["job_begin"] is not None
         return Recorded(
             job_id=self._job,
-            driver=(begin, max(begin, end)),
+            driver=(0, max(0, end)),
             has_driver=is_known or bool(driver["children"]) or bool((waits.task == BY_DRIVER).any()),
             has_ended=is_over,
             is_traced=bool(driver["traced"]) or len(waits.task) > 0,
@@ -386,6 +398,7 @@ class _Reader:
                 np.int64
             ),
             summed_ns=_numbers(table, "summed_ns", missing=-1)[order],
+            is_interrupted=_flags(table, "is_interrupted")[order],
             first_named=np.searchsorted(wait, np.arange(len(order) + 1)),
             named_task=made_by[by_wait],
             named_index=_numbers(named, "object_index")[by_wait],

@@ -121,6 +121,7 @@ class Wait:
     """A stretch in which an attempt was blocked: in ``ray.wait`` or not, and the objects that it named, as
     (task, index). ``objects``: how many it waited for; ``ready``: how many were there at its end.
     ``summed_ns``: it sums up several calls, which were blocked for so long; -1 for a single one.
+    ``is_interrupted``: a signal ended it, not what it was for.
     """
 
     begin: int
@@ -131,6 +132,7 @@ class Wait:
     ready: int = 1
     bytes: int = 0
     summed_ns: int = -1
+    is_interrupted: bool = False
 
 
 @dataclass
@@ -150,6 +152,7 @@ class Waits:
     ready: Ints
     bytes: Ints
     summed_ns: Ints
+    is_interrupted: Bools
     first_named: Ints
     named_task: Ints
     named_index: Ints
@@ -219,13 +222,12 @@ class Waits:
                 self.ready,
                 self.bytes,
                 self.summed_ns,
+                self.is_interrupted,
             )
         )
         return [
-            Wait(at, until, is_wait, named[first - since : last - since], objects, ready, size, summed_ns)
-            for at, until, is_wait, objects, ready, size, summed_ns, first, last in zip(
-                *columns, bounds, bounds[1:], strict=False
-            )
+            Wait(at, until, is_wait, named[first - since : last - since], *rest)
+            for at, until, is_wait, *rest, first, last in zip(*columns, bounds, bounds[1:], strict=False)
         ]
 
 
@@ -354,7 +356,8 @@ class Group:
 
 @dataclass
 class Recorded:
-    """A job's record. ``driver``: from when until when its driver ran.
+    """A job's record. ``driver``: from when until when its driver ran; of one that runs, until the time of
+    the look.
 
     ``waits``: those that ended; ``open_waits``: the last one of each attempt whose end nobody told: it lasts
     still, or ended with its task. ``last``: until when the job is on record. ``workers``: when each was
@@ -391,6 +394,11 @@ class Recorded:
     risks: list[Risk] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     begin_ns: int = 0
+
+    @property
+    def extent_ns(self) -> tuple[int, int]:
+        """When the job began, and when it ended or until when it is looked at, ns since the epoch."""
+        return self.begin_ns + self.driver[0], self.begin_ns + self.driver[1]
 
     @cached_property
     def lists(self) -> Attempts[list[int]]:

@@ -14,6 +14,7 @@ from rayscope.storage.sql.execution import (
     CREATED,
     END,
     FIRST_PUT,
+    INTERRUPTED,
     IS_USERS_SPAN,
     LAST,
     MADE,
@@ -37,10 +38,9 @@ _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
 
 def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
-    """How many attempts a job has."""
-    return int(
-        reader.execute("SELECT count(*) FROM attempts WHERE job_id = $job", {"job": job}).fetchall()[0][0]
-    )
+    """How many attempts a job has; its driver is none."""
+    sql = f"SELECT count(*) FROM attempts WHERE job_id = $job AND {NOT_DRIVER}"
+    return int(reader.execute(sql, {"job": job}).fetchall()[0][0])
 
 
 def running_jobs(reader: duckdb.DuckDBPyConnection, max_attempts: int, limit: int) -> list[str]:
@@ -95,7 +95,7 @@ def read_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
 SELECT {_TASK.format("task")} AS task, attempt, {_WAIT} AS wait, name = 'ray.wait' AS is_wait, begin_ns,
     end_ns,
     TRY_CAST(json_extract(extra, '$.ready') AS BIGINT) AS ready,
-    TRY_CAST(json_extract(extra, '$.objects') AS BIGINT) AS objects,
+    TRY_CAST(json_extract(extra, '$.objects') AS BIGINT) AS objects, {INTERRUPTED} AS is_interrupted,
     CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed_ns
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE {WAITS} AND {_OF_JOB})
@@ -210,7 +210,7 @@ def read_driver(reader: duckdb.DuckDBPyConnection, job: str) -> dict[str, Any]:
     found = reader.execute(
         f"""
 SELECT hash($high::UBIGINT, $low::VARCHAR),
-    (SELECT min(coalesce(running_ns, {CREATED})) FROM attempts WHERE type = 'DRIVER_TASK' AND job_id = $job),
+    (SELECT min(least(running_ns, {CREATED})) FROM attempts WHERE type = 'DRIVER_TASK' AND job_id = $job),
     (SELECT max({END}) FROM attempts WHERE type = 'DRIVER_TASK' AND job_id = $job),
     (SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0),
     (SELECT max(end_ns) FROM job_rows WHERE id = $job AND end_ns > 0),
@@ -221,6 +221,12 @@ SELECT hash($high::UBIGINT, $low::VARCHAR),
     ).fetchall()[0]
     names = ("task", "begin", "end", "job_begin", "job_end", "children", "traced", "last")
     return dict(zip(names, found, strict=True))
+
+
+def read_entrypoint(reader: duckdb.DuckDBPyConnection, job: str) -> str:
+    """The command line of a job's driver, "" if it is not known."""
+    found = reader.execute("SELECT any_value(entrypoint) FROM job_rows WHERE id = $job", {"job": job})
+    return found.fetchall()[0][0] or ""
 
 
 def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

@@ -69,6 +69,7 @@ class _Told(msgspec.Struct, gc=False):
     name: str = ""
     more: int = 0
     plain: int = 0
+    interrupted: int = 0
     ready: _Number | None = None
     values: dict[str, str | int | float | bool | None] = {}
     value: float = 0.0
@@ -184,6 +185,8 @@ def _add(
             extra["bytes"] = told.b
         if told.ready is not None:
             extra["ready"] = told.ready
+        if told.interrupted:
+            extra["interrupted"] = 1  # INTERRUPTED looks for it at the end
         batch.spans.append(Span(task_id, attempt, name, begin, end, _text(extra)))
     elif name == "ray.put":
         _edges(batch, task_id, attempt, "put", told.o, told.s, begin, end)

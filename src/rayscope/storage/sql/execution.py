@@ -276,6 +276,8 @@ WAITS = (
 )
 #: Whether a row of ``span_rows`` sums up several calls: its text is ours.
 SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
+#: Whether a row of ``span_rows`` is of a wait that a signal ended, such as Ctrl-C: not what it was for.
+INTERRUPTED = """coalesce(ends_with(extra, '"interrupted":1}'), false)"""
 #: Whether a row of ``span_rows`` is of one call with more objects than it names.
 COUNTED = "(starts_with(extra, '{\"objects\":') AND json_valid(extra))"
 #: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.sql import PathReader
+from rayscope.views.critical_path.sql import Extent, PathReader
 
 _TIME_S = 10.0
 #: Causes in an answer, the largest of a path.
@@ -17,16 +18,33 @@ _MAX_CAUSES = 50
 
 
 def read_path(
-    file: SessionFile, last_ns: int, job_id: str | None, *, live: bool
+    file: SessionFile, last_ns: int, job_id: str | None, *, live: bool, extent: Extent | None = None
 ) -> tuple[PathReader, compute.Path]:
-    """The path of a job (None: the longest one that ran tasks), and who read it. Raises NotFound."""
+    """The path of a job (None: the longest one that ran tasks), and who read it. Raises NotFound.
+
+    ``extent``: of the job, for who has looked already.
+    """
     until = time.monotonic() + _TIME_S
     with file.reader() as reader:
-        record = PathReader(reader, last_ns, job_id, live=live)
+        record = PathReader(reader, last_ns, job_id, live=live, extent=extent)
         path = compute.walk(
             record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
         )
     return record, path
+
+
+def ns_by_task(path: compute.Path) -> dict[str, int]:
+    """How much of a path is each task's, by its id: it waited, ran, or was to be tried again, ns."""
+    found: dict[str, int] = defaultdict(int)
+    for link in path.links:
+        found[link.task_id] += link.end_ns - link.begin_ns
+    return dict(found)
+
+
+def read_ns_by_task(file: SessionFile, job_id: str, extent: tuple[bool, int, int]) -> dict[str, int]:
+    """The same of a job, whose :class:`Extent` is known."""
+    known = Extent(*extent)
+    return ns_by_task(read_path(file, known.end_ns, job_id, live=not known.ended, extent=known)[1])
 
 
 def is_driver(task_id: str) -> bool:

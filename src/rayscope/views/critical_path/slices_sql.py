@@ -17,6 +17,7 @@ from rayscope.storage.sql.execution import (
     END,
     FIRST_PUT,
     FOREVER,
+    INTERRUPTED,
     MADE,
     REACHED,
     RECORDED,
@@ -61,7 +62,8 @@ ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
 
 
 def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
-    """SQL of the waits that ended then in the order of their ends, each with the attempt that ended it.
+    """SQL of the waits that ended then in the order of their ends, each with the attempt that ended it, or
+    that it was for when a signal ended it.
 
     ``by_itself``: whether an attempt ended before its job ended it.
     """
@@ -72,18 +74,20 @@ def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> s
 WITH waits AS MATERIALIZED (
     SELECT row_number() OVER () AS wait, task_hi, task_lo, attempt, begin_ns, max(end_ns) AS end_ns,
         coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 AS is_ready,
-        coalesce(max(TRY(json_extract(extra, '$.objects')::BIGINT)), 0) != 0 AND is_ready AS has_many
+        coalesce(max({INTERRUPTED}::INTEGER), 0) = 1 AS is_interrupted,
+        coalesce(max(TRY(json_extract(extra, '$.objects')::BIGINT)), 0) != 0 AND is_ready
+            AND NOT is_interrupted AS has_many
     FROM span_rows
     WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND end_ns > {since_ns} AND end_ns <= {upto_ns}
     GROUP BY task_hi, task_lo, attempt, begin_ns),
 named AS (
-    SELECT w.wait, first({_KEY} ORDER BY {ended} DESC, {_longest(last_ns)}) AS awaited
+    SELECT w.wait, first({_KEY} ORDER BY {ended} != w.is_interrupted DESC, {_longest(last_ns)}) AS awaited
     FROM waits w
     JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.attempt = w.attempt
         AND e.begin_ns = w.begin_ns
     JOIN attempts a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
     WHERE e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL
-        AND ({ended} OR {yielded})
+        AND ({ended} OR {yielded} OR w.is_interrupted)
     GROUP BY w.wait),
 -- Not all of many objects are named: then it was the child that ended last.
 children AS (

@@ -72,12 +72,21 @@ class PathWait(NamedTuple):
     awaited: tuple[str, int] | None
 
 
+class Extent(NamedTuple):
+    """Whether a job has ended, when it began, and when it ended or until when it is looked at."""
+
+    ended: bool
+    begin_ns: int
+    end_ns: int
+
+
 class PathReader:
     """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
 
     ``job_id`` is the given one or, of those that ran tasks, the one that took longest; ``driver`` its driver
     as an attempt, which begins with the job at ``begin_ns``. ``ended``: whether the job has; one that has not
-    ends at ``last_ns`` in a ``live`` session, else when the last of it was heard of. ``traced``: whether
+    ends at ``last_ns`` in a ``live`` session, else when the last of it was heard of; unless the caller knows
+    its ``extent``. ``traced``: whether
     it is known when the driver waited, and for whom; another one is taken to have waited for each attempt
     that it submitted.
     Raises NotFound where nothing is on record.
@@ -87,7 +96,13 @@ class PathReader:
     """
 
     def __init__(
-        self, reader: duckdb.DuckDBPyConnection, last_ns: int, job_id: str | None, *, live: bool
+        self,
+        reader: duckdb.DuckDBPyConnection,
+        last_ns: int,
+        job_id: str | None,
+        *,
+        live: bool,
+        extent: Extent | None = None,
     ) -> None:
         self._reader = reader
         self._last_ns = last_ns
@@ -99,15 +114,14 @@ class PathReader:
                 raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
-        self.ended, self.begin_ns, self._end_ns = self._extent(live)
+        self.ended, self.begin_ns, self._end_ns = extent or self._extent(live)
         self.traced = self._is_traced()
         own = "executing" if self.traced else "unknown"
         self.driver = PathAttempt(
             self._driver_id, 0, "driver", [(own, self.begin_ns)], self._end_ns, None, None
         )
 
-    def _extent(self, live: bool) -> tuple[bool, int, int]:
-        """Whether the job has ended, when it began and when it ended."""
+    def _extent(self, live: bool) -> Extent:
         high, low = split_id(self._driver_id)
         of_job = {"job": self.job_id, "high": high, "low": low}
         begun, heard, driver_end, job_end = self._reader.execute(
@@ -126,8 +140,8 @@ class PathReader:
             )
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:
-            return True, begun, max(begun, ended)
-        return False, begun, self._last_ns if live else max(begun, heard or begun)
+            return Extent(True, begun, max(begun, ended))
+        return Extent(False, begun, self._last_ns if live else max(begun, heard or begun))
 
     def _is_traced(self) -> bool:
         """Whether the tracer was in the driver: it said so, or told of a wait."""

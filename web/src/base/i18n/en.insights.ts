@@ -79,10 +79,11 @@ export const enInsights = {
     },
     findings: {
       title: 'Findings',
-      noneText: 'Nothing was found that costs 1% of the time of the job or more, and no risk.',
+      noneText: 'No finding costs 1% of the job or more, and none is a risk.',
       saves: 'would save {{time}} ({{share}}%)',
       costs: 'costs up to {{time}} ({{share}}%)',
       risk: 'a risk',
+      free: 'no cost so far: nothing waits for it',
       caller: 'called by {{name}}',
       confidence: {
         high: 'High confidence',

@@ -76,9 +76,9 @@ export const enShipped = {
         "It has output nothing for five minutes. Its tasks may hang or lack resources, or nothing takes its output. The Data page shows its tasks, its back pressure, and Ray Data's warnings.",
     },
     CostlyFinding: {
-      summary: '{{title}} ({{function}}) costs job {{job}} {{value}}% of its time',
+      summary: '{{script}}: {{title}} ({{function}}) costs {{value}}% of the time',
       description:
-        'The job is still running. The Insights page of the session shows what to change; so does rayscope diagnose.',
+        'The Insights page of the session shows what to change; so does rayscope diagnose.',
     },
     EventsDropped: {
       summary: 'Events dropped in 5 minutes: {{value}}',

@@ -390,6 +390,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       saves: '可节省 {{time}}（{{share}}%）',
       costs: '最多损失 {{time}}（{{share}}%）',
       risk: '存在风险',
+      free: '目前没有代价：没有任务在等待它',
       caller: '调用者：{{name}}',
       confidence: { high: '可信度高', medium: '可信度中', low: '可信度低' },
       evidence: '依据',

@@ -72,8 +72,8 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
         '该算子五分钟内没有任何输出。可能是其任务卡住或缺少资源，或者其输出无人取用。Data 页面显示了它的任务、反压以及 Ray Data 的警告。',
     },
     CostlyFinding: {
-      summary: '{{title}}（{{function}}）耗费了作业 {{job}} {{value}}% 的时间',
-      description: '作业仍在运行。会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',
+      summary: '{{script}}：{{title}}（{{function}}）耗费了 {{value}}% 的时间',
+      description: '会话的“诊断”页面显示了怎样改进；rayscope diagnose 也会显示。',
     },
     EventsDropped: {
       summary: '5 分钟内丢弃的事件：{{value}}',

@@ -37,9 +37,9 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    gain: ({ is_risk, saving_ns, cost_ns, share }: Finding) =>
+    gain: ({ is_risk, on_path_ns, saving_ns, cost_ns, share }: Finding) =>
       is_risk
-        ? t('insights.findings.risk')
+        ? t(on_path_ns === 0 ? 'insights.findings.free' : 'insights.findings.risk')
         : t(saving_ns === null ? 'insights.findings.costs' : 'insights.findings.saves', {
             time: duration(saving_ns ?? cost_ns),
             share: percent(share),
