@@ -28,7 +28,7 @@ class ActorBottleneck:
 
     Limits: at least 8 calls that run one at a time; between the first and the last of them, which is at
     least 5 % of the job's time, the actor is busy for 70 %, and 0.8 calls wait for it on average. Pools of at
-    least as many such actors as the cluster has CPUs are left out.
+    least as many such actors as the cluster has CPUs are left out if they need CPUs.
 
     Needs: when calls were submitted, began and ended.
     """
@@ -50,6 +50,7 @@ class ActorBottleneck:
         """Actors by how busy they were and how many calls waited."""
         a = facts.attempts
         by_class: dict[str, list[Finding]] = defaultdict(list)
+        needs_cpu: dict[str, bool] = defaultdict(bool)
         for actor, rows in facts.calls_of_actor.items():
             known = rows[(a.start[rows] >= 0) & (a.returned[rows] >= 0)]
             if len(known) < _LEAST:
@@ -69,17 +70,19 @@ class ActorBottleneck:
             if busy < _BUSY or overlap > 1.5:
                 continue
             name = facts.recorded.actors[actor].class_name
+            needs_cpu[name] |= facts.recorded.actors[actor].resources.get("CPU", 0.0) > 0
             by_class[name].append(
                 Finding(
                     end - begin,
                     actor_class=name,
                     changes=(Change("actors", name, _MORE),),
+                    rows=rows,
                     confidence="medium",  # its state may not let itself be split
                     numbers={"busy": busy, "queue": queue, "calls": len(known)},
                     filters={"func_name": facts.name(known[0])},
                 )
             )
         for found in by_class.values():
-            # A pool that is as large as the cluster is no bottleneck: its calls wait for CPUs.
-            if len(found) < max(_POOL, facts.cpus):
+            # Calls of a pool that is as large as the cluster wait for CPUs, if its actors need any.
+            if not needs_cpu[name] or len(found) < max(_POOL, facts.cpus):
                 yield max(found, key=lambda finding: finding.cost_ns)

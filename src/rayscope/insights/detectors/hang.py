@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rayscope.insights.detectors.unschedulable import too_large
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.holdings import demand_of
 from rayscope.insights.replay.build import DRIVER
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.standstill import DRIVER_ROW, Standstill, deadlocked, standstill
 
 #: Who waits for itself does so for ever; shorter than this is not worth a word.
 _QUIET_NS, _SHARE = 5_000_000_000, 0.2
-#: Ray waits so long for a worker to start (worker_register_timeout_seconds).
-_START_NS = 60_000_000_000
-#: What runs so many times longer than the longest of so many others of its function may never end.
-_TIMES, _OTHERS = 10, 3
 #: So much of a chain is told.
 _MAX_LINKS = 8
 
@@ -31,9 +29,8 @@ class Hang:
     """Nothing begins or ends any more although tasks are open, with the chain of who waits for whom.
 
     Limits: nothing was submitted, began or ended for the last 5 s, which are a fifth of the job's time, while
-    tasks wait for each other in a circle. Without a circle: 60 s, in which Ray starts any worker; where the
-    last one executes, only if it takes ten times as long as the longest of three others of its function.
-    A deadlock over resources is told as such.
+    tasks wait for each other in a circle, or for one that no node can run. A deadlock over resources is told
+    as such.
 
     Needs: the tracer in the job's processes: who waits for whom.
     """
@@ -59,14 +56,13 @@ class Hang:
         awaited = {target for targets in still.targets.values() for target in targets}
         starts = [row for row in still.blocked if row not in awaited] or list(still.blocked)
         chains = [_follow(still, row) for row in starts]
-        hanging = [chain for chain in chains if _hangs(facts, still, chain)]
+        hanging = [chain for chain in chains if _hangs(facts, chain)]
         if hanging:
             chain = max(hanging, key=lambda one: (one.rows[0] == DRIVER_ROW, one.is_circle))
             last = chain.rows[-1]
             yield Finding(
                 still.quiet_ns,
                 function=None if last == DRIVER_ROW else facts.name(last),
-                confidence="high" if chain.is_circle else "medium",
                 numbers={
                     "quiet_ns": still.quiet_ns,
                     "open": len(still.rows),
@@ -96,17 +92,12 @@ def _follow(still: Standstill, start: int) -> _Chain:
     return _Chain(first_end or [start], False)
 
 
-def _hangs(facts: Facts, still: Standstill, chain: _Chain) -> bool:
-    """Whether the end of a chain will not come."""
-    a, last = facts.attempts, chain.rows[-1]
-    if chain.is_circle:
-        return True
-    if last == DRIVER_ROW or last in still.blocked or not a.ran[last]:
-        return still.quiet_ns >= _START_NS
-    open_rows = set(still.rows)
-    others = [row for row in facts.rows_of_function[facts.name(last)].tolist() if row not in open_rows]
-    longest = int(facts.own_ns[others].max(initial=0))
-    return len(others) >= _OTHERS and still.end - int(a.start[last]) > _TIMES * longest
+def _hangs(facts: Facts, chain: _Chain) -> bool:
+    """Whether the end of a chain can never come. A worker that starts slowly, or a long task, is no hang."""
+    last = chain.rows[-1]
+    if chain.is_circle or last == DRIVER_ROW or facts.attempts.ran[last]:
+        return chain.is_circle
+    return any(too_large(facts, demand_of(facts, last)))
 
 
 def _text(facts: Facts, still: Standstill, chain: _Chain) -> str:
