@@ -1469,10 +1469,26 @@ class Parent(TypedDict):
     state: str | None
 
 
+class PathActor(TypedDict):
+    """
+    The actor with the most time of a function's on the path: ``total_ns`` of ``actors`` actors there.
+
+    ``pid`` and ``host`` are null if they are not known.
+    """
+
+    actor_id: str
+    pid: int | None
+    node_id: str | None
+    host: str | None
+    actors: int
+    total_ns: int
+
+
 class PathCause(TypedDict):
     """
     What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
     which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
+    ``actor``: of the largest causes, whose method ``name`` is.
     """
 
     phase: str
@@ -1482,6 +1498,7 @@ class PathCause(TypedDict):
     total_ns: int
     held_ns: int
     share: float
+    actor: PathActor | None
 
 
 class PathFunction(TypedDict):
@@ -2748,7 +2765,8 @@ class Verdict(TypedDict):
     kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed
     (``preparing``: the driver before the first task; ``finishing``: after the last). ``name``: of
     the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
-    actors), a function at half its time, or an option; null if nothing would save 1 %.
+    actors), a function at half its time, or an option; null if nothing would save 1 %. ``actor``: the one in
+    which most of the time is, if ``name`` is a method.
     """
 
     code: Literal[
@@ -2777,6 +2795,7 @@ class Verdict(TypedDict):
     remedy_place: str | None
     saving_ns: int | None
     text: str
+    actor: PathActor | None
 
 
 class VersionNote(TypedDict):

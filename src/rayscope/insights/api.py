@@ -30,7 +30,7 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import causes_with_shares, is_driver, ns_by_task, read_path
+from rayscope.views.critical_path.read import causes_of, is_driver, ns_by_task, read_path
 from rayscope.views.critical_path.sql import Extent
 
 JobId = Annotated[
@@ -143,7 +143,7 @@ def insights(
                         "functions_total": functions_total,
                         "options": options,
                     }
-            found |= _judge(path, found, methods)
+            found |= _judge(file, path, found, methods)
         return {**about, **found}
 
     return answer_from_record(services, chosen, request, find)
@@ -165,12 +165,19 @@ def _path(
     return read_path(file, last_ns, job_id, live=services.records.is_live(session), extent=extent)[1]
 
 
-def _judge(path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
+def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
     """What bound the job: its causes, and the verdict."""
-    causes = compute.causes(path, is_driver)
-    whole = path.end_ns - path.begin_ns
-    judged = verdict.judge(whole, causes, methods, found["findings"], found["functions"], found["options"])
-    return {"verdict": judged, "causes": causes_with_shares(causes, whole)}
+    causes = causes_of(file, path)
+    judged = verdict.judge(
+        path.end_ns - path.begin_ns,
+        compute.causes(path, is_driver),
+        methods,
+        found["findings"],
+        found["functions"],
+        found["options"],
+        {cause["name"]: cause["actor"] for cause in causes if cause["actor"]},
+    )
+    return {"verdict": judged, "causes": causes}
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rayscope.server.schemas import Answer, Body
-from rayscope.views.critical_path.schemas import PathCause
+from rayscope.views.critical_path.schemas import PathActor, PathCause
 
 
 class Calibration(Answer):
@@ -38,7 +38,8 @@ class Verdict(Answer):
     kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed
     (``preparing``: the driver before the first task; ``finishing``: after the last). ``name``: of
     the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
-    actors), a function at half its time, or an option; null if nothing would save 1 %.
+    actors), a function at half its time, or an option; null if nothing would save 1 %. ``actor``: the one in
+    which most of the time is, if ``name`` is a method.
     """
 
     code: Literal[
@@ -67,6 +68,7 @@ class Verdict(Answer):
     remedy_place: str | None
     saving_ns: int | None
     text: str
+    actor: PathActor | None
 
 
 class FunctionGain(Answer):

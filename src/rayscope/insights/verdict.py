@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rayscope.units import duration
@@ -55,10 +55,12 @@ def judge(
     findings: Sequence[dict[str, Any]],
     functions: Sequence[dict[str, Any]],
     options: Sequence[dict[str, Any]],
+    actors: Mapping[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any] | None:
     """As :class:`schemas.Verdict`; None of a job that took no time.
 
-    ``causes``: of the critical path, the largest first; ``calls``: functions that are methods of actors.
+    ``causes``: of the critical path, the largest first; ``calls``: functions that are methods of actors;
+    ``actors``: by function the actor in which most of its time is.
     """
     if not causes:
         return None
@@ -70,7 +72,9 @@ def judge(
         waited = cause.held_ns > cause.total_ns / 2
         code = ("actor" if cause.name in calls else "cluster") if waited else "function"
     took, whole = duration(cause.total_ns), duration(recorded_ns)
-    text = _BOUND_BY[code].format(name=cause.name or "a task", took=took, whole=whole)
+    actor = (actors or {}).get(cause.name) if code in ("actor", "function") else None
+    name = (cause.name or "a task") + (f" ({_place(actor)})" if actor else "")
+    text = _BOUND_BY[code].format(name=name, took=took, whole=whole)
     remedy = _remedy(code, findings, functions, options)
     if remedy is not None and remedy.saving_ns < _LEAST * recorded_ns:
         remedy = None
@@ -87,7 +91,14 @@ def judge(
         "remedy_place": remedy and remedy.place,
         "saving_ns": remedy and remedy.saving_ns,
         "text": text,
+        "actor": actor,
     }
+
+
+def _place(actor: Mapping[str, Any]) -> str:
+    """An actor as a person finds it."""
+    on = f" @ {actor['host']}" if actor["host"] else ""
+    return f"actor {actor['actor_id'][:8]}" if actor["pid"] is None else f"pid {actor['pid']}{on}"
 
 
 def _counts(cause: Cause, recorded_ns: int) -> bool:

@@ -102,6 +102,29 @@ def test_what_if(fresh: Running) -> None:
     assert ask(fresh, {"kind": "num_cpus", "function": "work", "num_cpus": 2})["speedup"] < 1
 
 
+def test_the_actor_with_the_most_time_on_the_path_is_named(fresh: Running) -> None:
+    story = Story()
+    begin = 0
+    for actor, length in ((A, 100), (B, 900)):
+        call = story.task("Board.offer", begin, begin, begin + length, actor=actor[:24], worker=actor)
+        story.get(DRIVER, call, begin, begin + length)
+        begin += length
+    cluster(story, 2, begin)
+    fresh.record(story)
+    verdict = fresh.get("/api/insights")["verdict"]
+    assert verdict["actor"] == {
+        "actor_id": B[:24] + JOB,
+        "pid": 100,
+        "node_id": "a" * 56,
+        "host": None,
+        "actors": 2,
+        "total_ns": 900 * MS,
+    }
+    assert verdict["text"].startswith("Bound by one function: Board.offer (pid 100) ran for")
+    causes = fresh.get("/api/flow/critical_path")["causes"]
+    assert causes[0]["actor"] == verdict["actor"]
+
+
 def test_one_actor_is_the_bottleneck(fresh: Running) -> None:
     story = Story()
     actor = "ac" * 12

@@ -742,6 +742,7 @@ export interface PathFunction {
 /**
  * What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
  * which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
+ * ``actor``: of the largest causes, whose method ``name`` is.
  */
 export interface PathCause {
   phase: string;
@@ -751,6 +752,20 @@ export interface PathCause {
   total_ns: number;
   held_ns: number;
   share: number;
+  actor: PathActor | null;
+}
+/**
+ * The actor with the most time of a function's on the path: ``total_ns`` of ``actors`` actors there.
+ *
+ * ``pid`` and ``host`` are null if they are not known.
+ */
+export interface PathActor {
+  actor_id: string;
+  pid: number | null;
+  node_id: string | null;
+  host: string | null;
+  actors: number;
+  total_ns: number;
 }
 /**
  * A dashboard as it is kept; its name is its file's.
@@ -1687,7 +1702,8 @@ export interface Withheld {
  * kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed
  * (``preparing``: the driver before the first task; ``finishing``: after the last). ``name``: of
  * the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
- * actors), a function at half its time, or an option; null if nothing would save 1 %.
+ * actors), a function at half its time, or an option; null if nothing would save 1 %. ``actor``: the one in
+ * which most of the time is, if ``name`` is a method.
  */
 export interface Verdict {
   code:
@@ -1715,6 +1731,7 @@ export interface Verdict {
   remedy_place: string | null;
   saving_ns: number | null;
   text: string;
+  actor: PathActor | null;
 }
 /**
  * A detector that could not say anything about the job, and why.

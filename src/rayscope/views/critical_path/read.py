@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import Any
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.sql import Extent, PathReader
+from rayscope.views.critical_path.sql import Extent, PathReader, read_actors
 
 _TIME_S = 10.0
-#: Causes in an answer, the largest of a path.
-_MAX_CAUSES = 50
+#: The most causes in an answer, and the most that name an actor.
+_MAX_CAUSES, _WITH_ACTORS = 50, 5
 
 
 def read_path(
@@ -52,6 +51,18 @@ def is_driver(task_id: str) -> bool:
     return task_id.startswith(DRIVER_PREFIX)
 
 
-def causes_with_shares(causes: Sequence[compute.Cause], whole_ns: int) -> list[dict[str, Any]]:
-    """Causes, the largest first, as answers have them: each with its share of a path of ``whole_ns``."""
-    return [{**cause._asdict(), "share": cause.total_ns / max(1, whole_ns)} for cause in causes[:_MAX_CAUSES]]
+def causes_of(file: SessionFile, path: compute.Path) -> list[dict[str, Any]]:
+    """The causes of a path, the largest first, as :class:`schemas.PathCause`."""
+    whole_ns = max(1, path.end_ns - path.begin_ns)
+    causes = compute.causes(path, is_driver)[:_MAX_CAUSES]
+    largest = {cause.name for cause in causes[:_WITH_ACTORS] if not cause.is_driver}
+    with file.reader() as reader:
+        actors = read_actors(reader, [link for link in path.links if link.name in largest])
+    return [
+        {
+            **cause._asdict(),
+            "share": cause.total_ns / whole_ns,
+            "actor": None if cause.is_driver else actors.get(cause.name),
+        }
+        for cause in causes
+    ]

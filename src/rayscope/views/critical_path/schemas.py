@@ -31,9 +31,24 @@ class PathFunction(Answer):
     without_ns: int
 
 
+class PathActor(Answer):
+    """The actor with the most time of a function's on the path: ``total_ns`` of ``actors`` actors there.
+
+    ``pid`` and ``host`` are null if they are not known.
+    """
+
+    actor_id: str
+    pid: int | None
+    node_id: str | None
+    host: str | None
+    actors: int
+    total_ns: int
+
+
 class PathCause(Answer):
     """What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
     which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
+    ``actor``: of the largest causes, whose method ``name`` is.
     """
 
     phase: str
@@ -43,6 +58,7 @@ class PathCause(Answer):
     total_ns: int
     held_ns: int
     share: float
+    actor: PathActor | None
 
 
 class CriticalPathAnswer(Answer):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -26,7 +26,7 @@ from rayscope.storage.sql.execution import (
     called_name,
 )
 from rayscope.storage.sql.jobs import longest_job
-from rayscope.views.critical_path.compute import SLACK_NS, stretches
+from rayscope.views.critical_path.compute import SLACK_NS, Link, stretches
 from rayscope.views.critical_path.slices_sql import (
     Attempts,
     Slice,
@@ -374,6 +374,40 @@ class PathReader:
             "SELECT id, launch_ns, start_ns FROM worker_rows WHERE launch_ns > 0 AND start_ns > 0"
         ).fetchall()
         return {worker: (launched, started) for worker, launched, started in found}
+
+
+def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dict[str, dict[str, Any]]:
+    """By function the actor in which the most time of these links is, as :class:`schemas.PathActor`."""
+    keys = [(*split_id(link.task_id), link.attempt, link.name, link.end_ns - link.begin_ns) for link in links]
+    high, low, attempt, name, length = zip(*keys, strict=True) if keys else ((),) * 5
+    found = reader.execute(
+        """
+SELECT name, max_by(actor_id, ns), max_by(pid, ns), max_by(node_id, ns), max_by(host, ns), count(*), max(ns)
+FROM (
+    SELECT l.name, a.actor_id, max(a.worker_pid) AS pid, max(a.node_id) AS node_id,
+        max(coalesce(n.hostname, n.node_name)) AS host, sum(l.ns) AS ns
+    FROM (
+        SELECT unnest($high::UBIGINT[]) AS high, unnest($low::VARCHAR[]) AS low,
+            unnest($attempt::INTEGER[]) AS attempt, unnest($name::VARCHAR[]) AS name,
+            unnest($ns::BIGINT[]) AS ns) l
+    JOIN attempts a ON a.task_hi = l.high AND a.task_lo = l.low AND a.attempt = l.attempt
+    LEFT JOIN node_rows n ON n.id = a.node_id
+    WHERE a.actor_id IS NOT NULL
+    GROUP BY l.name, a.actor_id)
+GROUP BY name""",
+        {"high": [*high], "low": [*low], "attempt": [*attempt], "name": [*name], "ns": [*length]},
+    ).fetchall()
+    return {
+        function: {
+            "actor_id": actor_id,
+            "pid": pid,
+            "node_id": node_id,
+            "host": host,
+            "actors": actors,
+            "total_ns": int(total),
+        }
+        for function, actor_id, pid, node_id, host, actors, total in found
+    }
 
 
 def _since(attempt: PathAttempt, before_ns: int) -> int:

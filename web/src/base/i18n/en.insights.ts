@@ -25,6 +25,8 @@ export const enInsights = {
       unknown: 'For {{took}} of {{whole}} nobody knows what the job waited for.',
     },
     aTask: 'a task',
+    theActor: 'Show this actor',
+    asOf: 'as of {{time}}',
     theDriver: 'The driver',
     remedy: {
       finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}}, {{share}}%.',

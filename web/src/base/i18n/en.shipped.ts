@@ -77,8 +77,7 @@ export const enShipped = {
     },
     CostlyFinding: {
       summary: '{{script}}: {{title}} ({{function}}) costs {{value}}% of the time',
-      description:
-        'The Insights page of the session shows what to change; so does rayscope diagnose.',
+      description: 'The Insights page of the session shows what to change; so does rayscope diagnose.',
     },
     EventsDropped: {
       summary: 'Events dropped in 5 minutes: {{value}}',

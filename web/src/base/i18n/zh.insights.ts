@@ -334,6 +334,8 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       unknown: '{{whole}} 中有 {{took}} 不知道作业在等什么。',
     },
     aTask: '某个任务',
+    theActor: '查看该 Actor',
+    asOf: '截至 {{time}}',
     theDriver: 'Driver',
     remedy: {
       finding: '解决“{{title}}”（{{place}}）可节省 {{saving}}，即 {{share}}%。',

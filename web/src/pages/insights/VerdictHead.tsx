@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Insights, useLongProgress } from '../../api/insights';
-import { count, duration } from '../../base/format';
+import { clockTime, count, duration } from '../../base/format';
 import { useVerdict } from '../../ui/insights/useVerdict';
+import { VerdictActor } from '../../ui/insights/VerdictActor';
 import { Prose } from '../../ui/Prose';
 import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
@@ -15,14 +16,14 @@ export function VerdictHead({ insights }: { insights: Insights }) {
   const verdict = useVerdict(insights);
   const withheld = useWithheld(insights);
   const takesLong = insights.withheld?.code === 'takes_long';
-  const { calibration, so_far: soFar, utilisation, attempts } = insights;
+  const { calibration, so_far: soFar, end_ns: end, utilisation, attempts } = insights;
   const { recorded_ns: recorded, replayed_ns: replayed, error } = calibration;
   return (
     <section className={css.head} data-testid="verdict">
       {verdict !== null && (
         <div className={css.sentence}>
           <p className={css.bound} data-testid="verdict-bound">
-            {verdict.bound}
+            {verdict.bound} <VerdictActor insights={insights} />
           </p>
           {verdict.remedy !== null && (
             <p className={css.remedy} data-testid="verdict-remedy">
@@ -37,6 +38,7 @@ export function VerdictHead({ insights }: { insights: Insights }) {
           hint={soFar ? t('insights.facts.soFarHint') : undefined}
         >
           {duration(recorded)}
+          {soFar && <span className={words.dim}> {t('insights.asOf', { time: clockTime(end) })}</span>}
         </Fact>
         <Fact name={t('insights.facts.attempts')}>{count(attempts)}</Fact>
         {utilisation !== null && (

@@ -7,6 +7,7 @@ const cause = (name: string, share: number, phase = 'executing'): Cause => ({
   name,
   is_driver: false,
   functions: 1,
+  actor: null,
   total_ns: share * 1e9,
   held_ns: 0,
   share,

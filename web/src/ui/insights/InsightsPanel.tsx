@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { type Insights, useInsights } from '../../api/insights';
+import { clockTime } from '../../base/format';
 import { toView } from '../../base/url';
 import { Severity } from '../alerts/Severity';
 import { severityTone } from '../alerts/severity';
@@ -12,6 +13,7 @@ import { findingKey, toFinding } from './findings';
 import css from './InsightsPanel.module.css';
 import { useFindingTexts } from './useFindingTexts';
 import { useVerdict } from './useVerdict';
+import { VerdictActor } from './VerdictActor';
 
 /** Findings that are listed. */
 const SHOWN = 3;
@@ -24,6 +26,7 @@ export function InsightsPanel({ job }: { job?: string }) {
   return (
     <Panel
       title={t('nav.insights')}
+      note={data?.so_far ? t('insights.asOf', { time: clockTime(data.end_ns) }) : undefined}
       to={toView(url, 'insights', job === undefined ? {} : { job_id: job })}
       testId="panel-insights"
       wide
@@ -47,7 +50,7 @@ function Summary({ insights }: { insights: Insights }) {
     <>
       {verdict !== null && (
         <p>
-          <b>{verdict.bound}</b> {verdict.remedy}
+          <b>{verdict.bound}</b> {verdict.remedy} <VerdictActor insights={insights} />
         </p>
       )}
       {findings.length === 0 ? (

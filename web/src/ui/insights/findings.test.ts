@@ -13,7 +13,7 @@ const FINDING: Finding = {
   saving_ns: null,
   cost_ns: 3e9,
   is_risk: false,
-      on_path_ns: null,
+  on_path_ns: null,
   confidence: 'medium',
   function: 'work',
   actor_class: null,

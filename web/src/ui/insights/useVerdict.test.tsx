@@ -19,6 +19,7 @@ const VERDICT: Verdict = {
   remedy_place: 'Board',
   saving_ns: 3e9,
   text: '',
+  actor: null,
 };
 
 const FINDING = {
@@ -55,6 +56,11 @@ it('says what bound the job and what would help', async () => {
     'Bound by one actor: Board.offer ran for 5.00 s of 10.0 s while other calls waited for it. ' +
       'Fixing “An actor is the bottleneck” (Board) would save 3.00 s, 30%.',
   );
+});
+
+it('names the actor', async () => {
+  const actor = { actor_id: 'ab'.repeat(16), pid: 12, node_id: null, host: 'vm', actors: 3, total_ns: 5e9 };
+  expect(await sentence({ actor })).toContain('one actor: Board.offer (pid 12 @ vm) ran for 5.00 s');
 });
 
 it('says it in Chinese, the kind included', async () => {

@@ -1,7 +1,16 @@
 import { useTranslation } from 'react-i18next';
 import type { Insights } from '../../api/insights';
-import { duration, percent } from '../../base/format';
+import { duration, percent, shortId } from '../../base/format';
 import { useFindingTexts } from './useFindingTexts';
+
+type Actor = NonNullable<NonNullable<Insights['verdict']>['actor']>;
+
+/** ` (pid 123 on host)`, or an empty string. */
+function placeOf(actor: Actor | null): string {
+  if (actor === null) return '';
+  if (actor.pid === null) return ` (${shortId(actor.actor_id)})`;
+  return ` (pid ${actor.pid}${actor.host ? ` @ ${actor.host}` : ''})`;
+}
 
 /** What bound a job and what would help most, a sentence each; null for a job that took no time. */
 export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
@@ -11,7 +20,7 @@ export function useVerdict(insights: Insights): { bound: string; remedy: string 
   if (verdict === null) return null;
   const whole = calibration.recorded_ns;
   const bound = t(`insights.verdict.${verdict.code}`, {
-    name: verdict.name || t('insights.aTask'),
+    name: `${verdict.name || t('insights.aTask')}${placeOf(verdict.actor)}`,
     took: duration(verdict.total_ns),
     whole: duration(whole),
   });

@@ -1,0 +1,18 @@
+import { useTranslation } from 'react-i18next';
+import type { Insights } from '../../api/insights';
+import { toItem } from '../../base/url';
+import { Link } from '../Link';
+import { useSessionUrl } from '../useUrl';
+
+/** The way to the actor that the verdict names, if it names one. */
+export function VerdictActor({ insights }: { insights: Insights }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const actor = insights.verdict?.actor ?? null;
+  if (actor === null) return null;
+  return (
+    <Link to={toItem(url, 'actors', actor.actor_id)} testId="verdict-actor">
+      {t('insights.theActor')}
+    </Link>
+  );
+}
