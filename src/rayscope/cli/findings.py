@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rayscope.cli.console import shown
@@ -52,7 +52,7 @@ class Share(NamedTuple):
     tenths: int
 
 
-def shares(causes: list[PathCause], origins: Mapping[str, str | None]) -> list[Share]:
+def shares(causes: Sequence[PathCause], origins: Mapping[str, str | None]) -> list[Share]:
     """The largest causes, and all others together: their tenths of a percent come to 1000."""
     parts = [(_cause(one, origins), one["total_ns"], one["share"]) for one in causes[:_CAUSES]]
     if len(causes) > _CAUSES:

@@ -3080,6 +3080,20 @@ class EventsAnswer(TypedDict):
     dropped: Dropped
 
 
+class ExplainedCause(TypedDict):
+    """A part of the critical path. ``text``: what it is and how to learn more, "" below 15 % of the path."""
+
+    phase: str
+    name: str
+    is_driver: bool
+    functions: int
+    total_ns: int
+    held_ns: int
+    share: float
+    actor: PathActor | None
+    text: str
+
+
 class FailuresAnswer(TypedDict):
     """
     Failures by signature; ``tasks`` of all of them by outcome.
@@ -3242,7 +3256,7 @@ class InsightsAnswer(TypedDict):
     calibration: Calibration
     withheld: Withheld | None
     verdict: Verdict | None
-    causes: list[PathCause]
+    causes: list[ExplainedCause]
     utilisation: float | None
     findings: list[FindingItem]
     silent: list[SilentDetector]

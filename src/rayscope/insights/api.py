@@ -167,17 +167,21 @@ def _path(
 
 def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
     """What bound the job: its causes, and the verdict."""
-    causes = causes_of(file, path)
+    causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
+    told = [
+        {**item, "text": verdict.explain(cause, whole)}
+        for item, cause in zip(causes_of(file, path), causes, strict=False)
+    ]
     judged = verdict.judge(
-        path.end_ns - path.begin_ns,
-        compute.causes(path, is_driver),
+        whole,
+        causes,
         methods,
         found["findings"],
         found["functions"],
         found["options"],
-        {cause["name"]: cause["actor"] for cause in causes if cause["actor"]},
+        {item["name"]: item["actor"] for item in told if item["actor"]},
     )
-    return {"verdict": judged, "causes": causes}
+    return {"verdict": judged, "causes": told}
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})

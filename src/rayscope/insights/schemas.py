@@ -135,6 +135,12 @@ class SilentDetector(Answer):
     message: str
 
 
+class ExplainedCause(PathCause):
+    """A part of the critical path. ``text``: what it is and how to learn more, "" below 15 % of the path."""
+
+    text: str
+
+
 class InsightsAnswer(Answer):
     """What slows a job down, and what would make it faster, by how much: the largest savings first.
 
@@ -153,7 +159,7 @@ class InsightsAnswer(Answer):
     calibration: Calibration
     withheld: Withheld | None
     verdict: Verdict | None
-    causes: list[PathCause]
+    causes: list[ExplainedCause]
     utilisation: float | None
     findings: list[FindingItem]
     silent: list[SilentDetector]

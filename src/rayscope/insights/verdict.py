@@ -29,6 +29,29 @@ _BOUND_BY = {
     "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
     "unknown": "For {took} of {whole} nobody knows what the job waited for.",
 }
+#: From this share of the path on a cause is explained.
+_EXPLAINED = 0.15
+_SPANS = "Mark its parts with rayscope.span to see which takes long."
+_EXPLANATIONS = {
+    "executing": "{name} itself ran for {took}. Python stacks of its workers, or rayscope.span in its code, "
+    "tell which part takes long.",
+    "driver": f"The driver's own code ran for {{took}}. {_SPANS}",
+    "preparing": f"The driver ran for {{took}} before its first task. {_SPANS}",
+    "finishing": f"The driver ran for {{took}} after its last task. {_SPANS}",
+    "waiting_args": "Tasks waited {took} for their arguments, mostly {name}.",
+    "waiting_node": "Tasks waited {took} for resources, mostly {name}. The page of nodes shows who held "
+    "them.",
+    "starting_worker": "Tasks waited {took} for workers to start and import modules, mostly {name}. Fewer "
+    "and longer tasks, reused actors, and one runtime environment start fewer workers.",
+    "queued": "Calls waited {took} in front of a busy worker or actor, mostly {name}.",
+    "loading": "Workers loaded code for {took}, mostly of {name}.",
+    "fetching": "Tasks fetched and unpacked their arguments for {took}, mostly {name}.",
+    "storing": "Tasks stored their results for {took}, mostly {name}.",
+    "blocked": "{took} passed after results were made and before {name} went on.",
+    "retrying": "Failed tasks waited {took} to be tried again, mostly {name}.",
+    "unknown": "What the job did for {took} is not recorded. The tracer tells who waits for whom: start the "
+    "program with rayscope run.",
+}
 _OPTIONS = {
     "no_startup": "No worker start-up",
     "no_stragglers": "No stragglers",
@@ -93,6 +116,16 @@ def judge(
         "text": text,
         "actor": actor,
     }
+
+
+def explain(cause: Cause, recorded_ns: int) -> str:
+    """A large cause in a sentence: its time, its function, and how to learn more; "" of a small one."""
+    if cause.total_ns < _EXPLAINED * recorded_ns:
+        return ""
+    code = "driver" if cause.phase == "executing" and cause.is_driver else cause.phase
+    name = "the driver" if cause.is_driver else cause.name or "a task"
+    text = _EXPLANATIONS.get(code, _EXPLANATIONS["unknown"])
+    return text.format(name=name, took=duration(cause.total_ns))
 
 
 def _place(actor: Mapping[str, Any]) -> str:

@@ -363,6 +363,8 @@ def test_a_job_waits_for_what_runs_until_it_is_stopped_and_afterwards(fresh: Run
     assert found["verdict"]["share"] == pytest.approx(0.84 if ended == "stopped" else 0.89)
     assert found["withheld"] is None
     assert found["calibration"]["error"] == pytest.approx(0, abs=0.05)
+    (explained,) = [cause["text"] for cause in found["causes"] if cause["text"]]
+    assert explained.startswith("stuck itself ran for 8.")
     # The driver itself did nothing: its half takes nothing off.
     savings = {one["function"]: one["saving_ns"] / MS for one in found["functions"]}
     assert savings["stuck"] == pytest.approx(4450, rel=0.1)

@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get, isBusy, post } from './client';
 import type {
+  ExplainedCause,
   FindingItem,
   InsightsAnswer,
-  PathCause,
   ProgressAnswer,
   WhatIfAnswer,
   WhatIfBody,
@@ -13,7 +13,7 @@ import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 /** What slowed a job down. */
 export type Insights = InsightsAnswer;
 export type Finding = FindingItem;
-export type Cause = PathCause;
+export type Cause = ExplainedCause;
 /** What a job would take with changes. */
 export type WhatIf = WhatIfAnswer;
 export type Change = WhatIfBody['changes'][number];

@@ -1044,6 +1044,20 @@ export interface EventsBySeverity {
   INFO: number;
 }
 /**
+ * A part of the critical path. ``text``: what it is and how to learn more, "" below 15 % of the path.
+ */
+export interface ExplainedCause {
+  phase: string;
+  name: string;
+  is_driver: boolean;
+  functions: number;
+  total_ns: number;
+  held_ns: number;
+  share: number;
+  actor: PathActor | null;
+  text: string;
+}
+/**
  * A failed attempt of a group, what became of its task, and its own message.
  */
 export interface FailedAttempt {
@@ -1680,7 +1694,7 @@ export interface InsightsAnswer {
   calibration: Calibration;
   withheld: Withheld | null;
   verdict: Verdict | null;
-  causes: PathCause[];
+  causes: ExplainedCause[];
   utilisation: number | null;
   findings: FindingItem[];
   silent: SilentDetector[];

@@ -24,6 +24,29 @@ export const enInsights = {
       finishing: 'Bound by what comes after the last task: the driver went on for {{took}} of {{whole}}.',
       unknown: 'For {{took}} of {{whole}} nobody knows what the job waited for.',
     },
+    explained: {
+      executing:
+        '{{name}} itself ran for {{took}}. Python stacks of its workers, or `rayscope.span` in its code, tell which part takes long.',
+      driver:
+        "The driver's own code ran for {{took}}. Mark its parts with `rayscope.span` to see which takes long.",
+      preparing:
+        'The driver ran for {{took}} before its first task. Mark its parts with `rayscope.span` to see which takes long.',
+      finishing:
+        'The driver ran for {{took}} after its last task. Mark its parts with `rayscope.span` to see which takes long.',
+      waiting_args: 'Tasks waited {{took}} for their arguments, mostly {{name}}.',
+      waiting_node:
+        'Tasks waited {{took}} for resources, mostly {{name}}. The page of nodes shows who held them.',
+      starting_worker:
+        'Tasks waited {{took}} for workers to start and import modules, mostly {{name}}. Fewer and longer tasks, reused actors, and one runtime environment start fewer workers.',
+      queued: 'Calls waited {{took}} in front of a busy worker or actor, mostly {{name}}.',
+      loading: 'Workers loaded code for {{took}}, mostly of {{name}}.',
+      fetching: 'Tasks fetched and unpacked their arguments for {{took}}, mostly {{name}}.',
+      storing: 'Tasks stored their results for {{took}}, mostly {{name}}.',
+      blocked: '{{took}} passed after results were made and before {{name}} went on.',
+      retrying: 'Failed tasks waited {{took}} to be tried again, mostly {{name}}.',
+      unknown:
+        'What the job did for {{took}} is not recorded. The tracer tells who waits for whom: start the program with `rayscope run`.',
+    },
     aTask: 'a task',
     theActor: 'Show this actor',
     asOf: 'as of {{time}}',

@@ -333,6 +333,25 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       finishing: '瓶颈在最后一个任务之后：{{whole}} 中 Driver 又运行了 {{took}}。',
       unknown: '{{whole}} 中有 {{took}} 不知道作业在等什么。',
     },
+    explained: {
+      executing:
+        '{{name}} 自身运行了 {{took}}。查看其 Worker 的 Python 调用栈，或在代码中使用 `rayscope.span`，即可看出哪一部分耗时。',
+      driver: 'Driver 自身的代码运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
+      preparing: '首个任务之前 Driver 运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
+      finishing:
+        '最后一个任务之后 Driver 又运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
+      waiting_args: '任务等待参数 {{took}}，主要是 {{name}}。',
+      waiting_node: '任务等待资源 {{took}}，主要是 {{name}}。“节点”页面显示资源被谁占用。',
+      starting_worker:
+        '任务等待 Worker 启动和导入模块 {{took}}，主要是 {{name}}。减少任务数量并加长单个任务、复用 Actor、统一运行时环境，可以少启动 Worker。',
+      queued: '调用在忙碌的 Worker 或 Actor 前排队 {{took}}，主要是 {{name}}。',
+      loading: 'Worker 加载代码用了 {{took}}，主要是 {{name}} 的代码。',
+      fetching: '任务获取和解包参数用了 {{took}}，主要是 {{name}}。',
+      storing: '任务存储结果用了 {{took}}，主要是 {{name}}。',
+      blocked: '结果产生之后，又过了 {{took}} {{name}} 才继续运行。',
+      retrying: '失败的任务等待重试 {{took}}，主要是 {{name}}。',
+      unknown: '作业在 {{took}} 内做了什么没有记录。Tracer 会记录谁在等谁：请用 `rayscope run` 启动程序。',
+    },
     aTask: '某个任务',
     theActor: '查看该 Actor',
     asOf: '截至 {{time}}',

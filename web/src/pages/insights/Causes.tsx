@@ -6,6 +6,7 @@ import { stateColor } from '../../base/tokens';
 import { type SessionUrl, slowestOf, toView, withFilter, withSettings } from '../../base/url';
 import { usePathPhase } from '../../ui/criticalPath';
 import { Link } from '../../ui/Link';
+import { Prose } from '../../ui/Prose';
 import { Panel } from '../../ui/panels/Panel';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -22,6 +23,7 @@ export function Causes({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const nameOf = usePartName();
+  const explain = useExplanation();
   const { causes, job_id: job, calibration } = insights;
   const parts = partsOf(causes, calibration.recorded_ns, PARTS);
   if (parts.length === 0) return null;
@@ -72,12 +74,33 @@ export function Causes({ insights }: { insights: Insights }) {
           );
         })}
       </ul>
+      <ul className={css.explained}>
+        {causes
+          .filter(({ text }) => text !== '')
+          .map((cause) => (
+            <li key={`${cause.phase} ${cause.is_driver} ${cause.name}`} data-testid="cause-explained">
+              <Prose text={explain(cause)} />
+            </li>
+          ))}
+      </ul>
     </Panel>
   );
 }
 
 const keyOf = ({ cause }: Part) =>
   cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
+
+/** What a large cause is, and how to learn more. */
+function useExplanation(): (cause: Cause) => string {
+  const { t } = useTranslation();
+  return ({ phase, name, is_driver: isDriver, total_ns: total }) => {
+    const code = phase === 'executing' && isDriver ? 'driver' : phase;
+    return t(`insights.explained.${code as 'unknown'}`, {
+      name: isDriver ? t('task.driver') : name || t('insights.aTask'),
+      took: duration(total),
+    });
+  };
+}
 
 /** What a part is, and (muted) what more there is to say. */
 function usePartName(): (cause: Cause | null) => { name: string; beside: string } {

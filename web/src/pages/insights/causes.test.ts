@@ -8,6 +8,7 @@ const cause = (name: string, share: number, phase = 'executing'): Cause => ({
   is_driver: false,
   functions: 1,
   actor: null,
+  text: '',
   total_ns: share * 1e9,
   held_ns: 0,
   share,
