@@ -148,7 +148,7 @@ def _targets(services: Services, session: str) -> Iterator[dict[str, Any]]:
         if node.alive and node.port > 0:
             host = f"[{node.host}]" if ":" in node.host else node.host
             yield {
-                "targets": [f"{host}:{node.port}"],
+                "targets": [f"{host}:{port}" for port in (node.port, *node.head_ports)],
                 "labels": {
                     "__meta_rayscope_session": session,
                     "__meta_rayscope_node_id": node.node_id,

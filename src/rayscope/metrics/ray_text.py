@@ -16,6 +16,8 @@ LOAD = 0.1
 #: Share of a session's series that the nodes' own may take, and what a node has in any case.
 _SHARE = 0.8
 _MIN_SERIES = 12
+#: Series of the autoscaler, and of the dashboard.
+_MAX_HEAD_SERIES = 500
 #: How far apart nodes are asked, s: in a burst of 1,000 texts nothing else would be answered.
 _APART_S = 0.002
 #: Which collector tells the names with a beginning; ``ray`` tells the rest.
@@ -37,12 +39,16 @@ _OWNERS = (
 
 
 class Texts(NamedTuple):
-    """All texts of one step. ``samples`` and ``families`` by collector; ``asked``: every endpoint."""
+    """All texts of one step. ``samples`` and ``families`` by collector; ``asked``: the endpoint of each node.
+
+    ``head``: those of the autoscaler and the dashboard on the head node.
+    """
 
     samples: dict[str, list[Sample]]
     families: dict[str, list[Family]]
     asked: list[Scraped]
     cpu_s: float
+    head: Sequence[Scraped] = ()
 
 
 class TextsNotDue(Exception):
@@ -55,10 +61,12 @@ def owner(name: str) -> str:
 
 
 class RayText:
-    """The endpoints of one cluster. Thread-safe: who comes first asks, the others wait for that."""
+    """The endpoints of one cluster. Thread-safe: the first caller reads them, the others wait for it."""
 
-    def __init__(self, step_s: float, max_series: int) -> None:
+    def __init__(self, step_s: float, max_series: int, session: str) -> None:
+        self._session = session
         self._scraper = Scraper()
+        self._head_scraper = Scraper(at_once=2)
         self._step_ns = int(step_s * 1e9)
         self._max_series = max_series
         self._lock = threading.Lock()
@@ -79,25 +87,33 @@ class RayText:
             each = max(_MIN_SERIES, int(self._max_series * _SHARE / max(1, len(endpoints))))
             spread_s = min(len(endpoints) * _APART_S, self._step_ns / 2e9)
             asked = self._scraper.scrape(endpoints, each, deadline_s=8.0, spread_s=spread_s)
-            self._texts, self._time_ns = self._sorted(asked), time_ns
+            head = self._head_scraper.scrape(
+                [
+                    Endpoint(node.node_id, node.host, port, self._session)
+                    for node in nodes
+                    for port in node.head_ports
+                ],
+                _MAX_HEAD_SERIES,
+            )
+            self._texts, self._time_ns = self._sorted(asked, head), time_ns
             pause_ns = int(self._texts.cpu_s / LOAD * 1e9)
             self._due_ns = time_ns + (0 if pause_ns <= self._step_ns else pause_ns)
             return self._texts
 
-    def _sorted(self, asked: list[Scraped]) -> Texts:
+    def _sorted(self, asked: list[Scraped], head: list[Scraped]) -> Texts:
         samples: dict[str, list[Sample]] = defaultdict(list)
         families: dict[str, dict[str, Family]] = defaultdict(dict)
         owners = self._owners
-        for told in asked:
-            for sample in told.samples:
+        for scraped in (*asked, *head):
+            for sample in scraped.samples:
                 who = owners.get(sample.name)
                 if who is None:
                     who = owners[sample.name] = owner(sample.name)
                 samples[who].append(sample)
-            for family in told.families:
+            for family in scraped.families:
                 families[owner(family.name)][family.name] = family
         named = {who: list(known.values()) for who, known in families.items()}
-        return Texts(samples, named, asked, sum(told.cpu_s for told in asked))
+        return Texts(samples, named, asked, sum(scraped.cpu_s for scraped in (*asked, *head)), head)
 
     @property
     def interval_s(self) -> float:
@@ -107,3 +123,4 @@ class RayText:
     def close(self) -> None:
         """Close the connections."""
         self._scraper.close()
+        self._head_scraper.close()

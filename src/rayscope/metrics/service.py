@@ -68,7 +68,7 @@ class _Live:
         self._records = records
         self._clusters = clusters
         self._server_figures = server_figures
-        self._text = RayText(settings.metrics_interval_s, settings.metrics_max_series)
+        self._text = RayText(settings.metrics_interval_s, settings.metrics_max_series, session)
         self._lock = threading.Lock()
         self._nodes: tuple[int, list[NodeAddress]] = (0, [])
 

@@ -287,7 +287,7 @@ def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str
         NodeAddress("d", "127.0.0.1", 1, "host", False, False, True, T0 - 6000 * S),
         NodeAddress("e", "127.0.0.1", 1, "host", False, False, False, T0 - 60 * S),
     ]
-    text = RayText(5, 1000)
+    text = RayText(5, 1000, "s1")
     cluster = context(nodes=lambda: nodes, usage=lambda: Usage(), text=lambda: text.read(T0, nodes))
 
     def told(collector: Collector) -> dict[str, float]:
@@ -306,11 +306,36 @@ def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str
     assert (warning.code, warning.params["number"], warning.params["whole"]) == ("collector_some_nodes", 1, 2)
     assert warning.message.endswith(f"{warning.params['said']}.")
     text.close()
-    unreachable = RayText(5, 1000)
+    unreachable = RayText(5, 1000, "s1")
     cluster = context(nodes=lambda: nodes[1:], text=lambda: unreachable.read(T0, nodes[1:]))
     with pytest.raises(CollectorError, match="No node's metrics could be read"):
         list(texts.Network().collect(cluster))
     unreachable.close()
+
+
+def test_the_head_node_also_serves_metrics_of_the_autoscaler_and_the_dashboard(
+    agents: Callable[[str], int],
+) -> None:
+    """Another cluster on the same machine may have taken the port: its series are not ours."""
+    node = agents("ray_tasks 8\n")
+    autoscaler = agents(
+        "# TYPE autoscaler_active_nodes gauge\n"
+        'autoscaler_active_nodes{NodeType="cpu",SessionName="s1"} 2.0\n'
+        'autoscaler_active_nodes{NodeType="cpu",SessionName="s2"} 7.0\n'
+    )
+    nodes = [NodeAddress("a", "127.0.0.1", node, "host", True, True, False, 0, (autoscaler, 1))]
+    text = RayText(5, 1000, "s1")
+    cluster = context(nodes=lambda: nodes, text=lambda: text.read(T0, nodes))
+    samples = [each for each in texts.Ray().collect(cluster) if isinstance(each, Sample)]
+    text.close()
+    where = {"node_id": "a", "node_ip": "127.0.0.1"}
+    assert [each for each in samples if each.name.startswith("autoscaler_")] == [
+        sample("autoscaler_active_nodes", 2, NodeType="cpu", **where)
+    ]
+    assert [each.value for each in samples if each.name == "rayscope_scrape_up"] == [1]
+    [warning] = cluster.warnings
+    assert isinstance(warning, CollectorError)
+    assert (warning.code, warning.params["said"].partition(": ")[0]) == ("collector_head", "127.0.0.1:1")
 
 
 def test_gpus_and_what_each_process_has_of_them(agents: Callable[[str], int]) -> None:
@@ -321,7 +346,7 @@ def test_gpus_and_what_each_process_has_of_them(agents: Callable[[str], int]) ->
     gpu = GpuUse(index=0, processes={41: 1 << 30, 42: 5})
     old = NodeStats(node_id="b", time_ns=T0 - 60 * S, gpus=(gpu,))
     usage = Usage(nodes={"a": NodeStats(node_id="a", ip="127.0.0.1", time_ns=T0, gpus=(gpu,)), "b": old})
-    text = RayText(5, 1000)
+    text = RayText(5, 1000, "s1")
     cluster = context(nodes=lambda: nodes, usage=lambda: usage, text=lambda: text.read(T0, nodes))
     told = [each for each in texts.Gpu().collect(cluster) if isinstance(each, Sample)]
     text.close()

@@ -31,3 +31,12 @@ def test_a_node_that_was_stopped_or_drained_has_not_failed(reason: str, failed: 
     ended, living = read_node_addresses(client)
     assert (ended.failed, ended.alive, ended.ended_ns) == (failed, False, 5_000_000)
     assert (living.failed, living.alive, living.ended_ns) == (False, True, 0)
+
+
+def test_the_head_node_has_ports_and_never_another_host() -> None:
+    values = {b"AutoscalerMetricsAddress": b"10.9.9.9:44217", b"DashboardMetricsAddress": b"nonsense:99999"}
+    head = gcs_pb2.GcsNodeInfo(node_id=b"a" * 28, node_manager_address="10.0.0.1", is_head_node=True)
+    worker = gcs_pb2.GcsNodeInfo(node_id=b"b" * 28, node_manager_address="10.0.0.2")
+    client: Any = SimpleNamespace(nodes=lambda: [head, worker], internal_kv=lambda key, _: values.get(key))
+    found = read_node_addresses(client)
+    assert [(node.host, node.head_ports) for node in found] == [("10.0.0.1", (44217,)), ("10.0.0.2", ())]

@@ -104,6 +104,18 @@ class Ray(_Part):
                     said=said,
                 )
             )
+        cluster.left_out += sum(scraped.left_out for scraped in texts.head)
+        for scraped in texts.head:
+            if scraped.error is not None:
+                said = _said(scraped)
+                cluster.warnings.append(
+                    CollectorError(
+                        f"The metrics of the autoscaler or of the dashboard could not be read: {said}.",
+                        "Allow this machine to reach that port of the head node.",
+                        "collector_head",
+                        said=said,
+                    )
+                )
 
 
 class Node(_Part):

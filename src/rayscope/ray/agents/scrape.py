@@ -27,6 +27,8 @@ _NEEDLESS = frozenset(
 )
 #: Ray's histograms of itself: 30 buckets for each method. Their sums and counts are kept.
 _INTERNAL = (
+    "autoscaler_",
+    "ray_dashboard_",
     "ray_gcs_",
     "ray_grpc_",
     "ray_health_check_",
@@ -62,11 +64,15 @@ _FULL_EVERY = 12
 
 
 class Endpoint(NamedTuple):
-    """Where a node serves its metrics."""
+    """Where a node serves its metrics.
+
+    ``session``: only series with this ``SessionName`` are kept, as clusters on one machine share the port.
+    """
 
     node_id: str
     host: str
     port: int
+    session: str | None = None
 
 
 class Scraped(NamedTuple):
@@ -120,11 +126,18 @@ class _Target:
         if reply.status != 200:
             raise OSError(f"it answered {reply.status}")
         text = reply.body.decode(errors="replace")
+        if self.endpoint.session is not None:
+            text = _of_session(text, self.endpoint.session)
         whole = not self.narrow or self._readings % _FULL_EVERY == 0
         read = self._reader.read(text if whole else "\n".join(_FIRST_LINES.findall("\n" + text)))
         self._left_out = read.left_out if whole else self._left_out
         self._readings += 1
         return read._replace(left_out=self._left_out)
+
+
+def _of_session(text: str, session: str) -> str:
+    mark = f'SessionName="{session}"'
+    return "\n".join(line for line in text.split("\n") if line.startswith("#") or mark in line)
 
 
 class Scraper:

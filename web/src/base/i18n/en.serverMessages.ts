@@ -126,6 +126,10 @@ export const enServerMessages = {
         remedy:
           "Their metrics are served by Ray's dashboard agent on each node. Check that it is running (dashboard_agent.log) and that this machine can reach the nodes' metrics_export_port.",
       },
+      collector_head: {
+        message: 'The metrics of the autoscaler or of the dashboard could not be read: {{said}}.',
+        remedy: 'Allow this machine to reach that port of the head node.',
+      },
       collector_late: {
         message: 'Timed out: no answer for {{seconds}} s (the limit is {{limit}} s).',
         remedy: 'It is queried again once it has answered. Other collectors are not affected.',

@@ -103,6 +103,10 @@ export const zhServerMessages = {
         remedy:
           '指标由每个节点上的 Ray dashboard agent 提供：请确认它在运行（dashboard_agent.log），且本机能访问各节点的 metrics_export_port。',
       },
+      collector_head: {
+        message: '无法读取 autoscaler 或 dashboard 的指标：{{said}}。',
+        remedy: '请让本机能够访问头节点的该端口。',
+      },
       collector_late: {
         message: '超时：已有 {{seconds}} 秒没有响应（上限为 {{limit}} 秒）。',
         remedy: '响应后会再次读取；其他采集器不受影响。',
