@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from rayscope.metrics import regex
 from rayscope.metrics.promql.values import (
     NAME,
     Bools,
@@ -82,16 +81,8 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, pa
     _check_label(target)
     texts = sorted({dict(labels).get(source, "") for labels in vector.labels})
     anchored = f"^(?s:{pattern})$"
-    try:
-        hits = pc.match_substring_regex(pa.array(texts, pa.string()), anchored).to_pylist()
-        made = pc.replace_substring_regex(
-            pa.array(texts, pa.string()), anchored, _rewritten(replacement, pattern)
-        ).to_pylist()
-    except pa.ArrowInvalid as error:
-        raise BadQuery(
-            f"Invalid pattern {pattern[:100]!r} in label_replace: {str(error)[:200]}",
-            "Use RE2 syntax: https://github.com/google/re2/wiki/Syntax",
-        ) from error
+    hits = regex.matches(anchored, texts)
+    made = regex.replaced(anchored, replacement, texts)
     new = {text: value for text, hit, value in zip(texts, hits, made, strict=True) if hit}
     labels = []
     for each in vector.labels:
@@ -119,29 +110,6 @@ def _check_label(name: str) -> None:
 def _with(labels: Labels, name: str, value: str) -> Labels:
     rest = without(labels, (name,))
     return tuple(sorted((*rest, (name, value)))) if value else rest
-
-
-def _rewritten(replacement: str, pattern: str) -> str:
-    r"""Go's `$1` and `${name}` as RE2's `\1`: the longest possible name counts, an unknown one is empty."""
-    names = _groups(pattern)
-
-    def group(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        if name is None:
-            return "$"
-        at = int(name) if name.isdigit() and len(name) < 3 else names.index(name) if name in names else 99
-        return f"\\{at}" if at < min(len(names), 10) else ""
-
-    return re.sub(r"\$(?:(\w+)|\{(\w+)\}|\$)", group, replacement.replace("\\", "\\\\"), flags=re.ASCII)
-
-
-def _groups(pattern: str) -> list[str]:
-    """The names of a pattern's capturing groups, "" where they have none; the first is the whole match."""
-    found = [""]
-    for match in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?P?<(\w+)>", pattern, re.DOTALL):
-        if match[0].startswith("("):
-            found.append(match[1] or "")
-    return found
 
 
 def histogram_quantile(q: Floats, vector: Vector) -> Vector:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from rayscope.metrics import regex
 from rayscope.model.metric import Labels, Matcher
 from rayscope.storage.errors import BadQuery
 
@@ -29,16 +27,9 @@ def _accepting(matcher: Matcher, values: set[str]) -> Callable[[str], bool]:
     if matcher.op in ("=", "!="):
         accepted = {matcher.value}
     else:
-        # Arrow's patterns are RE2's, as Prometheus', and take time in proportion to the text alone.
         given = list(values)
-        try:
-            hits = pc.match_substring_regex(pa.array(given, pa.string()), f"^(?s:{matcher.value})$")
-        except (pa.ArrowInvalid, OSError) as error:
-            raise BadQuery(
-                f"Invalid pattern {matcher.value[:100]!r}: {str(error)[:200]}",
-                "Use RE2 syntax: https://github.com/google/re2/wiki/Syntax",
-            ) from error
-        accepted = {value for value, hit in zip(given, hits.to_pylist(), strict=True) if hit}
+        hits = regex.matches(f"^(?s:{matcher.value})$", given)
+        accepted = {value for value, hit in zip(given, hits, strict=True) if hit}
     if matcher.op in ("=", "=~"):
         return lambda value: value in accepted
     return lambda value: value not in accepted
