@@ -130,7 +130,7 @@ def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
     first_ns, _ = services.records.read_cached(chosen, sessions_sql.time_range)
     to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
     from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
-    found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns)
+    found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns, services.alerts.rendering)
     told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
     return answer(told)
 

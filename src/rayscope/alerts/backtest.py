@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import Alerts, Machine, State
+from rayscope.alerts.templating.evaluate import Rendering
 from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.storage.errors import BadQuery
 
 _MAX_EVALUATIONS = 20_000
 _MAX_TRANSITIONS = 500
+#: Queries of the rule's templates in all evaluations.
+_MAX_QUERIES = 1000
 
 
-def backtest(rule: Rule, store: SeriesStore, start_ns: int, end_ns: int) -> dict[str, Any]:
+def backtest(
+    rule: Rule,
+    store: SeriesStore,
+    start_ns: int,
+    end_ns: int,
+    rendering: Callable[[SeriesStore, int], Rendering] = lambda *_: Rendering(),
+) -> dict[str, Any]:
     """Evaluate a rule from start to end at its own interval, as if it had been there.
 
     ``transitions`` (the first 500, ``left_out`` counts the others), ``fired``: how many alerts fired, and
-    ``evaluations``. Raises BadQuery for a range that is too long for the interval.
+    ``evaluations``. ``rendering``: what the rule's templates may use at a time. Raises BadQuery for a range
+    that is too long for the interval.
     """
     step_ns = rule.interval_ns
     evaluations = (end_ns - start_ns) // step_ns + 1
@@ -32,6 +43,7 @@ def backtest(rule: Rule, store: SeriesStore, start_ns: int, end_ns: int) -> dict
     machine, alerts = Machine(rule), Alerts()
     told: list[dict[str, Any]] = []
     left_out = fired = 0
+    queries_left = _MAX_QUERIES
     for begin in range(start_ns, end_ns + 1, step_ns * MAX_STEPS):
         end = min(end_ns, begin + step_ns * (MAX_STEPS - 1))
         result = evaluate(store, rule.expr, begin, end, step_ns)
@@ -39,7 +51,11 @@ def backtest(rule: Rule, store: SeriesStore, start_ns: int, end_ns: int) -> dict
             vector = [
                 (labels, value) for labels, values in result.series if (value := values[at]) is not None
             ]
-            for change in machine.step(alerts, vector, time_ns):
+            now = rendering(store, time_ns)
+            now.queries_left = queries_left
+            changes = machine.step(alerts, vector, time_ns, now)
+            queries_left = now.queries_left
+            for change in changes:
                 fired += change.after is State.FIRING
                 if len(told) >= _MAX_TRANSITIONS:
                     left_out += 1

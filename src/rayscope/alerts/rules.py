@@ -104,11 +104,12 @@ class _Document(NamedTuple):
 
 
 class RuleSet(NamedTuple):
-    """All rules, in order; the names of those that are switched off; and the files that cannot be used."""
+    """All rules, in order; those that are switched off; what cannot be used; and recording rules by name."""
 
     rules: tuple[Rule, ...]
     disabled: tuple[Rule, ...]
     problems: tuple[Problem, ...]
+    records: Mapping[str, str] = {}
 
 
 def duration_ns(text: Any) -> int:
@@ -323,6 +324,7 @@ def load_rules(folder: Path) -> RuleSet:
         tuple(rule for name, rule in rules.items() if name not in off),
         tuple(rule for name, rule in rules.items() if name in off),
         tuple(problems),
+        records,
     )
 
 

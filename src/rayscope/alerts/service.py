@@ -17,8 +17,11 @@ from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
 from rayscope.alerts.notification.silences import Silences
+from rayscope.alerts.recorded import expand
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
 from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
+from rayscope.alerts.templating.evaluate import Rendering
+from rayscope.alerts.templating.values import Sample
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.periodic import PeriodicTask
@@ -42,7 +45,8 @@ _HOLDS_NS = 5 * 10**9
 
 class AlertService:
     """``live()``: the sessions that are measured; ``store(session)``: their series; ``home(session)``: where
-    a session's files are; ``link(session)``: its page. :meth:`start` before use, :meth:`stop` at the end.
+    a session's files are; ``link(session)``: its page; ``url()``: of this server. :meth:`start` before use,
+    :meth:`stop` at the end.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class AlertService:
         store: Callable[[str], SeriesStore],
         home: Callable[[str], Path],
         link: Callable[[str], str | None] = lambda _: None,
+        url: Callable[[], str] = lambda: "",
         retry_s: tuple[float, ...] = RETRY_S,
     ) -> None:
         self.folder = folder
@@ -60,6 +65,7 @@ class AlertService:
         self._store = store
         self._home = home
         self._link = link
+        self._url = url
         self._turning = threading.Lock()
         self._lock = threading.RLock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
@@ -185,10 +191,14 @@ class AlertService:
         began = time.monotonic()
         try:
             vector = _vector(session, rule, store, now_ns)
+            machine = self._machine(rule)
+            rendered = machine.render(vector, self.rendering(store, now_ns))
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
-                changes = self._machine(rule).step(alerts, vector, now_ns)
+                changes = machine.advance(alerts, rendered.alerts, now_ns)
                 session.errors.pop(rule.name, None)
+                if rendered.problem is not None:
+                    session.errors[rule.name] = rendered.problem
                 session.matched[rule.name] = len(vector)
             series = TransitionSeries(rule, store)
             events = [event_of(rule, change, series) for change in changes]
@@ -209,10 +219,23 @@ class AlertService:
         return bool(changes)
 
     def _machine(self, rule: Rule) -> Machine:
-        known = self._machines.get(rule.name)
-        if known is None:
-            known = self._machines[rule.name] = Machine(rule)
-        return known
+        with self._lock:
+            known = self._machines.get(rule.name)
+            if known is None or known.rule is not rule:
+                known = self._machines[rule.name] = Machine(rule)
+            return known
+
+    def rendering(self, store: SeriesStore, now_ns: int) -> Rendering:
+        """The context of a rule's templates in an evaluation at a time."""
+        records = self.rules.records
+
+        def query(expr: str) -> list[Sample]:
+            result = evaluate(store, expand(expr, records), now_ns, now_ns, 0)
+            if len(result.series) > _MAX_ALERTS:
+                raise BadQuery(f"It has more than {_MAX_ALERTS:,} series.", "Aggregate in the query.")
+            return [Sample(labels, value) for labels, (value,) in result.series if value is not None]
+
+        return Rendering(query, self._url())
 
     # What the API tells and does.
 

@@ -15,6 +15,8 @@ import msgspec
 
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.templates import Template
+from rayscope.alerts.templating.evaluate import Rendering
+from rayscope.alerts.templating.values import TemplateError
 from rayscope.storage.errors import BadQuery
 
 
@@ -72,6 +74,17 @@ class Transition(NamedTuple):
 
 
 Alerts = dict[str, Alert]
+Vector = Sequence[tuple[Mapping[str, str], float]]
+
+
+class Rendered(NamedTuple):
+    """The result of a rule's expression as alerts by fingerprint: labels, annotations and value.
+
+    ``problem``: why a label or annotation could not be rendered (the first one), or None.
+    """
+
+    alerts: dict[str, tuple[dict[str, str], dict[str, str], float]]
+    problem: str | None
 
 
 class Machine:
@@ -82,20 +95,25 @@ class Machine:
         self._labels, self._annotations = rule.templates()
 
     def step(
-        self, alerts: Alerts, vector: Sequence[tuple[Mapping[str, str], float]], now_ns: int
+        self, alerts: Alerts, vector: Vector, now_ns: int, rendering: Rendering | None = None
     ) -> list[Transition]:
-        """Take in what the expression gives now; ``alerts`` (by fingerprint) is changed.
+        """:meth:`render` and :meth:`advance`. Raises BadQuery; then nothing is changed."""
+        return self.advance(alerts, self.render(vector, rendering or Rendering()).alerts, now_ns)
 
-        Raises BadQuery when two series would be the same alert; then nothing is changed.
-        """
-        found = self._found(vector)
+    def advance(
+        self,
+        alerts: Alerts,
+        rendered: Mapping[str, tuple[dict[str, str], dict[str, str], float]],
+        now_ns: int,
+    ) -> list[Transition]:
+        """Take in the alerts whose condition holds now; ``alerts`` (by fingerprint) is changed."""
         changes: list[Transition] = []
 
         def go(alert: Alert, after: State, before: State | None = None) -> None:
             before, alert.state = before or alert.state, after
             changes.append(Transition(now_ns, before, after, msgspec.structs.replace(alert)))
 
-        for key, (labels, texts, number) in found.items():
+        for key, (labels, texts, number) in rendered.items():
             value = number if math.isfinite(number) else None
             known = alerts.get(key)
             if known is not None and known.state is not State.RESOLVED:
@@ -107,7 +125,7 @@ class Machine:
                 if self.rule.for_ns:
                     go(alerts[key], State.PENDING, State.INACTIVE)
         for key, alert in list(alerts.items()):
-            if key in found:
+            if key in rendered:
                 alert.keep_ns = 0
                 if alert.state is State.PENDING and now_ns - alert.active_ns >= self.rule.for_ns:
                     alert.fired_ns = now_ns
@@ -129,27 +147,32 @@ class Machine:
         alert.keep_ns = alert.keep_ns or now_ns
         return now_ns - alert.keep_ns < self.rule.keep_firing_ns
 
-    def _found(
-        self, vector: Sequence[tuple[Mapping[str, str], float]]
-    ) -> dict[str, tuple[dict[str, str], dict[str, str], float]]:
-        found: dict[str, tuple[dict[str, str], dict[str, str], float]] = {}
+    def render(self, vector: Vector, rendering: Rendering) -> Rendered:
+        """The alerts of what the expression gave. Raises BadQuery when two series would be the same alert."""
+        alerts: dict[str, tuple[dict[str, str], dict[str, str], float]] = {}
+        problems: list[str] = []
+
+        def fill(name: str, template: Template, series: Mapping[str, str], value: float) -> str:
+            try:
+                return template.fill(series, value, rendering)
+            except TemplateError as error:
+                problems.append(f"Could not render {name!r}: {error}.")
+                return f"<error expanding template: {error}>"
+
         for series, value in vector:
             plain = {name: text for name, text in series.items() if name != "__name__"}
-            labels = plain | {name: each.fill(series, value) for name, each in self._labels.items()}
+            labels = plain | {name: fill(name, each, series, value) for name, each in self._labels.items()}
             labels = {name: text for name, text in labels.items() if text}  # an empty label is none
             labels["alertname"] = self.rule.name
             key = fingerprint(labels)
-            if key in found:
+            if key in alerts:
                 raise BadQuery(
                     f"Two series of {self.rule.name} produce the same alert: {labels}.",
                     "The rule's labels must not overwrite the labels that distinguish the series.",
                 )
-            found[key] = (labels, _filled(self._annotations, series, value), value)
-        return found
-
-
-def _filled(templates: Mapping[str, Template], series: Mapping[str, str], value: float) -> dict[str, str]:
-    return {name: template.fill(series, value) for name, template in templates.items()}
+            texts = {name: fill(name, each, series, value) for name, each in self._annotations.items()}
+            alerts[key] = (labels, texts, value)
+        return Rendered(alerts, problems[0] if problems else None)
 
 
 def fingerprint(labels: Mapping[str, str]) -> str:

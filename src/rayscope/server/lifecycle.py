@@ -133,6 +133,7 @@ def create_services(settings: Settings) -> Services:
             store=metrics.store,
             home=lambda session: catalog.path(records.resolve(session)).parent,
             link=link,
+            url=lambda: services.url or "",
         ),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),

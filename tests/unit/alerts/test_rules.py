@@ -143,7 +143,7 @@ def test_what_a_threshold_bounds_is_known() -> None:
         rule("{alert: A, metric: a, op: '>', threshold: true}"),
         rule("{alert: A, expr: a, for: soon}"),
         rule("{alert: A, expr: a, labels: [x]}"),
-        rule("{alert: A, expr: a, annotations: {s: '{{ query \"x\" }}'}}"),
+        rule("{alert: A, expr: a, annotations: {s: '{{ nothing \"x\" }}'}}"),
         rule("{alert: A, expr: a, annotations: {s: '{{ $value'}}"),
         rule("{alert: A, expr: a, unless: b}"),
         "disable: [{}]",

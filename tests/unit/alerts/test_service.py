@@ -146,6 +146,32 @@ def test_whatever_a_rule_raises_is_its_own(world: World, monkeypatch: pytest.Mon
     assert [problem.file for problem in world.service.rules.problems] == ["z.yml"]
 
 
+def test_templates_ask_the_store_and_one_that_fails_is_a_problem_of_its_rule_alone(world: World) -> None:
+    (world.folder / "alerts" / "mine.yml").write_text(
+        """groups:
+- name: g
+  rules:
+  - {record: 'all:max', expr: max(temperature)}
+  - alert: Hot
+    expr: temperature > 80
+    annotations: {text: '{{ with query "all:max" }}{{ . | first | value | printf "%.1f C" }}{{ end }}'}
+  - {alert: Broken, expr: temperature > 80, annotations: {text: '{{ query "nothing" | first }}'}}
+"""
+    )
+    world.pass_time(15, 95)
+    texts = {alert.rule: alert.annotations["text"] for alert in world.service.active("s")}
+    failure = "error calling first: first() called on vector with no elements"
+    assert texts == {"Hot": "95.0 C", "Broken": f"<error expanding template: {failure}>"}
+    about = world.service.about_rules("s")
+    assert (about["Hot"]["error"], about["Hot"]["state"]) == (None, "firing")
+    assert (about["Broken"]["error"], about["Broken"]["state"]) == (
+        f"Could not render 'text': {failure}.",
+        "firing",
+    )
+    found = backtest(world.service.rules.rules[-2], world.store, T0, T0 + 15 * S, world.service.rendering)
+    assert found["transitions"][0]["annotations"] == {"text": "95.0 C"}
+
+
 def test_a_file_that_changes_counts_from_then_on(world: World) -> None:
     world.pass_time(90, 95)
     (world.folder / "alerts" / "mine.yml").write_text("groups: []   # nothing of mine")

@@ -1,0 +1,1 @@
+"""Templates of labels and annotations, as Prometheus renders them: Go's ``text/template``."""
