@@ -190,7 +190,13 @@ def test_channel(services: CurrentServices, name: str) -> Response:
     return answer({"ok": error is None, "error": error})
 
 
-_OFF: dict[str, Any] = {"state": "inactive", "alerts": 0, "error": None, "cost_s": None}
+_OFF: dict[str, Any] = {
+    "state": "inactive",
+    "alerts": 0,
+    "error": None,
+    "template_error": None,
+    "cost_s": None,
+}
 
 
 def _parse_rule(services: Services, given: schemas.TestBody) -> Rule:

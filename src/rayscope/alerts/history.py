@@ -76,6 +76,8 @@ class Session:
         #: Rule -> when it is due, what went wrong the last time, what it cost (s), and its values then.
         self.due_ns: dict[str, int] = {}
         self.errors: dict[str, str] = {}
+        #: Rule -> why a label or annotation of its could not be rendered the last time.
+        self.template_errors: dict[str, str | None] = {}
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
         #: Rule -> what its expression gave last.

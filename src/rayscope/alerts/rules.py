@@ -80,11 +80,15 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file, and what to do about it."""
+    """What is wrong with a file or a rule of it, and what to do about it.
+
+    ``rule``: the name of the rule, "" for the whole file.
+    """
 
     file: str
     message: str
     remedy: str
+    rule: str = ""
 
 
 class RuleFile(NamedTuple):
@@ -157,7 +161,7 @@ def _read_document(text: str) -> _Document:
 
 
 def _rules(
-    groups: list[Any], source: str, records: Mapping[str, str], refused: list[BadQuery] | None = None
+    groups: list[Any], source: str, records: Mapping[str, str], refused: list[Problem] | None = None
 ) -> list[Rule]:
     """The rules of a file's groups. Raises BadQuery.
 
@@ -181,7 +185,10 @@ def _rules(
             except BadQuery as problem:
                 if refused is None:
                     raise
-                refused.append(problem)
+                named = given.get("alert") or given.get("record") if isinstance(given, dict) else None
+                rule = str(named or "")[:_MAX_NAME]
+                message = problem.message.removeprefix(f"{rule}: ")
+                refused.append(Problem(source, message, problem.remedy, rule))
             if len(rules) > _MAX_RULES:
                 raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
     return rules
@@ -305,14 +312,14 @@ def load_rules(folder: Path) -> RuleSet:
     for document in documents.values():
         records |= _records(document.groups)
     for name, document in documents.items():
-        refused: list[BadQuery] = []
+        refused: list[Problem] = []
         try:
             known = {**records, **_records(document.groups)}
             own = {rule.name: rule for rule in _rules(document.groups, name, known, refused)}
         except BadQuery as problem:
             problems.append(Problem(name, problem.message, problem.remedy))
             continue
-        problems += [Problem(name, problem.message, problem.remedy) for problem in refused]
+        problems += refused
         rules |= own
         disable |= set(document.disable)
         enable |= set(document.enable) | set(own)

@@ -50,7 +50,10 @@ class AlertsAnswer(Answer):
 
 
 class RuleInfo(Answer):
-    """A rule and how it is with the session; ``value_expr``: what the threshold bounds."""
+    """A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+
+    ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
+    """
 
     name: str
     group: str
@@ -69,13 +72,15 @@ class RuleInfo(Answer):
     state: Literal["inactive", "pending", "firing", "resolved"]
     alerts: int
     error: str | None
+    template_error: str | None
     cost_s: float | None
 
 
 class FileProblem(Answer):
-    """A file of rules that cannot be used."""
+    """A file of rules, or a rule of it (``rule``, else empty), that cannot be used."""
 
     file: str
+    rule: str
     message: str
     remedy: str
 

@@ -101,7 +101,7 @@ class AlertService:
         self._stamp = stamp
         self.rules = load_rules(self.folder)
         for problem in self.rules.problems:
-            log.warning("alert rules: %s: %s", problem.file, problem.message)
+            log.warning("alert rules: %s: %s %s", problem.file, problem.rule, problem.message)
         names = {rule.name for rule in self.rules.rules}
         with self._lock:
             self._machines = {}
@@ -197,8 +197,7 @@ class AlertService:
                 alerts = session.alerts.setdefault(rule.name, {})
                 changes = machine.advance(alerts, rendered.alerts, now_ns)
                 session.errors.pop(rule.name, None)
-                if rendered.problem is not None:
-                    session.errors[rule.name] = rendered.problem
+                session.template_errors[rule.name] = rendered.problem
                 session.matched[rule.name] = len(vector)
             series = TransitionSeries(rule, store)
             events = [event_of(rule, change, series) for change in changes]
@@ -265,6 +264,7 @@ class AlertService:
                     "state": _worst(found.alerts.get(rule.name, {}).values()).value,
                     "alerts": len(found.alerts.get(rule.name, {})),
                     "error": found.errors.get(rule.name),
+                    "template_error": found.template_errors.get(rule.name),
                     "cost_s": found.cost_s.get(rule.name),
                 }
                 for rule in self.rules.rules

@@ -75,12 +75,14 @@ def list_alerts(
     table = Table("rule", "state", "severity", "for", "expression", box=None, pad_edge=False)
     for rule in rules["items"]:
         state = rule["state"] if rule["enabled"] else "off"
-        said = Text(rule["error"], style="yellow") if rule["error"] else Text(" ".join(rule["expr"].split()))
+        problem = rule["error"] or rule["template_error"]
+        said = Text(problem, style="yellow") if problem else Text(" ".join(rule["expr"].split()))
         styled = Text(state, style=_STYLES.get(state, "dim"))
         table.add_row(rule["name"], styled, rule["severity"], f"{rule['for_s']:g} s", said)
     console.print(table)
     for problem in rules["problems"]:
-        console.print(Text(f"{problem['file']}: {problem['message']} {problem['remedy']}", style="yellow"))
+        where = ": ".join(filter(None, (problem["file"], problem["rule"])))
+        console.print(Text(f"{where}: {problem['message']} {problem['remedy']}", style="yellow"))
 
 
 def _alerts(items: list[Mapping[str, Any]]) -> Table:

@@ -620,9 +620,10 @@ class FailureItem(TypedDict):
 
 
 class FileProblem(TypedDict):
-    """A file of rules that cannot be used."""
+    """A file of rules, or a rule of it (``rule``, else empty), that cannot be used."""
 
     file: str
+    rule: str
     message: str
     remedy: str
 
@@ -1865,7 +1866,11 @@ class RuleBody(TypedDict):
 
 
 class RuleInfo(TypedDict):
-    """A rule and how it is with the session; ``value_expr``: what the threshold bounds."""
+    """
+    A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+
+    ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
+    """
 
     name: str
     group: str
@@ -1884,6 +1889,7 @@ class RuleInfo(TypedDict):
     state: Literal["inactive", "pending", "firing", "resolved"]
     alerts: int
     error: str | None
+    template_error: str | None
     cost_s: float | None
 
 

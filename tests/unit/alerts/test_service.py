@@ -121,7 +121,13 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_spoils_no_other(world: Worl
     world.pass_time(20, 95)
     about = world.service.about_rules("s")
     assert about["Bad"]["error"]
-    assert about["Hot"] | {"cost_s": 0} == {"state": "pending", "alerts": 1, "error": None, "cost_s": 0}
+    assert about["Hot"] | {"cost_s": 0} == {
+        "state": "pending",
+        "alerts": 1,
+        "error": None,
+        "template_error": None,
+        "cost_s": 0,
+    }
     assert "NodeDead" not in about
 
 
@@ -163,11 +169,14 @@ def test_templates_ask_the_store_and_one_that_fails_is_a_problem_of_its_rule_alo
     failure = "error calling first: first() called on vector with no elements"
     assert texts == {"Hot": "95.0 C", "Broken": f"<error expanding template: {failure}>"}
     about = world.service.about_rules("s")
-    assert (about["Hot"]["error"], about["Hot"]["state"]) == (None, "firing")
-    assert (about["Broken"]["error"], about["Broken"]["state"]) == (
-        f"Could not render 'text': {failure}.",
-        "firing",
-    )
+    assert about["Hot"]["template_error"] is None
+    assert about["Broken"] | {"cost_s": 0} == {
+        "state": "firing",
+        "alerts": 1,
+        "error": None,
+        "template_error": f"Could not render 'text': {failure}.",
+        "cost_s": 0,
+    }
     found = backtest(world.service.rules.rules[-2], world.store, T0, T0 + 15 * S, world.service.rendering)
     assert found["transitions"][0]["annotations"] == {"text": "95.0 C"}
 

@@ -1128,10 +1128,11 @@ export interface TasksByOutcome {
   recovered: number;
 }
 /**
- * A file of rules that cannot be used.
+ * A file of rules, or a rule of it (``rule``, else empty), that cannot be used.
  */
 export interface FileProblem {
   file: string;
+  rule: string;
   message: string;
   remedy: string;
 }
@@ -3137,6 +3138,8 @@ export interface RuleBody {
 }
 /**
  * A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+ *
+ * ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
  */
 export interface RuleInfo {
   name: string;
@@ -3160,6 +3163,7 @@ export interface RuleInfo {
   state: 'inactive' | 'pending' | 'firing' | 'resolved';
   alerts: number;
   error: string | null;
+  template_error: string | null;
   cost_s: number | null;
 }
 /**

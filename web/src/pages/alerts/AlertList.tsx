@@ -39,7 +39,9 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const actions = useAlertActions();
-  const { summary, description } = useAnnotations()(alert.rule, alert.annotations);
+  const { summary: text, description } = useAnnotations()(alert.rule, alert.annotations);
+  // A template that failed is no title: RuleProblems says why.
+  const summary = text?.startsWith('<error expanding template:') ? undefined : text;
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;
   const over = alert.state === 'resolved';

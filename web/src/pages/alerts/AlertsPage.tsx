@@ -18,6 +18,7 @@ import shared from './alerts.module.css';
 import { ChannelsTab } from './ChannelsTab';
 import { HistoryTab } from './HistoryTab';
 import { RuleDrawer } from './RuleDrawer';
+import { RuleProblems } from './RuleProblems';
 import { RulesTab } from './RulesTab';
 import { SilencesTab } from './SilencesTab';
 import { useAlerts, useChannels, useHistory, useRules, useSilences } from './useAlerts';
@@ -69,6 +70,7 @@ export default function AlertsPage() {
           <SearchField filter="q" placeholder={t('alerts.search')} />
         </Group>
       </div>
+      {rules.data && <RuleProblems rules={rules.data} />}
       {data === undefined ? (
         <Skeleton height={60} m="md" />
       ) : (

@@ -1,5 +1,5 @@
-import { Anchor, Box, Alert as Notice } from '@mantine/core';
-import { IconAlertTriangle, IconDownload } from '@tabler/icons-react';
+import { Anchor, Box } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Rule, Rules } from '../../api/alerts';
 import { wholeAge } from '../../base/format';
@@ -31,18 +31,6 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
       <Box mb="sm">
         <EditButton kind="rule" action="add" onClick={() => void actions.editRule()} />
       </Box>
-      {rules.problems.map((problem) => (
-        <Notice
-          key={`${problem.file} ${problem.message}`}
-          color="yellow"
-          variant="light"
-          mb="sm"
-          icon={<IconAlertTriangle size={18} />}
-          title={problem.file || undefined}
-        >
-          {problem.message} {problem.remedy}
-        </Notice>
-      ))}
       <div className={shared.tableWrap}>
         <table className={plain.table} data-testid="alert-rules">
           <thead>
@@ -97,7 +85,9 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                     ]
                       .filter(Boolean)
                       .join(' · ')}{' '}
-                    {rule.error && <span className={shared.error}>{rule.error}</span>}
+                    {(rule.error ?? rule.template_error) && (
+                      <span className={shared.error}>{rule.error ?? rule.template_error}</span>
+                    )}
                   </div>
                 </td>
                 <td>
@@ -110,7 +100,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
       </div>
       <p className={`${words.dim} ${shared.small}`}>
         {t('alerts.rulesHint', { folder: rules.folder })}{' '}
-        <Anchor href="/api/alerts/export" download="rayscope-rules.yml" data-testid="alerts-export">
+        <Anchor inherit href="/api/alerts/export" download="rayscope-rules.yml" data-testid="alerts-export">
           <IconDownload size={13} aria-hidden /> {t('alerts.export')}
         </Anchor>
       </p>

@@ -1,0 +1,40 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { Rule, Rules } from '../../api/alerts';
+import { click, render } from '../../testing/render';
+import { RuleProblems } from './RuleProblems';
+
+function rules(problems: Rules['problems'], items: Partial<Rule>[] = []): Rules {
+  return { session: 's', folder: '/alerts', problems, items: items as Rule[] };
+}
+
+it('names rules and files that are not in use, and rules that fail', async () => {
+  await render(
+    <RuleProblems
+      rules={rules(
+        [
+          { file: 'mine.yml', rule: 'Queue', message: 'Unexpected )', remedy: 'Fix it.' },
+          { file: 'old.yml', rule: '', message: 'It is not valid YAML.', remedy: 'Fix or remove it.' },
+        ],
+        [
+          { name: 'Fine', error: null, template_error: null },
+          { name: 'Joined', error: 'Several matches.', template_error: null },
+          { name: 'Texts', error: null, template_error: 'Could not render.' },
+        ],
+      )}
+    />,
+  );
+  const notice = screen.getByTestId('rule-problems');
+  expect(notice.textContent).toContain('4 problems with rules');
+  expect(notice.textContent).toContain('Rule Queue in mine.yml is not in useUnexpected ) Fix it.');
+  expect(notice.textContent).toContain('old.yml is not in use');
+  expect(notice.textContent).toContain('Rule Joined cannot be evaluatedSeveral matches.');
+  expect(notice.textContent).not.toContain('Texts');
+  await click(screen.getByText('Show 1 more'));
+  expect(notice.textContent).toContain('Rule Texts has a label or annotation that cannot be rendered');
+});
+
+it('shows nothing where all rules are in order', async () => {
+  await render(<RuleProblems rules={rules([], [{ name: 'Fine', error: null, template_error: null }])} />);
+  expect(screen.queryByTestId('rule-problems')).toBeNull();
+});

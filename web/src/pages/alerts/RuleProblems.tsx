@@ -1,0 +1,58 @@
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Rules } from '../../api/alerts';
+import words from '../../ui/theme/words.module.css';
+import shared from './alerts.module.css';
+import css from './RuleProblems.module.css';
+
+const FEW = 3;
+
+type Problem = { heading: string; message: string; remedy: string };
+
+/** Problems with rules and their files: those that are not in use, or fail when they are evaluated. */
+export function RuleProblems({ rules }: { rules: Rules }) {
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const problems: Problem[] = [
+    ...rules.problems.map(({ file, rule, message, remedy }) => ({
+      heading: rule
+        ? t('alerts.problems.rule', { rule, file })
+        : file
+          ? t('alerts.problems.file', { file })
+          : '',
+      message,
+      remedy,
+    })),
+    ...rules.items.flatMap(({ name: rule, error, template_error }) => [
+      ...(error ? [{ heading: t('alerts.problems.failing', { rule }), message: error, remedy: '' }] : []),
+      ...(template_error
+        ? [{ heading: t('alerts.problems.template', { rule }), message: template_error, remedy: '' }]
+        : []),
+    ]),
+  ];
+  if (problems.length === 0) return null;
+  const left = problems.length - FEW;
+  return (
+    <section className={css.card} data-testid="rule-problems">
+      <h3 className={css.title}>
+        <IconAlertTriangle size={16} aria-hidden /> {t('alerts.problems.title', { n: problems.length })}
+      </h3>
+      <ul className={css.problems}>
+        {(all ? problems : problems.slice(0, FEW)).map(({ heading, message, remedy }) => (
+          <li key={`${heading} ${message}`}>
+            {heading && <b>{heading}</b>}
+            <div>
+              {message} <span className={words.dim}>{remedy}</span>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && !all && (
+        <button type="button" className={`${shared.linkButton} ${css.more}`} onClick={() => setAll(true)}>
+          {t('alerts.problems.more', { n: left })}
+        </button>
+      )}
+    </section>
+  );
+}
