@@ -101,7 +101,8 @@ class AlertService:
         self._stamp = stamp
         self.rules = load_rules(self.folder)
         for problem in self.rules.problems:
-            log.warning("alert rules: %s: %s %s", problem.file, problem.rule, problem.message)
+            where = ": ".join(filter(None, (problem.file, problem.rule)))
+            log.warning("alert rules: %s: %s", where, problem.message)
         names = {rule.name for rule in self.rules.rules}
         with self._lock:
             self._machines = {}

@@ -323,7 +323,8 @@ def test_the_head_node_also_serves_metrics_of_the_autoscaler_and_the_dashboard(
         'autoscaler_active_nodes{NodeType="cpu",SessionName="s1"} 2.0\n'
         'autoscaler_active_nodes{NodeType="cpu",SessionName="s2"} 7.0\n'
     )
-    nodes = [NodeAddress("a", "127.0.0.1", node, "host", True, True, False, 0, (autoscaler, 1))]
+    ports = (autoscaler, agents("fail"), 1)
+    nodes = [NodeAddress("a", "127.0.0.1", node, "host", True, True, False, 0, ports)]
     text = RayText(5, 1000, "s1")
     cluster = context(nodes=lambda: nodes, text=lambda: text.read(T0, nodes))
     samples = [each for each in texts.Ray().collect(cluster) if isinstance(each, Sample)]
@@ -335,7 +336,8 @@ def test_the_head_node_also_serves_metrics_of_the_autoscaler_and_the_dashboard(
     assert [each.value for each in samples if each.name == "rayscope_scrape_up"] == [1]
     [warning] = cluster.warnings
     assert isinstance(warning, CollectorError)
-    assert (warning.code, warning.params["said"].partition(": ")[0]) == ("collector_head", "127.0.0.1:1")
+    assert warning.code == "collector_head"
+    assert warning.params["said"] == f"127.0.0.1:{ports[1]}: it answered 500"
 
 
 def test_gpus_and_what_each_process_has_of_them(agents: Callable[[str], int]) -> None:

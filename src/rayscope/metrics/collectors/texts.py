@@ -106,7 +106,8 @@ class Ray(_Part):
             )
         cluster.left_out += sum(scraped.left_out for scraped in texts.head)
         for scraped in texts.head:
-            if scraped.error is not None:
+            # Where another cluster of the machine had the port when Ray started, Ray serves nothing.
+            if scraped.error is not None and not scraped.refused:
                 said = _said(scraped)
                 cluster.warnings.append(
                     CollectorError(

@@ -76,7 +76,10 @@ class Endpoint(NamedTuple):
 
 
 class Scraped(NamedTuple):
-    """What one node said; ``error``: why it said nothing, or None. ``left_out``: series over the limit."""
+    """What one node said; ``error``: why it said nothing, or None. ``left_out``: series over the limit.
+
+    ``refused``: nothing listens on the port.
+    """
 
     endpoint: Endpoint
     samples: list[Sample]
@@ -85,6 +88,7 @@ class Scraped(NamedTuple):
     took_s: float
     cpu_s: float
     error: str | None = None
+    refused: bool = False
 
 
 def wanted_first(name: str) -> bool | None:
@@ -202,6 +206,7 @@ class Scraper:
         families: list[Family] = []
         left_out = 0
         error: str | None = None
+        refused = False
         if self._closing.is_set() or began > until:
             error = "not asked in time"
         else:
@@ -215,5 +220,7 @@ class Scraper:
                 families = described({sample.name for sample in samples}, read.families)
             except (OSError, ValueError) as problem:
                 error = str(problem) or type(problem).__name__
+                refused = isinstance(problem, ConnectionRefusedError)
         took_s = time.monotonic() - began
-        return Scraped(endpoint, samples, families, left_out, took_s, time.thread_time() - cpu, error)
+        cpu_s = time.thread_time() - cpu
+        return Scraped(endpoint, samples, families, left_out, took_s, cpu_s, error, refused)
