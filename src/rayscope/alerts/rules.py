@@ -17,6 +17,7 @@ import msgspec
 import promql_parser
 import yaml
 
+from rayscope.alerts.durations import duration_s
 from rayscope.alerts.recorded import expand, recorded_expression
 from rayscope.alerts.templates import Template
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
@@ -120,13 +121,14 @@ def duration_ns(text: Any) -> int:
     """``1m30s`` in ns. Raises BadQuery."""
     if re.fullmatch(r"0+(ms|s|m|h|d|w|y)?", str(text).strip()):
         return 0
+    plain = re.fullmatch(r"\d{1,12}(?:\.\d{1,9})?", str(text))  # a number is in seconds
     try:
-        span: timedelta = promql_parser.parse_duration(str(text))
+        seconds = float(plain[0]) if plain else duration_s(str(text))
     except ValueError as error:
         raise BadQuery(f"{str(text)[:50]!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.") from error
-    if span.total_seconds() > _LONGEST_S:
+    if seconds > _LONGEST_S:
         raise BadQuery(f"{str(text)[:50]!r} is too long.", "The maximum is one year.")
-    return int(span.total_seconds() * 1000) * 10**6
+    return round(seconds * 1000) * 10**6
 
 
 def duration_text(ns: int) -> str:

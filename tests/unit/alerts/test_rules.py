@@ -144,6 +144,8 @@ def test_what_a_threshold_bounds_is_known() -> None:
         rule("{alert: A, metric: a, op: '=>', threshold: 1}"),
         rule("{alert: A, metric: a, op: '>', threshold: true}"),
         rule("{alert: A, expr: a, for: soon}"),
+        rule("{alert: A, expr: a, for: NaN}"),
+        rule("{alert: A, expr: a, for: 99999999999y}"),
         rule("{alert: A, expr: a, labels: [x]}"),
         rule("{alert: A, expr: a, annotations: {s: '{{ nothing \"x\" }}'}}"),
         rule("{alert: A, expr: a, annotations: {s: '{{ $value'}}"),

@@ -96,7 +96,7 @@ FAILING = [
     "{{ query `nothing_there` | first | value }}", "{{ query `sum(` }}", "{{ toUpper $value }}", "{{ gt $value 5 }}",
     "{{ $labels.name.more }}", "{{ .Nothing }}", "{{ range $value }}{{ end }}", "{{ reReplaceAll `(` `` `` }}",
     "{{ humanize `x` }}", "{{ first 1 }}", "{{ toUpper }}", "{{ 1 2 }}", "{{ humanizeTimestamp 1e30 }}",
-    "{{ eq 1 `a` }}", "{{ index `abc` 7 }}", "{{ parseDuration `soon` }}", "{{ slice `abc` 2 1 }}", "{{ $x = 1 }}",
+    "{{ eq 1 `a` }}", "{{ index `abc` 7 }}", "{{ parseDuration `soon` }}", "{{ parseDuration `NaN` }}", "{{ slice `abc` 2 1 }}", "{{ $x = 1 }}",
 ]  # fmt: skip
 
 

@@ -21,15 +21,16 @@ from rayscope.alerts.templating.parser import (
     Variable,
 )
 from rayscope.alerts.templating.values import AlertData, Sample, TemplateError, Value, member, text_of, truth
+from rayscope.storage.errors import StoreError
 
 #: Characters of a rendered text; what is longer is cut.
 MAX_RENDERED = 4000
 #: Characters of a text that a function makes.
 _MAX_VALUE = 20_000
 #: Nodes, commands and operands that are evaluated for one text.
-_MAX_STEPS = 20_000
+_MAX_STEPS = 10_000
 #: The same for all texts of one evaluation of a rule.
-_MAX_STEPS_PER_EVALUATION = 1_000_000
+_MAX_STEPS_PER_EVALUATION = 200_000
 #: Characters or items of an argument that count as a step.
 _SIZE_OF_A_STEP = 100
 #: Different queries in all texts of one evaluation of a rule.
@@ -51,15 +52,24 @@ class Rendering:
     results: dict[str, list[Sample]] = field(default_factory=dict)
 
     def samples(self, expr: str) -> list[Sample]:
-        """The result of ``query``. Raises TemplateError, BadQuery."""
+        """The result of ``query``. Raises TemplateError, StoreError."""
         if self.query is None:
             raise TemplateError("queries are not available here")
         if expr not in self.results:
             self.queries_left -= 1
             if self.queries_left < 0:
                 raise TemplateError("the rule's templates have too many different queries")
-            self.results[expr] = self.query(expr)
+            self.results[expr] = self._evaluated(self.query, expr)
         return self.results[expr]
+
+    @staticmethod
+    def _evaluated(query: Callable[[str], list[Sample]], expr: str) -> list[Sample]:
+        try:
+            return query(expr)
+        except (KeyboardInterrupt, SystemExit, StoreError):
+            raise
+        except BaseException as error:  # a panic of native code is no Exception
+            raise TemplateError(f"{type(error).__name__}: {str(error)[:300]}") from error
 
 
 class _Full(Exception):

@@ -10,12 +10,11 @@ from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 from urllib.parse import quote_plus, urlsplit
 
-import promql_parser
-
+from rayscope.alerts.durations import duration_s
 from rayscope.alerts.templating.printf import sprint, sprintf
 from rayscope.alerts.templating.values import Sample, TemplateError, Value, number, text_of, truth, type_name
 from rayscope.metrics import regex
-from rayscope.storage.errors import BadQuery
+from rayscope.storage.errors import StoreError
 
 _TEXT = "string"
 _SAMPLES = "template.queryResult"
@@ -51,8 +50,8 @@ def call(name: str, signature: Signature, values: list[Value]) -> Value:
         values = [_float(values[0])]
     try:
         return signature.call(*values)
-    except (TemplateError, BadQuery) as error:
-        message = error.message if isinstance(error, BadQuery) else str(error)
+    except (TemplateError, StoreError) as error:
+        message = error.message if isinstance(error, StoreError) else str(error)
         raise TemplateError(f"error calling {name}: {message}") from error
 
 
@@ -182,9 +181,9 @@ def _strip_domain(address: str) -> str:
 
 def _parse_duration(text: str) -> float:
     try:
-        return float(promql_parser.parse_duration(text).total_seconds())
-    except ValueError:
-        raise TemplateError(f'not a valid duration string: "{text[:60]}"') from None
+        return duration_s(text)
+    except ValueError as error:
+        raise TemplateError(str(error)) from error
 
 
 def _link(tab: int) -> Callable[[str], str]:

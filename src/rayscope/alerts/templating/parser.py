@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from typing import NamedTuple, TypeAlias
@@ -9,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from rayscope.alerts.templating.values import TemplateError, Value
 
 _MAX_DEPTH = 20
+_MAX_INTEGER = 1 << 63
 #: Variables that Prometheus sets before a rule's template.
 VARIABLES = ("$", "$labels", "$externalLabels", "$externalURL", "$value")
 _KEYWORDS = ("if", "else", "end", "range", "with", "break", "continue")
@@ -311,7 +313,9 @@ def _literal(kind: str, text: str) -> Literal:
         return Literal(ord(char))
     if kind == "number":
         try:
-            return Literal(int(text, 0) if re.fullmatch(r"[-+]?(0[xX]\w+|0|[1-9]\d*)", text) else float(text))
+            number = int(text, 0) if re.fullmatch(r"[-+]?(0[xX]\w+|0|[1-9]\d*)", text) else float(text)
+            if abs(number) < _MAX_INTEGER or (isinstance(number, float) and math.isfinite(number)):
+                return Literal(number)
         except ValueError:
             pass
     raise TemplateError(f"unexpected {text!r} in an action")
@@ -322,10 +326,9 @@ def _unquoted(text: str) -> str:
         code = match[1]
         if code in _ESCAPED:
             return _ESCAPED[code]
-        if code[0] in "xuU":
-            return chr(min(int(code[1:], 16), 0x10FFFF))
-        if code.isdigit() and len(code) == 3:
-            return chr(int(code, 8))
+        number = int(code[1:], 16) if code[0] in "xuU" else int(code, 8) if len(code) == 3 else -1
+        if 0 <= number < 0xD800 or 0xE000 <= number < 0x110000:
+            return chr(number)
         raise TemplateError(f"invalid escape \\{code} in {text[:40]}")
 
     return _ESCAPE.sub(plain, text[1:-1])
