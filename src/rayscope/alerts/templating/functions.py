@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import ipaddress
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
@@ -59,7 +60,8 @@ def _float(value: Value) -> float:
     """As Prometheus makes numbers: of texts, too."""
     if isinstance(value, str):
         try:
-            return float(value.replace("_", "x"))
+            # Python also takes underscores and blanks.
+            return float(re.sub(r"[_\s]", "x", value))
         except ValueError:
             raise TemplateError(f'strconv.ParseFloat: parsing "{value[:60]}": invalid syntax') from None
     if isinstance(value, (int, float)) and not isinstance(value, bool):

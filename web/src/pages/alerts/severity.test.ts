@@ -31,4 +31,6 @@ it('names the places of a template instead of showing its code', () => {
   );
   expect(withPlaces('{{- humanize .Value -}} of {{ .Labels.queue }}')).toBe('‹value› of ‹queue›');
   expect(withPlaces('no places {{')).toBe('no places {{');
+  const loop = '{{ range query "up" }}{{ .Labels.node_ip }} {{ end }}';
+  expect(withPlaces(loop)).toBe(loop);
 });
