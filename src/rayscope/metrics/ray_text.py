@@ -66,7 +66,8 @@ class RayText:
     def __init__(self, step_s: float, max_series: int, session: str) -> None:
         self._session = session
         self._scraper = Scraper()
-        self._head_scraper = Scraper(at_once=2)
+        # The nodes' figures wait for these two, so they get little time.
+        self._head_scraper = Scraper(at_once=2, timeout_s=1.0)
         self._step_ns = int(step_s * 1e9)
         self._max_series = max_series
         self._lock = threading.Lock()
