@@ -64,7 +64,7 @@ class Recorded(RayCluster):
         }
 
 
-def told_by(address: str) -> Iterator[Sample]:
+def samples_at(address: str) -> Iterator[Sample]:
     """The samples at one of Ray's endpoints now."""
     for family in text_string_to_metric_families(httpx.get(f"http://{address}/metrics").text):
         yield from family.samples

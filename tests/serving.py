@@ -15,7 +15,7 @@ import pytest
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests.cluster import free_port
-from tests.recorded import Recorded, told_by
+from tests.recorded import Recorded, samples_at
 from tests.waiting import TIMEOUT_S, wait_until
 
 REQUESTS = int(os.environ.get("RAYSCOPE_TEST_REQUESTS", "800"))
@@ -199,7 +199,7 @@ class Serving(Recorded):
             ours = self.values(f"sum by (deployment) ({counted})").get(deployment, 0.0)
             rays = sum(
                 sample.value
-                for sample in told_by(address)
+                for sample in samples_at(address)
                 if sample.name in (counter, f"{counter}_total") and sample.labels["deployment"] == deployment
             )
             return 0 < ours == rays

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from prometheus_client.samples import Sample
 from tests.cluster import free_port
-from tests.recorded import Recorded, told_by
+from tests.recorded import Recorded, samples_at
 from tests.waiting import TIMEOUT_S, wait_until
 
 PARTS = {"actors", "gpu", "memory", "network", "node", "objects", "ray", "rayscope", "resources", "tasks"}
@@ -50,7 +50,7 @@ def test_node_figures_equal_rays_text(cluster: Recorded) -> None:
     wait_until(lambda: cluster.endpoints().keys() == cluster.alive(), "endpoints of the living alone")
 
     def used_agrees(node_id: str, address: str) -> bool:
-        ours, theirs = latest(cluster, "ray_node_mem_used"), sums(told_by(address))
+        ours, theirs = latest(cluster, "ray_node_mem_used"), sums(samples_at(address))
         return ours.get(node_id) == theirs["ray_node_mem_used"]
 
     for node_id, address in cluster.endpoints().items():
@@ -59,7 +59,7 @@ def test_node_figures_equal_rays_text(cluster: Recorded) -> None:
     cpus = latest(cluster, "ray_node_cpu_count")
     resources = latest(cluster, "rayscope_resources_total", resource="CPU")
     for node_id, address in cluster.endpoints().items():
-        theirs = sums(told_by(address))
+        theirs = sums(samples_at(address))
         assert total[node_id] == theirs["ray_node_mem_total"]
         assert cpus[node_id] == theirs["ray_node_cpu_count"]
         assert 0 <= latest(cluster, "ray_node_cpu_utilization")[node_id] <= 100

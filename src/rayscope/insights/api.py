@@ -168,7 +168,7 @@ def _path(
 def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
     """What bound the job: its causes, and the verdict."""
     causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
-    told = [
+    items = [
         {**item, "text": verdict.explain(cause, whole)}
         for item, cause in zip(causes_of(file, path), causes, strict=False)
     ]
@@ -179,9 +179,9 @@ def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods
         found["findings"],
         found["functions"],
         found["options"],
-        {item["name"]: item["actor"] for item in told if item["actor"]},
+        {item["name"]: item["actor"] for item in items if item["actor"]},
     )
-    return {"verdict": judged, "causes": told}
+    return {"verdict": judged, "causes": items}
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})

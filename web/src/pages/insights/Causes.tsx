@@ -90,7 +90,7 @@ export function Causes({ insights }: { insights: Insights }) {
 const keyOf = ({ cause }: Part) =>
   cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
 
-/** What a large cause is, and how to learn more. */
+/** Explains a large cause. */
 function useExplanation(): (cause: Cause) => string {
   const { t } = useTranslation();
   return ({ phase, name, is_driver: isDriver, total_ns: total }) => {

@@ -4,7 +4,7 @@ import { toItem } from '../../base/url';
 import { Link } from '../Link';
 import { useSessionUrl } from '../useUrl';
 
-/** The way to the actor that the verdict names, if it names one. */
+/** Links to the actor that the verdict names. */
 export function VerdictActor({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
