@@ -33,6 +33,7 @@ def page() -> str:
 def _sections(command: Any, name: str) -> Iterator[str]:
     if isinstance(command, LazyCommand):
         command = command.load()
+    command.params = [parameter for parameter in command.params if not parameter.hidden]
     subcommands = getattr(command, "commands", {})
     if name != "rayscope":
         yield f"\n## {name}\n\n{_text(command.help)}\n{_usage(command, name)}"

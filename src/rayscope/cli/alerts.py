@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -20,7 +19,7 @@ from rich.text import Text
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
 from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token, settings_from
-from rayscope.cli.printing import counted
+from rayscope.cli.printing import Format, counted, print_rows
 from rayscope.cli.serving import server_url
 from rayscope.client.calls import Call
 
@@ -29,13 +28,6 @@ app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_h
 #: Exit status for what the server refused, or what could not be delivered.
 FAILED = 1
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
-
-
-class Format(str, Enum):
-    """How a list is printed."""
-
-    table = "table"
-    json = "json"
 
 
 @contextmanager
@@ -56,7 +48,9 @@ def _api(
 @app.command("list")
 def list_alerts(
     session: Session = None,
-    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
+    form: Annotated[
+        Format, typer.Option("--format", help="Print tables, everything as JSON, or the alerts as CSV.")
+    ] = Format.table,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
@@ -67,6 +61,9 @@ def list_alerts(
         rules = api.get("/api/alerts/rules", session=session)
     if form is Format.json:
         print_json({**alerts, "rules": rules["items"], "problems": rules["problems"]})
+        return
+    if form is Format.csv:
+        print_rows(form, alerts["items"], ())
         return
     console = stdout()
     console.print(f"{alerts['firing']} firing, {alerts['pending']} pending in {alerts['session']}")
@@ -106,7 +103,9 @@ def try_rule(
     ] = None,
     end: Annotated[str | None, typer.Option("--to", help="End (default: the newest data).")] = None,
     session: Session = None,
-    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
+    form: Annotated[
+        Format, typer.Option("--format", help="Print text, everything as JSON, or the transitions as CSV.")
+    ] = Format.table,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
@@ -128,6 +127,9 @@ def try_rule(
         found = api.post("/api/alerts/test", body)
     if form is Format.json:
         print_json(found)
+        return
+    if form is Format.csv:
+        print_rows(form, found["transitions"], ())
         return
     console = stdout()
     times = {0: "would not have fired", 1: "would have fired once"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayscope.cli.console import fail, say, shown, warn
-from rayscope.cli.lists import Form, Wide, took
-from rayscope.cli.options import DataDir, Sessions, recorded_folder, settings_from
+from rayscope.cli.lists import took
+from rayscope.cli.options import DataDir, Form, Sessions, Wide, recorded_folder, settings_from
 from rayscope.cli.printing import Column, Format, print_rows, text, when
 from rayscope.errors import RayscopeError
 from rayscope.units import size
@@ -67,9 +67,9 @@ def push(
     archive: ArchiveUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Seal ended sessions of the data directory into the archive, and read them back.
+    """Upload ended sessions of the data directory to the archive, and verify them.
 
-    A session that is in the archive as it is here is left alone. Nothing is deleted from this disk.
+    Sessions that the archive has already are skipped. Nothing is deleted from this disk.
     """
     from rayscope.archive import manifest as manifests
     from rayscope.archive import seal
@@ -99,7 +99,7 @@ def push(
 @app.command("pull")
 def pull(
     sessions: Annotated[
-        list[str], typer.Argument(metavar="SESSION...", help="Ray's names of sessions.", show_default=False)
+        list[str], typer.Argument(metavar="SESSION...", help="Session IDs.", show_default=False)
     ],
     archive: ArchiveUrl = None,
     data_dir: DataDir = None,

@@ -13,7 +13,7 @@ from rich.text import Text
 from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.findings import gain, owned, shares, where
-from rayscope.cli.options import DataDir, ServerUrl, Token
+from rayscope.cli.options import DataDir, ServerUrl, Session, SessionArgument, Token
 from rayscope.cli.printing import counted
 from rayscope.model.program import program_name
 from rayscope.units import duration
@@ -43,12 +43,7 @@ class Severity(str, Enum):
 
 
 def diagnose(
-    session: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SESSION", help="Session name or prefix (default: the newest).", show_default=False
-        ),
-    ] = None,
+    argument: SessionArgument = None,
     job: Annotated[
         str | None, typer.Option("--job", help="Job ID (default: the longest job that ran tasks).")
     ] = None,
@@ -63,12 +58,13 @@ def diagnose(
             "--long", help="Predict savings also for a job of over 100,000 attempts: takes a minute or more."
         ),
     ] = False,
+    session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Say what slowed a job down, what would help, and how much time that would save."""
-    with asking(server, data_dir, token, session) as client:
+    """Explain what slowed a job down, what would help, and how much time that would save."""
+    with asking(server, data_dir, token, session or argument) as client:
         found = client.insights(job, long=long)
         name = "" if form is Form.json else _job_name(client, found["job_id"])
     if form is Form.json:

@@ -21,12 +21,14 @@ from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import (
     DataDir,
     ServerUrl,
+    Session,
+    SessionArgument,
     Since,
     Token,
     Until,
+    between,
     recorded_folder,
     settings_from,
-    time_ns,
 )
 from rayscope.cli.serving import server_url
 from rayscope.files import replacing
@@ -62,9 +64,7 @@ class _Source(NamedTuple):
 
 
 def export(
-    session: Annotated[
-        str | None, typer.Argument(metavar="SESSION", help="Session (default: the newest).")
-    ] = None,
+    argument: SessionArgument = None,
     form: Annotated[Format, typer.Option("--format", help="Format of the file.")] = Format.perfetto,
     output: Annotated[
         Path | None,
@@ -79,17 +79,15 @@ def export(
     since: Since = None,
     until: Until = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+    session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
     """Write a session as a file for Perfetto or speedscope, or as Parquet tables."""
+    session = session or argument
     settings = settings_from(data_dir, token=token)
-    filters: dict[str, Any] = {
-        "job_id": job,
-        "since_ns": time_ns("--since", since),
-        "until_ns": time_ns("--until", until),
-    }
+    filters: dict[str, Any] = {"job_id": job, **between(since, until)}
     if output is not None:
         _refuse_existing(output, form, force)
     url = server_url(server, settings.folder)

@@ -12,14 +12,31 @@ from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, visible
-from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, between, given, print_list, took
-from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until
+from rayscope.cli.lazy import ListByDefault
+from rayscope.cli.lists import given, print_list, took
+from rayscope.cli.options import (
+    DataDir,
+    Form,
+    Limit,
+    Seek,
+    ServerUrl,
+    Session,
+    Since,
+    Sort,
+    State,
+    Token,
+    Until,
+    Wide,
+    between,
+)
 from rayscope.cli.printing import Column, Format, Row, error_line, failed_of, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 from rayscope.ray.common import headline
 
-app = typer.Typer(help="List, submit, stop, and delete jobs.", invoke_without_command=True)
+app = typer.Typer(
+    cls=ListByDefault, help="List, submit, stop, and delete jobs.\n\nWithout a command, it lists them."
+)
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job ID or submission ID.", show_default=False)]
 
@@ -47,9 +64,8 @@ COLUMNS = (
 )
 
 
-@app.callback(invoke_without_command=True)
-def jobs(
-    context: typer.Context,
+@app.command("list")
+def list_(
     state: State = None,
     kind: Annotated[str | None, typer.Option("--type", help="DRIVER or SUBMISSION.")] = None,
     query: Seek = None,
@@ -64,9 +80,7 @@ def jobs(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """List, submit, stop, and delete jobs."""
-    if context.invoked_subcommand is not None:
-        return
+    """List jobs, newest first."""
     filters = given(state=state, type=kind, q=query) | between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS, wide)

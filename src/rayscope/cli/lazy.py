@@ -1,4 +1,4 @@
-"""Commands whose modules are loaded when they are called, so that `rayscope --help` starts quickly."""
+"""Classes of commands: loaded when called, so that `rayscope --help` starts quickly; groups that list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 
 class LazyCommand(TyperCommand):
@@ -36,3 +36,14 @@ class LazyCommand(TyperCommand):
 def command_class(where: str) -> type[LazyCommand]:
     """A class for ``Typer.command(cls=...)``. ``where``: ``module:attribute`` below ``rayscope.cli``."""
     return type("LazyCommand", (LazyCommand,), {"where": where})
+
+
+class ListByDefault(TyperGroup):
+    """A group of commands that runs its `list` if no command is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the base class, with `list` where no command is named."""
+        names_none = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        if names_none and not ctx.resilient_parsing:  # the shell completes the names of commands
+            args = ["list", *args]
+        return super().parse_args(ctx, args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +10,26 @@ from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import say, shown
-from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until, time_ns
+from rayscope.cli.options import (
+    ClassName,
+    DataDir,
+    Form,
+    Internal,
+    Job,
+    Limit,
+    Name,
+    Node,
+    Seek,
+    ServerUrl,
+    Session,
+    Since,
+    Sort,
+    State,
+    Token,
+    Until,
+    Wide,
+    between,
+)
 from rayscope.cli.printing import (
     Column,
     Format,
@@ -26,32 +45,6 @@ from rayscope.cli.printing import (
 from rayscope.client import Rows
 from rayscope.model.writer import writer_title
 from rayscope.units import duration, size
-
-Form = Annotated[
-    Format, typer.Option("--format", help="Output format: a table, or all fields as JSON or CSV.")
-]
-Limit = Annotated[int, typer.Option("--limit", min=0, help="Max rows (0 = no limit).")]
-Sort = Annotated[
-    str | None,
-    typer.Option("--sort", metavar="FIELD", help="Sort by a field; -FIELD sorts in descending order."),
-]
-State = Annotated[str | None, typer.Option("--state", help="Filter by state (comma-separated).")]
-Job = Annotated[str | None, typer.Option("--job", help="Filter by job.")]
-Node = Annotated[str | None, typer.Option("--node", help="Filter by node.")]
-ClassName = Annotated[
-    str | None, typer.Option("--class", metavar="TEXT", help="Filter by a part of the actor class.")
-]
-Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="Filter by a part of the name.")]
-Internal = Annotated[
-    bool,
-    typer.Option("--internal", help="Include Ray internals, such as the JobSupervisor of a submitted job."),
-]
-Wide = Annotated[
-    bool, typer.Option("--wide", help="Show whole IDs and all columns, however wide the table gets.")
-]
-Seek = Annotated[
-    str | None, typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, address, or ID prefix.")
-]
 
 
 def share(value: float | None) -> str:
@@ -187,27 +180,21 @@ _EVENTS = (
 )
 
 
-def print_list(form: Format, rows: Rows[Any], columns: Sequence[Column], wide: bool = False) -> None:
+def print_list(
+    form: Format, rows: Iterable[Any], columns: Sequence[Column], wide: bool = False, total: int | None = None
+) -> None:
     """Print the rows of a list, and say how many there are beyond the limit."""
     number = print_rows(form, rows, columns, wide)
     if number == 0:
         say("nothing matches")
-    if rows.total is not None and rows.total > number:
-        say(
-            f"{number:,} of {rows.total:,}: use a larger --limit to see more, or filters (--help) to "
-            "narrow the list"
-        )
+    total = rows.total if isinstance(rows, Rows) else total
+    if total is not None and total > number:
+        say(f"{number:,} of {total:,}: use a larger --limit, or filters (--help) to narrow the list")
 
 
 def given(**filters: str | None) -> dict[str, Any]:
     """The filters that were given."""
     return {name: value for name, value in filters.items() if value is not None}
-
-
-def between(since: str | None, until: str | None) -> dict[str, Any]:
-    """The filters of a range of time that were given."""
-    times = {"since_ns": time_ns("--since", since), "until_ns": time_ns("--until", until)}
-    return {name: value for name, value in times.items() if value is not None}
 
 
 def tasks(
@@ -344,6 +331,7 @@ def failures(
     ] = None,
     job: Job = None,
     function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
+    query: Seek = None,
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Max groups.")] = 100,
@@ -355,18 +343,17 @@ def failures(
     token: Token = None,
 ) -> None:
     """List failures by function, error, and line, unrecovered ones first."""
-    filters = given(job_id=job, func_name=function)
+    filters = given(job_id=job, func_name=function, q=query)
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         found = client.failures(outcome=outcome, limit=limit, **filters)
-    print_rows(form, found["items"], _FAILURES, wide)
-    if found["total"] > len(found["items"]):
-        say(f"{len(found['items']):,} of {found['total']:,}: use a larger --limit to see more")
+    print_list(form, found["items"], _FAILURES, wide, found["total"])
 
 
 def functions(
     job: Job = None,
     name: Name = None,
+    query: Seek = None,
     since: Since = None,
     until: Until = None,
     form: Form = Format.table,
@@ -378,8 +365,8 @@ def functions(
 ) -> None:
     """List the 50 functions with the longest total duration."""
     with asking(server, data_dir, token, session) as client:
-        found = client.functions(**given(job_id=job, name=name), **between(since, until))
-    print_rows(form, found["items"], _FUNCTIONS, wide)
+        found = client.functions(**given(job_id=job, name=name, q=query), **between(since, until))
+    print_list(form, found["items"], _FUNCTIONS, wide)
 
 
 def events(

@@ -9,9 +9,9 @@ import typer
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, shown, warn
-from rayscope.cli.lists import Wide, given
+from rayscope.cli.lists import given
 from rayscope.cli.log_lines import Tail, Writer, follow_tails
-from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token, Wide
 from rayscope.cli.printing import Column, Format, counted, identity, print_rows, short_id, text, when
 from rayscope.client import Client
 from rayscope.model.writer import writer_title
@@ -43,10 +43,14 @@ _NOTES = {
 
 
 class LineFormat(str, Enum):
-    """How lines are printed."""
+    """How lines and files are printed."""
 
     text = "text"
     json = "json"
+    csv = "csv"
+
+
+_FORMATS = {LineFormat.text: Format.table, LineFormat.json: Format.json, LineFormat.csv: Format.csv}
 
 
 def logs(
@@ -84,7 +88,8 @@ def logs(
         bool, typer.Option("--follow", "-f", help="Keep printing new lines until the log ends.")
     ] = False,
     form: Annotated[
-        LineFormat, typer.Option("--format", help="Output format; json prints one object per line.")
+        LineFormat,
+        typer.Option("--format", help="Output format; json prints one object per line, csv lists files."),
     ] = LineFormat.text,
     wide: Wide = False,
     session: Session = None,
@@ -104,6 +109,8 @@ def logs(
         fail("--level only works with files.", "Use it with --file or --search.")
     if follow and not (owner or file):
         fail("Nothing to follow.", "Use one of --file, --task, --actor, --job, and --worker.")
+    if form is LineFormat.csv and (owner or file or search):
+        fail("--format csv is for the list of files.", "Use json for lines.")
     with asking(server, data_dir, token, session) as client:
         if client.session is None:  # one session from the first line to the last
             newest = client.sessions(limit=1).to_list()
@@ -203,7 +210,7 @@ def _files(
     client: Client, filters: dict[str, str], limit: int, form: LineFormat, every: bool, wide: bool
 ) -> None:
     found = client.log_files(hide_empty=not every, limit=min(limit, 2000), **filters)
-    print_rows(Format.json if form is LineFormat.json else Format.table, found["files"], _FILES, wide)
+    print_rows(_FORMATS[form], found["files"], _FILES, wide)
     for node in found["nodes"]:
         if node["problem"] is not None:
             warn(f"node {node['node_id'][:12]}: {node['problem']['message']} {node['problem']['remedy']}")

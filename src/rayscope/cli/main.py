@@ -57,7 +57,7 @@ COMMANDS = {
     "jobs": ("jobs:app", "List, submit, stop, and delete jobs."),
     "diagnose": (
         "diagnose:diagnose",
-        "Say what slowed a job down, what would help, and how much time that would save.",
+        "Explain what slowed a job down, what would help, and how much time that would save.",
     ),
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayscope.cli.console import fail, say
+from rayscope.cli.printing import Format
 from rayscope.client.server_url import server_token
 from rayscope.errors import RayscopeError
 
@@ -20,20 +21,43 @@ if TYPE_CHECKING:
     from rayscope.server.settings import Settings
     from rayscope.warehouse.client import Warehouse
 
+Form = Annotated[
+    Format, typer.Option("--format", help="Output format: a table, or all fields as JSON or CSV.")
+]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="Max rows (0 = no limit).")]
+Sort = Annotated[
+    str | None,
+    typer.Option("--sort", metavar="FIELD", help="Sort by a field; -FIELD sorts in descending order."),
+]
+State = Annotated[str | None, typer.Option("--state", help="Filter by state (comma-separated).")]
+Job = Annotated[str | None, typer.Option("--job", help="Filter by job.")]
+Node = Annotated[str | None, typer.Option("--node", help="Filter by node.")]
+ClassName = Annotated[
+    str | None, typer.Option("--class", metavar="TEXT", help="Filter by a part of the actor class.")
+]
+Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="Filter by a part of the name.")]
+Internal = Annotated[
+    bool,
+    typer.Option("--internal", help="Include Ray internals, such as the JobSupervisor of a submitted job."),
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Show whole IDs and all columns, however wide the table gets.")
+]
+Seek = Annotated[
+    str | None, typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, address, or ID prefix.")
+]
 #: The times between which a list is narrowed: see time_ns.
 Since = Annotated[
     str | None,
     typer.Option(
         "--since",
         metavar="TIME",
-        help="Only what ended after this time: 10m or 2h ago, 2026-01-31T12:00:00, or ns since the epoch.",
+        help="Only what ended after TIME: 10m or 2h ago, 2026-01-31T12:00:00, or ns since the epoch.",
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(
-        "--until", metavar="TIME", help="Only what started before this time (same format as --since)."
-    ),
+    typer.Option("--until", metavar="TIME", help="Only what started before TIME (same format as --since)."),
 ]
 #: The heading of the options that say which server and which session is meant, after those of a command.
 _SERVER = "Server and session"
@@ -125,14 +149,16 @@ WarehouseUrl = Annotated[
 ]
 Sessions = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[SESSION]...", help="Ray's names of sessions (default: all).", show_default=False
-    ),
+    typer.Argument(metavar="[SESSION]...", help="Session IDs (default: all).", show_default=False),
 ]
 Session = Annotated[
     str | None,
-    typer.Option("--session", help="Session (default: the newest).", rich_help_panel=_SERVER),
+    typer.Option(
+        "--session", help="Session ID, or a prefix of it (default: the newest).", rich_help_panel=_SERVER
+    ),
 ]
+#: Where `--session` was an argument before.
+SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", hidden=True, show_default=False)]
 
 
 def settings_from(
@@ -222,3 +248,9 @@ def time_ns(option: str, text: str | None) -> int | None:
             "Use 10m, 2h or 3d for a time ago, 2026-01-31T12:00:00, or ns since the epoch.",
         )
     return found_ns
+
+
+def between(since: str | None, until: str | None) -> dict[str, Any]:
+    """The filters of a range of time that were given."""
+    times = {"since_ns": time_ns("--since", since), "until_ns": time_ns("--until", until)}
+    return {name: value for name, value in times.items() if value is not None}

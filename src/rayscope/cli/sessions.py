@@ -9,8 +9,9 @@ import typer
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import say, shown, visible
-from rayscope.cli.lists import Form, Limit, Wide, print_list, took
-from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.lazy import ListByDefault
+from rayscope.cli.lists import print_list, took
+from rayscope.cli.options import DataDir, Form, Limit, ServerUrl, Session, Token, Wide
 from rayscope.cli.printing import Column, Format, failed_of, state, text, when
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
@@ -19,13 +20,14 @@ from rayscope.units import size
 if TYPE_CHECKING:
     from rayscope.client.types import SessionItem
 
-app = typer.Typer(help="List, name, annotate, and delete recorded sessions.", invoke_without_command=True)
+app = typer.Typer(
+    cls=ListByDefault,
+    help="List, name, annotate, and delete recorded sessions.\n\nWithout a command, it lists them.",
+)
 
 Chosen = Annotated[
     str,
-    typer.Argument(
-        metavar="SESSION", help="Ray's name of the session, or a prefix of it.", show_default=False
-    ),
+    typer.Argument(metavar="SESSION", help="Session ID, or a prefix of it.", show_default=False),
 ]
 
 _SESSIONS = (
@@ -48,14 +50,11 @@ _SESSIONS = (
 )
 
 
-@app.callback(invoke_without_command=True)
-def sessions(
-    context: typer.Context,
+@app.command("list")
+def list_(
     query: Annotated[
         str | None,
-        typer.Option(
-            "-q", "--query", metavar="TEXT", help="Filter by name, script, host, tag, note, or Ray's name."
-        ),
+        typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, script, host, tag, note, or ID."),
     ] = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -64,9 +63,7 @@ def sessions(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """List, name, annotate, and delete recorded sessions. The list has the newest first."""
-    if context.invoked_subcommand is not None:
-        return
+    """List recorded sessions, newest first."""
     with asking(server, data_dir, token) as client:
         print_list(form, client.sessions(limit=limit or None, q=query), _SESSIONS, wide)
 
@@ -103,9 +100,10 @@ def note(
     token: Token = None,
 ) -> None:
     """Print or change a session's note and tags. Changes require the operator token."""
+    is_change = words is not None or bool(tags)
     with asking(server, data_dir, token) as client:
         row = _find(client, session)
-        if words is not None or tags:
+        if is_change:
             row = client.label_session(row["session"], note=words, tags=tags or None)
     for line in (" ".join(f"#{tag}" for tag in row["tags"]), row["note"]):
         if line:

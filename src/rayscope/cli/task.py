@@ -13,7 +13,7 @@ from rich.text import Text
 from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import PHASES, clock, counted, short_id, state_text
+from rayscope.cli.printing import PHASES, Format, clock, counted, print_rows, short_id, state_text
 from rayscope.units import duration, size
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def task(
             metavar="TASK", help="Task ID, or a prefix of at least 4 characters.", show_default=False
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known as JSON.")] = False,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="Print tables, everything as JSON, or the attempts as CSV."),
+    ] = Format.table,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -41,8 +45,11 @@ def task(
     """Show one task: its attempts, where their time went, its error, caller, and data."""
     with asking(server, data_dir, token, session) as client:
         found = client.task(task_id)
-    if as_json:
+    if form is Format.json or as_json:
         print_json(found, indent=2)
+        return
+    if form is Format.csv:
+        print_rows(form, found["attempts"], ())
         return
     console = stdout()
     for attempt in found["attempts"]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayscope.cli.console import say, shown, warn
-from rayscope.cli.lists import Form, Wide, took
+from rayscope.cli.lists import took
 from rayscope.cli.options import (
     DataDir,
+    Form,
     Sessions,
     WarehouseUrl,
+    Wide,
     open_warehouse,
     recorded_folder,
     settings_from,
@@ -85,7 +87,7 @@ def load(
 ) -> None:
     """Load sessions of the data directory, which is only read, into the warehouse.
 
-    It may be repeated, and run on several machines at once: what is told twice is merged. A live session is
+    It may be repeated, and run on several machines at once: duplicates are merged. A live session is
     loaded as far as it is on record, and loaded again by the next load.
     """
     from rayscope.storage.catalog import Catalog

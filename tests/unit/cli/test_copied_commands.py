@@ -18,6 +18,7 @@ LISTS: dict[str, dict[str, str | None]] = json.loads(TABLE.read_text())
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_of_the_ui_is_one_of_the_command_line_and_the_client(name: str) -> None:
     command = typer.main.get_command(app).commands[name].load()  # type: ignore[attr-defined]
+    command = getattr(command, "commands", {}).get("list", command)
     options = {option for parameter in command.params for option in parameter.opts}
     written = {option for option in LISTS[name].values() if option is not None}
     assert written | {"--session", "--server"} <= options

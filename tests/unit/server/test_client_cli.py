@@ -173,6 +173,26 @@ def test_without_a_server_it_says_how_to_start_one(tmp_path: Path, monkeypatch: 
     assert "rayscope serve" in run("tasks", code=2)
 
 
+def test_a_group_lists_without_a_command(here: Running) -> None:
+    for group in ("sessions", "jobs"):
+        assert run(group, "--format", "json") == run(group, "list", "--format", "json")
+        assert run(group) == run(group, "list")
+
+
+def test_a_session_is_an_option_of_every_command(here: Running) -> None:
+    name = here.get("/api/summary")["session"]
+    for args in (
+        ["diagnose"],
+        ["tasks"],
+        ["nodes"],
+        ["logs"],
+        ["task", here.get("/api/tasks")["items"][0]["task_id"]],
+    ):
+        assert "not found" in run(*args, "--session", "nowhere", code=2)
+        run(*args, "--session", name, *(["--format", "json"] if args != ["logs"] else []))
+    assert run("diagnose", name) == run("diagnose", "--session", name)
+
+
 def test_sql_has_the_same_limit_without_a_server(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
     story = Story()
