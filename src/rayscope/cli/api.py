@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rayscope.cli.console import fail
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
-from rayscope.client.server_url import server_token
-from rayscope.files import expand_user
 from rayscope.ray.auth import ray_token
 
 if TYPE_CHECKING:
@@ -73,19 +69,6 @@ class Api(Client):
         """An answer that is no JSON."""
         with self.stream(Call("GET", path, _known(given))) as response:
             return response.read().decode()
-
-
-@contextlib.contextmanager
-def asking(
-    server: str | None, data_dir: Path | None, token: str | None, session: str | None = None
-) -> Iterator[Client]:
-    """A client of the server that is meant. What it refuses ends the command, with the remedy."""
-    folder = expand_user(data_dir) if data_dir is not None else None
-    try:
-        with Client(server, server_token(token) or "", session=session, folder=folder) as client:
-            yield client
-    except RayscopeError as error:
-        fail(error.message, error.remedy)
 
 
 def _known(given: Mapping[str, Any]) -> dict[str, Any]:

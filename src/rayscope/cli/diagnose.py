@@ -10,7 +10,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from rayscope.cli.api import asking
+from rayscope.cli.asking import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.findings import gain, owned, shares, where
 from rayscope.cli.options import DataDir, ServerUrl, Session, SessionArgument, Token

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from rayscope.cli.api import asking
+from rayscope.cli.asking import asking
 from rayscope.cli.console import fail, say, visible
 from rayscope.cli.lazy import ListByDefault
 from rayscope.cli.lists import given, print_list, took
@@ -131,7 +131,7 @@ def submit(
     if environment:
         request["runtime_env"] = environment
     entrypoint = shlex.join(words)
-    with asking(server, data_dir, token, session) as client:
+    with asking(server, data_dir, token, session, needs_server=True) as client:
         folder = environment.get("working_dir")
         if folder is not None and "://" not in str(folder):
             if not Path(str(folder)).is_dir():
@@ -151,7 +151,7 @@ def stop(
     token: Token = None,
 ) -> None:
     """Stop a submitted job. Requires the operator token."""
-    with asking(server, data_dir, token, session) as client:
+    with asking(server, data_dir, token, session, needs_server=True) as client:
         stopped = client.stop_job(job)
     say(f"stopping {job}" if stopped else f"{job} had already ended")
 
@@ -165,7 +165,7 @@ def delete(
     token: Token = None,
 ) -> None:
     """Delete a submitted job that has ended from Ray. The record is kept. Requires the operator token."""
-    with asking(server, data_dir, token, session) as client:
+    with asking(server, data_dir, token, session, needs_server=True) as client:
         deleted = client.delete_job(job)
     say(f"deleted {job} from Ray; it stays on record" if deleted else f"Ray did not delete {job}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rayscope.cli.api import asking
+from rayscope.cli.asking import asking
 from rayscope.cli.console import fail, say, shown, warn
 from rayscope.cli.lists import given
 from rayscope.cli.log_lines import Tail, Writer, follow_tails

@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rayscope.cli.api import Api, RayscopeError
-from rayscope.cli.console import fail, say, warn
+from rayscope.cli.console import USAGE_ERROR, fail, say, warn
+from rayscope.cli.options import recorded_folder
 from rayscope.client.calls import Call
 from rayscope.client.server_url import known_server
 
@@ -85,11 +87,11 @@ def _is_free(host: str, port: int) -> bool:
 
 
 @contextlib.contextmanager
-def started_server(settings: Settings) -> Iterator[Serving]:
+def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[Serving]:
     """A server of ours while the block runs. Exits with the reason if it cannot start."""
     from rayscope.server.runner import Server, StartError
 
-    server = Server(settings)
+    server = Server(settings, read_only=read_only)
     try:
         server.start()
     except StartError as error:
@@ -98,6 +100,36 @@ def started_server(settings: Settings) -> Iterator[Serving]:
         yield Serving(server.url, server.ingest_url, own=True)
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The URL and the token of a server that only reads the sessions of a data directory, while the block
+    runs. Exits if there is no such directory.
+
+    Everything else of the server, its lock too, is in a folder of its own, so that a real server can start
+    meanwhile.
+    """
+    from rayscope.server.settings import new_token
+
+    folder = recorded_folder(settings, USAGE_ERROR)
+    with contextlib.suppress(OSError):
+        if any((folder / "spool").iterdir()):
+            warn("events that no server has merged yet are not included; `rayscope serve` merges them")
+    with tempfile.TemporaryDirectory(prefix="rayscope-reading-") as scratch:
+        (Path(scratch) / "sessions").symlink_to(folder / "sessions")
+        reading = settings.model_copy(
+            update={
+                "data_dir": Path(scratch),
+                "host": "127.0.0.1",
+                "port": 0,
+                "token": new_token(),
+                "archive": None,
+                "warehouse": None,
+            }
+        )
+        with started_server(reading, read_only=True) as serving:
+            yield serving.url, reading.token or ""
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rayscope.cli.api import asking
+from rayscope.cli.asking import asking
 from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lazy import ListByDefault
 from rayscope.cli.lists import print_list, took
@@ -80,7 +80,7 @@ def rename(
     token: Token = None,
 ) -> None:
     """Name a session. Requires the operator token."""
-    with asking(server, data_dir, token) as client:
+    with asking(server, data_dir, token, needs_server=True) as client:
         row = client.label_session(_find(client, session)["session"], name=name)
     say(shown(session_title(row)))
 
@@ -101,7 +101,7 @@ def note(
 ) -> None:
     """Print or change a session's note and tags. Changes require the operator token."""
     is_change = words is not None or bool(tags)
-    with asking(server, data_dir, token) as client:
+    with asking(server, data_dir, token, needs_server=is_change) as client:
         row = _find(client, session)
         if is_change:
             row = client.label_session(row["session"], note=words, tags=tags or None)
@@ -122,7 +122,7 @@ def delete(
     token: Token = None,
 ) -> None:
     """Delete a session's record, with its metrics and logs. Requires the operator token."""
-    with asking(server, data_dir, token) as client:
+    with asking(server, data_dir, token, needs_server=True) as client:
         row = _find(client, session)
         title = shown(session_title(row))
         if not yes and not typer.confirm(f"Delete {title} ({row['session']}) for good?"):
@@ -146,7 +146,7 @@ def open_ui(
     token: Token = None,
 ) -> None:
     """Open a session in the web browser, and print its URL."""
-    with asking(server, data_dir, token, session) as client:
+    with asking(server, data_dir, token, session, needs_server=True) as client:
         name = client.summary()["session"]
         url = session_url(client.url, name)
         if task is not None:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from rayscope.cli.api import asking
+from rayscope.cli.asking import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import PHASES, Format, clock, counted, print_rows, short_id, state_text

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.live import Live
 
-from rayscope.cli.api import asking
+from rayscope.cli.asking import asking
 from rayscope.cli.console import fail, stdout
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.top_view import SORTS, Look, picture

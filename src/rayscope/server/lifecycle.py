@@ -69,11 +69,14 @@ _END_WAIT_S = 2.0
 _RELEASE_S = 60.0
 
 
-def create_services(settings: Settings) -> Services:
-    """The services over a data directory, none of them started. Raises OSError and StoreError."""
+def create_services(settings: Settings, *, read_only: bool = False) -> Services:
+    """The services over a data directory, none of them started. Raises OSError and StoreError.
+
+    ``read_only``: records are opened to be read. The services must not be started then.
+    """
     folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
-    catalog = Catalog(folder, memory_limit=settings.memory_limit)
+    catalog = Catalog(folder, memory_limit=settings.memory_limit, read_only=read_only)
     spool = Spool(
         folder / "spool",
         max_bytes=settings.max_spool_bytes,

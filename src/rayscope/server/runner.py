@@ -53,10 +53,12 @@ class Server:
     """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned.
 
     ``inheritable``: a `rayscope run` that uses this server starts the next one when this process ends.
+    ``read_only``: answer from the records, but write none and look for no clusters.
     """
 
-    def __init__(self, settings: Settings, *, inheritable: bool = False) -> None:
+    def __init__(self, settings: Settings, *, inheritable: bool = False, read_only: bool = False) -> None:
         self.settings = settings
+        self._read_only = read_only
         self._inheritable = inheritable
         self.url = ""
         self.ingest_url = ""
@@ -84,7 +86,7 @@ class Server:
         try:
             self._lock()
             self._bind()
-            self.services = create_services(settings)
+            self.services = create_services(settings, read_only=self._read_only)
         except OSError as error:
             self._release()
             raise StartError(
@@ -98,7 +100,8 @@ class Server:
         _tune_interpreter()
         _keep_loopback_off_proxies()
         self._lifecycle = Lifecycle(self.services)
-        self._lifecycle.start()
+        if not self._read_only:
+            self._lifecycle.start()
         config = uvicorn.Config(
             create_app(self.services),
             http=HttpProtocol,

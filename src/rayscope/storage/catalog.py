@@ -231,6 +231,8 @@ class Catalog:
 
         Raises NotFound, and StoreError if that fails.
         """
+        if self._read_only:
+            raise StoreError("This data directory is only being read.", "Start a server: rayscope serve")
         with self._lock:
             about = self.about(session)
             if label > about.label:
@@ -248,6 +250,8 @@ class Catalog:
             ) from error
 
     def _save(self, session: str, name: str, content: bytes) -> None:
+        if self._read_only:
+            return
         # Written each second, and made again from the record where a power cut damages it.
         with self._saving, contextlib.suppress(OSError):
             replace_file(self.folder / session / name, content, sync=False)

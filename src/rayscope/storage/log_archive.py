@@ -66,7 +66,8 @@ class LogStore:
         self._codec = pyarrow.Codec("zstd", compression_level=3)
         self._lock = threading.RLock()
         try:
-            path.touch(mode=0o600)
+            if not path.exists():
+                path.touch(mode=0o600)
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")

@@ -27,9 +27,10 @@ from typer.testing import CliRunner
 
 from rayscope.cli.main import app
 from rayscope.cli.printing import short_id
+from rayscope.cli.serving import reading_server, running_server, started_server
 from rayscope.cli.top import take_look
 from rayscope.cli.top_view import SORTS, Look, bar, picture
-from rayscope.client import Client
+from rayscope.client import Client, RayscopeError
 
 runner = CliRunner()
 #: What steers a terminal, or turns a text around.
@@ -167,10 +168,50 @@ def test_failures_tell_the_remedy_with_status_2(here: Running, args: list[str], 
     assert said in " ".join(run(*args, code=2).split())
 
 
-def test_without_a_server_it_says_how_to_start_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_makes_changes_needs_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("RAYSCOPE_URL", raising=False)
-    assert "rayscope serve" in run("tasks", code=2)
+    assert "rayscope serve" in run("sessions", "rename", "a", "b", code=2)
+    assert "rayscope run" in run("tasks", code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_server_the_directory_is_read_and_left_as_it_is(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
+    monkeypatch.delenv("RAYSCOPE_URL", raising=False)
+    story = Story()
+    story.task("work", 0, 1, 2)
+    story.task("broken", 0, 1, 2, failed=True)
+    fresh.record(story)
+    listed = [json.loads(run(kind, "--format", "json")) for kind in ("tasks", "nodes", "failures")]
+    fresh.server.stop()
+
+    def files() -> dict[str, int]:
+        found = (path for path in fresh.folder.rglob("*") if path.is_file())
+        return {str(path): path.stat().st_mtime_ns for path in found}
+
+    before = files()
+    assert [json.loads(run(kind, "--format", "json")) for kind in ("tasks", "nodes", "failures")] == listed
+    assert "work" in run("functions")
+    assert files() == before
+
+
+def test_a_server_starts_while_a_command_reads_its_directory(fresh: Running) -> None:
+    story = Story()
+    story.task("work", 0, 1, 2)
+    fresh.record(story)
+    fresh.server.stop()
+    settings = fresh.server.settings
+    with reading_server(settings) as (url, token):
+        with Client(url, token) as client:
+            assert [task["name"] for task in client.tasks()] == ["work"]
+        with Client(url, "") as client, pytest.raises(RayscopeError, match="token"):
+            client.summary()
+        with started_server(settings) as serving:
+            assert running_server(settings.folder) is not None
+            assert serving.url != url
 
 
 def test_a_group_lists_without_a_command(here: Running) -> None:

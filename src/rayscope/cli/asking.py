@@ -1,0 +1,43 @@
+"""The client of a command: of a running server, or of one that reads the data directory for the command."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rayscope.cli.api import RayscopeError
+from rayscope.cli.console import fail
+from rayscope.cli.options import settings_from
+from rayscope.cli.serving import reading_server, running_server
+from rayscope.client import Client
+from rayscope.client.server_url import data_dir as default_data_dir
+from rayscope.client.server_url import server_token
+from rayscope.files import expand_user
+
+
+@contextlib.contextmanager
+def asking(
+    server: str | None,
+    data_dir: Path | None,
+    token: str | None,
+    session: str | None = None,
+    *,
+    needs_server: bool = False,
+) -> Iterator[Client]:
+    """A client of the server that is meant: the URL given, RAYSCOPE_URL, or that of the data directory.
+
+    If none runs there, one serves the command alone, unless it ``needs_server``. A RayscopeError in the block
+    ends the command, with the remedy.
+    """
+    try:
+        folder = default_data_dir() if data_dir is None else expand_user(data_dir)
+        with contextlib.ExitStack() as stack:
+            url, shown = server, server_token(token) or ""
+            is_named = bool(server or os.environ.get("RAYSCOPE_URL"))
+            if not (is_named or needs_server) and running_server(folder) is None:
+                url, shown = stack.enter_context(reading_server(settings_from(data_dir)))
+            yield stack.enter_context(Client(url, shown, session=session, folder=folder))
+    except RayscopeError as error:
+        fail(error.message, error.remedy)
