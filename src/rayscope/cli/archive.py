@@ -13,7 +13,15 @@ import typer
 
 from rayscope.cli.console import fail, say, shown, warn
 from rayscope.cli.lists import took
-from rayscope.cli.options import DataDir, Form, Sessions, Wide, recorded_folder, settings_from
+from rayscope.cli.options import (
+    ArchiveUrl,
+    DataDir,
+    Form,
+    Sessions,
+    Wide,
+    recorded_folder,
+    settings_from,
+)
 from rayscope.cli.printing import Column, Format, print_rows, text, when
 from rayscope.errors import RayscopeError
 from rayscope.units import size
@@ -28,15 +36,6 @@ app = typer.Typer(help="List, push, pull, verify, and prune archived sessions.",
 
 #: Exit status if something could not be archived, brought back or verified.
 _ERROR = 1
-ArchiveUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--archive",
-        metavar="URL",
-        help="Archive (RAYSCOPE_ARCHIVE): s3://bucket/prefix, gs://, abfss://, or file:///folder.",
-        show_default=False,
-    ),
-]
 _COLUMNS = (
     Column("name", lambda row: shown(row["name"] or "-"), long=True),
     text("session"),

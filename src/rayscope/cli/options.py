@@ -136,6 +136,16 @@ ServerUrl = Annotated[
     ),
 ]
 
+ArchiveUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--archive",
+        metavar="URL",
+        help="Archive (RAYSCOPE_ARCHIVE): s3://bucket/prefix, gs://, abfss://, or file:///folder.",
+        show_default=False,
+        rich_help_panel=_SERVER,
+    ),
+]
 WarehouseUrl = Annotated[
     str | None,
     typer.Option(
@@ -167,6 +177,7 @@ def settings_from(
     port: int | None = None,
     token: str | None = None,
     generate_token: bool = False,
+    **others: str | None,
 ) -> Settings:
     """Settings from the environment with the given options over them. Exits on what cannot be."""
     from pydantic import ValidationError
@@ -177,7 +188,7 @@ def settings_from(
         token = server_token(token)
     except RayscopeError as error:
         fail(error.message, error.remedy)
-    given: dict[str, Any] = {"data_dir": data_dir, "host": host, "port": port, "token": token}
+    given: dict[str, Any] = {"data_dir": data_dir, "host": host, "port": port, "token": token, **others}
     given = {name: value for name, value in given.items() if value is not None}
     try:
         settings = Settings(**given)

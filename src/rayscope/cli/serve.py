@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from rayscope.cli.api import Api
 from rayscope.cli.console import fail, say
-from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
+from rayscope.cli.options import (
+    ArchiveUrl,
+    DataDir,
+    GenerateToken,
+    Host,
+    Port,
+    Token,
+    WarehouseUrl,
+    settings_from,
+)
 from rayscope.cli.serving import (
     end_within,
     running_server,
@@ -24,9 +33,13 @@ def serve(
     port: Port = None,
     token: Token = None,
     generate_token: GenerateToken = False,
+    archive: ArchiveUrl = None,
+    warehouse: WarehouseUrl = None,
 ) -> None:
     """Serve the UI and the API, and receive events from clusters, until Ctrl-C."""
-    settings = settings_from(data_dir, host, port, token, generate_token)
+    settings = settings_from(
+        data_dir, host, port, token, generate_token, archive=archive, warehouse=warehouse
+    )
     found = running_server(settings.folder)
     if found is not None:
         fail(
