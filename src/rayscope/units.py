@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-#: Units with their size and the least duration that is told in them, ns.
-_UNITS = (("h", 3600e9, 3600e9), ("min", 60e9, 100e9), ("s", 1e9, 1e9), ("ms", 1e6, 1e6), ("µs", 1e3, 1e3))
-#: What rounds up to the next unit is told in it.
-_ROUNDS_UP = 0.9995
-
 
 def duration(ns: float | None) -> str:
-    """A length of time with three digits and a unit that fits: ``12.3 ms``; ``-`` if unknown."""
+    """A length of time as the UI writes it: ``450 ms``, ``12.3 s``, ``4m 43s``; ``-`` if unknown."""
     if ns is None:
         return "-"
-    for unit, size, least in _UNITS:
-        if ns >= _ROUNDS_UP * least:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.0f} ns"
+    if ns < 0:
+        return f"−{duration(-ns)}"
+    if ns == 0:
+        return "0 s"
+    if ns < 1000:
+        return f"{ns:.0f} ns"
+    # Each unit up to what rounds to the next one.
+    for unit, size_ns, below_ns in (("µs", 1e3, 999.5e3), ("ms", 1e6, 999.5e6), ("s", 1e9, 59.95e9)):
+        if ns < below_ns:
+            return f"{_three_digits(ns / size_ns)} {unit}"
+    seconds = round(ns / 1e9)
+    if seconds < 3600:
+        return f"{seconds // 60}m {seconds % 60:02}s"
+    minutes = seconds // 60
+    if minutes < 1440:
+        return f"{minutes // 60}h {minutes % 60:02}m"
+    hours = minutes // 60
+    return f"{hours // 24}d {hours % 24:02}h"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def size(number: float | None) -> str:

@@ -22,6 +22,7 @@ from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token, set
 from rayscope.cli.printing import Format, counted, print_rows
 from rayscope.cli.serving import server_url
 from rayscope.client.calls import Call
+from rayscope.units import duration
 
 app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
 
@@ -75,7 +76,7 @@ def list_alerts(
         problem = rule["error"] or rule["template_error"]
         said = Text(problem, style="yellow") if problem else Text(" ".join(rule["expr"].split()))
         styled = Text(state, style=_STYLES.get(state, "dim"))
-        table.add_row(rule["name"], styled, rule["severity"], f"{rule['for_s']:g} s", said)
+        table.add_row(rule["name"], styled, rule["severity"], duration(rule["for_s"] * 1e9), said)
     console.print(table)
     for problem in rules["problems"]:
         where = ": ".join(filter(None, (problem["file"], problem["rule"])))

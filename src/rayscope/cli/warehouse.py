@@ -24,6 +24,7 @@ from rayscope.cli.options import (
 )
 from rayscope.cli.printing import Column, Format, print_rows, text, when
 from rayscope.storage.errors import StoreError
+from rayscope.units import duration
 
 if TYPE_CHECKING:
     from rayscope.warehouse.schema import Layout
@@ -56,7 +57,7 @@ _SERVERS = (
     text("server"),
     text("url"),
     text("state"),
-    Column("heard_s", lambda row: f"{row['heard_s']:,.0f} s ago", right=True),
+    Column("heard_s", lambda row: f"{duration(row['heard_s'] * 1e9)} ago", right=True),
     Column("sessions", lambda row: f"{row['sessions']:,}", right=True),
 )
 
@@ -125,7 +126,8 @@ def load(
             if made is None:
                 say(f"{title}: already loaded")
             else:
-                say(f"{title}: loaded {made.attempts:,} attempts, {made.rows:,} rows, {made.seconds:.1f} s")
+                took = duration(made.seconds * 1e9)
+                say(f"{title}: loaded {made.attempts:,} attempts, {made.rows:,} rows, {took}")
     if failed:
         raise typer.Exit(_ERROR)
 

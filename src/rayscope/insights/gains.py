@@ -13,6 +13,7 @@ from rayscope.insights.replay.engine import Replayed, replay
 from rayscope.insights.replay.path import Link, critical_path
 from rayscope.insights.replay.program import CPU, UNIT, Programs
 from rayscope.insights.replay.recorded import Recorded
+from rayscope.units import duration
 
 #: More attempts are replayed only for who asks for it, for that takes a minute or more; and none of a job
 #: with more than the second: each takes 3 KB.
@@ -89,8 +90,8 @@ def baseline(recorded: Recorded, check: Check) -> Baseline:
     elif abs(replayed_ns - recorded_ns) > MAX_ERROR * recorded_ns:
         withheld = (
             "inaccurate",
-            f"Replayed unchanged, the job takes {replayed_ns / 1e9:.3g} s instead of "
-            f"{recorded_ns / 1e9:.3g} s; predictions are withheld beyond {MAX_ERROR:.0%}.",
+            f"Replayed unchanged, the job takes {duration(replayed_ns)} instead of "
+            f"{duration(recorded_ns)}; predictions are withheld beyond {MAX_ERROR:.0%}.",
         )
     return Baseline(recorded, programs, replayed, recorded_ns, replayed_ns, withheld)
 

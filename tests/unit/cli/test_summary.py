@@ -101,7 +101,7 @@ def test_the_critical_path_is_told_by_share() -> None:
     console = Console(file=io.StringIO(), width=120)
     show(console, SUMMARY, "http://127.0.0.1:8700", path)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "Critical path 20 s so far: driver 75% (executing), load 25% (starting worker)" in text
+    assert "Critical path 20.0 s so far: driver 75% (executing), load 25% (starting worker)" in text
 
 
 def test_losses_are_told() -> None:
@@ -159,15 +159,18 @@ def test_an_empty_session() -> None:
     ("ns", "text"),
     [
         (None, "-"),
-        (0, "0 ns"),
+        (0, "0 s"),
         (999, "999 ns"),
-        (1_500, "1.5 µs"),
+        (1_500, "1.50 µs"),
         (12_345_678, "12.3 ms"),
         (999_400_000, "999 ms"),
-        (999_600_000, "1 s"),
+        (999_600_000, "1.00 s"),
         (5_130_000_000, "5.13 s"),
-        (150_000_000_000, "2.5 min"),
-        (7_200_000_000_000, "2 h"),
+        (59_960_000_000, "1m 00s"),
+        (150_000_000_000, "2m 30s"),
+        (7_620_000_000_000, "2h 07m"),
+        (180_000_000_000_000, "2d 02h"),
+        (-1_500_000_000, "−1.50 s"),
     ],
 )
 def test_durations(ns: int | None, text: str) -> None:

@@ -56,7 +56,7 @@ def test_a_job_that_took_no_time_has_no_verdict() -> None:
 
 def test_the_largest_cause_bound_the_job() -> None:
     found = verdict([cause("waiting_node", 60), cause("executing", 40)])
-    assert found["text"] == "Bound by resources: tasks waited for them for 60 s of 1.67 min."
+    assert found["text"] == "Bound by resources: tasks waited for them for 1m 00s of 1m 40s."
     assert (found["code"], found["total_ns"], found["share"]) == ("waiting_node", 60 * S, 0.6)
     assert (found["remedy"], found["saving_ns"]) == (None, None)
 
@@ -99,7 +99,7 @@ def test_the_finding_that_saves_most_is_the_remedy() -> None:
     findings = [finding(None, "deadlock"), finding(10, "retries"), finding(25, "stragglers", "load")]
     found = verdict([cause("executing", 60)], findings=findings, functions=[function("load", 30)])
     assert (found["remedy"], found["remedy_name"], found["remedy_place"]) == ("finding", "stragglers", "load")
-    assert found["text"].endswith("Fixing “Stragglers” (load) would save 25 s, 25%.")
+    assert found["text"].endswith("Fixing “Stragglers” (load) would save 25.0 s, 25%.")
 
 
 def test_a_job_short_of_cpus_is_helped_by_more_of_them() -> None:
@@ -118,8 +118,8 @@ def test_a_job_short_of_cpus_is_helped_by_more_of_them() -> None:
 def test_the_driver_is_a_remedy_only_where_it_bound_the_job() -> None:
     functions = [function("main.py", 45, driver=True), function("load", 20)]
     bound = verdict([cause("executing", 90, "main.py", driver=True)], functions=functions)
-    assert bound["text"].endswith("The driver at half its time would save 45 s, 45%.")
+    assert bound["text"].endswith("The driver at half its time would save 45.0 s, 45%.")
     assert bound["remedy_name"] == "main.py"
     other = verdict([cause("executing", 60)], functions=functions)
-    assert other["text"].endswith("load at half its time would save 20 s, 20%.")
+    assert other["text"].endswith("load at half its time would save 20.0 s, 20%.")
     assert verdict([cause("executing", 60)], functions=functions[:1])["remedy"] is None
