@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
+from rayscope.client.request_names import COMMANDS
 from rayscope.ray.auth import ray_token
 
 if TYPE_CHECKING:
@@ -21,18 +22,22 @@ __all__ = ["Api", "RayscopeError"]
 class Api(Client):
     """Calls of the server at ``url``. ``token`` None: none is shown. Every method raises RayscopeError.
 
+    ``url`` None: the server that a Client finds.
     ``folder``: the data directory whose operator's token is shown with what acts, if the server is its own.
     """
 
+    _request_names = COMMANDS
+
     def __init__(
         self,
-        url: str,
+        url: str | None,
         token: str | None = None,
         timeout_s: float = 30,
         folder: Path | None = None,
         operator_token: str | None = None,
+        session: str | None = None,
     ) -> None:
-        super().__init__(url, token or "", operator_token, timeout_s=timeout_s, folder=folder)
+        super().__init__(url, token or "", operator_token, session, timeout_s=timeout_s, folder=folder)
 
     def by_name(self) -> dict[str, SessionItem]:
         """Session name -> what ``/api/sessions`` says of it, newest first."""

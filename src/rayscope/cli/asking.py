@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rayscope.cli.api import RayscopeError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail
 from rayscope.cli.options import settings_from
 from rayscope.cli.serving import reading_server, running_server
@@ -38,6 +38,6 @@ def asking(
             is_named = bool(server or os.environ.get("RAYSCOPE_URL"))
             if not (is_named or needs_server) and running_server(folder) is None:
                 url, shown = stack.enter_context(reading_server(settings_from(data_dir)))
-            yield stack.enter_context(Client(url, shown, session=session, folder=folder))
+            yield stack.enter_context(Api(url, shown, session=session, folder=folder))
     except RayscopeError as error:
         fail(error.message, error.remedy)

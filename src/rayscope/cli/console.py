@@ -13,6 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from rayscope.client.request_names import COMMANDS, name_requests
+
 #: Exit status for a wrong use or configuration, as argument parsers give it.
 USAGE_ERROR = 2
 
@@ -69,7 +71,7 @@ def print_json(value: Any, indent: int | None = None) -> None:
 def say(message: str, style: str = "") -> None:
     """One line of ours."""
     line = Text("Rayscope: ", style="bold cyan")
-    line.append(message, style=style or "not bold default")
+    line.append(name_requests(message, COMMANDS), style=style or "not bold default")
     stderr().print(line)
 
 
@@ -81,5 +83,6 @@ def warn(message: str) -> None:
 def fail(message: str, remedy: str = "", code: int = USAGE_ERROR) -> NoReturn:
     """Say what is wrong and what to do about it, in red, and exit."""
     gap = "\n" if "\n" in message else " "  # what several lines point at stays apart
-    stderr().print(Text(gap.join(part for part in (f"Error: {message}", remedy) if part), style="red"))
+    text = gap.join(part for part in (f"Error: {message}", remedy) if part)
+    stderr().print(Text(name_requests(text, COMMANDS), style="red"))
     raise typer.Exit(code)

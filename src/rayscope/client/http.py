@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,7 @@ import msgspec
 
 from rayscope.client.api import Api
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
+from rayscope.client.request_names import METHODS, name_requests
 from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
 from rayscope.errors import RayscopeError
@@ -34,6 +35,9 @@ _UNKNOWN_PATH = "Path not found"
 
 class _Http(Api):
     """What both clients know of their server, and how its answers are read."""
+
+    #: What errors call the requests that the server names.
+    _request_names: Mapping[str, str] = METHODS
 
     def _connect(self, **options: Any) -> None:
         raise NotImplementedError
@@ -91,7 +95,7 @@ class _Http(Api):
         return options
 
     @contextlib.contextmanager
-    def _explain_errors(self, call: Call[Any]) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Turns what httpx raises into RayscopeError."""
         import httpx
 
@@ -99,7 +103,7 @@ class _Http(Api):
             yield
         except httpx.TimeoutException as error:
             raise RayscopeError(
-                f"The server at {self.url} did not respond to {call.method} {call.path} in time.",
+                f"The server at {self.url} did not respond in time.",
                 "Request less, or use a larger timeout_s.",
                 "timeout",
             ) from error
@@ -118,9 +122,9 @@ class _Http(Api):
 
     def _read(self, call: Call[T], response: httpx.Response) -> T:
         """What is asked for, out of an answer. Raises RayscopeError for any other."""
-        status, what = response.status_code, f"{call.method} {call.path}"
+        status = response.status_code
         odd = RayscopeError(
-            f"{self.url} responded to {what} with {status}; this does not look like a Rayscope server.",
+            f"{self.url} responded with status {status}; this does not look like a Rayscope server.",
             "Check the URL, and that the server and the client have the same version.",
             "not_rayscope",
             status=status,
@@ -150,8 +154,9 @@ class _Http(Api):
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
             from rayscope.version import __version__
 
-            code, message = "old_server", f"The server at {self.url} does not support {what}."
+            code, message = "old_server", f"The server at {self.url} does not support this request."
             remedy = f"Upgrade Rayscope there: this client has version {__version__}."
+        message, remedy = (name_requests(text, self._request_names) for text in (message, remedy))
         raise RayscopeError(message, remedy, code, status=status)
 
 
@@ -175,7 +180,7 @@ class Client(_Http, SyncCaller):
 
     def ask(self, call: Call[T]) -> T:
         """Carry out a request. Raises RayscopeError."""
-        with self._explain_errors(call):
+        with self._explain_errors():
             response = self._client.request(**self._request(call))
         return self._read(call, response)
 
@@ -186,7 +191,7 @@ class Client(_Http, SyncCaller):
     @contextlib.contextmanager
     def stream(self, call: Call[Any]) -> Iterator[httpx.Response]:
         """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
-        with self._explain_errors(call), self._client.stream(**self._request(call)) as response:
+        with self._explain_errors(), self._client.stream(**self._request(call)) as response:
             if not response.is_success:
                 response.read()
                 self._read(call, response)
@@ -238,7 +243,7 @@ class AsyncClient(_Http, AsyncCaller):
 
     async def ask(self, call: Call[T]) -> T:
         """Carry out a request. Raises RayscopeError."""
-        with self._explain_errors(call):
+        with self._explain_errors():
             response = await self._client.request(**self._request(call))
         return self._read(call, response)
 
@@ -249,7 +254,7 @@ class AsyncClient(_Http, AsyncCaller):
     @contextlib.asynccontextmanager
     async def stream(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
         """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
-        with self._explain_errors(call):
+        with self._explain_errors():
             async with self._client.stream(**self._request(call)) as response:
                 if not response.is_success:
                     await response.aread()

@@ -53,14 +53,12 @@ class _Paging(Generic[T]):
             told.total, told.dropped = answer["total"], answer.get("dropped")
         except (KeyError, TypeError) as error:
             raise RayscopeError(
-                f"The response to {self._listing.path} is not a page of a list.",
+                "The server's response is not a page of a list.",
                 "Check that the server and the client have the same version.",
                 "not_rayscope",
             ) from error
         if following is not None and following == self._cursor:
-            raise RayscopeError(
-                f"The pages of {self._listing.path} never end.", "Please report this.", "not_rayscope"
-            )
+            raise RayscopeError("The server's list never ends.", "Please report this.", "not_rayscope")
         self._cursor, self._ended = following, following is None
         if self._left is not None:
             self._left -= len(items)

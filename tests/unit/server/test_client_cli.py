@@ -168,6 +168,24 @@ def test_failures_tell_the_remedy_with_status_2(here: Running, args: list[str], 
     assert said in " ".join(run(*args, code=2).split())
 
 
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["task", "abcd1234"], "`rayscope tasks` lists the tasks."),
+        (["tasks", "--session", "nowhere"], "`rayscope sessions` lists"),
+        (["diagnose", "--job", "77000000"], "`rayscope jobs` lists the jobs."),
+        (["logs", "--actor", "abcd1234"], "`rayscope actors` lists the actors."),
+    ],
+)
+def test_messages_name_commands_and_methods_not_requests(here: Running, args: list[str], said: str) -> None:
+    text = " ".join(run(*args, code=2).split())
+    assert said in text
+    assert "/api/" not in text
+    with Client(here.server.url) as client, pytest.raises(RayscopeError) as raised:
+        client.task("abcd1234")
+    assert raised.value.remedy == "`Client.tasks()` lists the tasks."
+
+
 def test_what_makes_changes_needs_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("RAYSCOPE_URL", raising=False)

@@ -1,0 +1,38 @@
+"""Requests that the server's messages name, as a method of the client or a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_REQUEST = re.compile(r"`?(?:GET |POST )?(/api/[a-z/-]*[a-z]|/openapi\.json)`?")
+_LISTS = ("sessions", "tasks", "jobs", "actors", "workers", "nodes", "functions", "failures", "events")
+#: Path -> what a user of the client calls. A path that is missing here is named as its parent.
+METHODS = {
+    **{f"/api/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
+    "/api/logs": "`Client.log_files()`",
+    "/api/flow/physical": "`Client.physical()`",
+    "/api/flow/flame": "`Client.flame()`",
+    "/api/flow/stack": "`Client.stack()`",
+    "/openapi.json": "the client's documentation",
+}
+#: Path -> what a user of the command line calls.
+COMMANDS = {
+    **{f"/api/{name}": f"`rayscope {name}`" for name in (*_LISTS, "logs")},
+    "/api/alerts": "`rayscope alerts list`",
+    "/api/summary": "`rayscope doctor`",
+    "/api/flow/physical": "`rayscope nodes`",
+    "/openapi.json": "`--help`",
+}
+
+
+def name_requests(text: str, names: Mapping[str, str]) -> str:
+    """``text`` with ``GET /api/...`` replaced by the names of ``names``; unknown paths stay."""
+
+    def name(found: re.Match[str]) -> str:
+        path = found[1]
+        while path not in names and "/" in path:
+            path = path.rpartition("/")[0]
+        return names.get(path, found[0])
+
+    return _REQUEST.sub(name, text)
