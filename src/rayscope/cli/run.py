@@ -16,7 +16,7 @@ import typer
 from rayscope.cli import recording, summary
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
-from rayscope.cli.console import fail, stderr, warn
+from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.heir import Heir
 from rayscope.cli.options import (
     DataDir,
@@ -48,6 +48,7 @@ _MERGE_S = 10.0
 _TRIES = 3
 #: Codes of errors that mean that the server is gone.
 _SERVER_GONE = ("unreachable", "broke_off")
+_FAILED_EARLY = "The script failed (exit status {status}) before it reached Ray."
 #: How long the end of a run waits for what slowed the jobs down, all sessions together, s.
 _INSIGHTS_S = 1.5
 
@@ -142,7 +143,14 @@ def _record(
     except OSError as error:
         fail(f"Could not run {command[0]}: {error.strerror}.", "Check that it is executable.")
     with contextlib.ExitStack() as stack:
-        watch = stack.enter_context(Watch(api, child.family, before))
+        watch = stack.enter_context(
+            Watch(
+                api,
+                child.family,
+                before,
+                announce=lambda session: say(f"this run: {summary.session_url(serving.url, session)}"),
+            )
+        )
         sender = None
         if output is not None:
             url = recording.program_output_url(serving.ingest_url)
@@ -189,7 +197,7 @@ def _conclude(
     now = api.by_name()
     used = [name for name in now if has_grown(name, before, now)]
     if not used:
-        _explain_nothing(watch, problem_of(api))
+        _explain_nothing(watch, problem_of(api), end["exit_code"])
         return
     if sender is not None:
         sender.send(used)
@@ -197,6 +205,9 @@ def _conclude(
     for session in used:
         url = recording.program_end_url(serving.ingest_url)
         api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
+    if end["exit_code"] and not any(_has_jobs(api, session) for session in used):
+        warn(_FAILED_EARLY.format(status=end["exit_code"]))
+        return
     known = api.by_name()
     deadline = time.monotonic() + _INSIGHTS_S
     summaries: list[Callable[[], None]] = []
@@ -217,6 +228,10 @@ def _conclude(
         summaries.append(partial(summary.show, stderr(), shown, serving.url, path, insights, crashes))
     for show in summaries:  # at once: a server that ends in between begins all of it anew
         show()
+
+
+def _has_jobs(api: Api, session: str) -> bool:
+    return bool(api.jobs(session=session, limit=1).to_list())
 
 
 def _longest_job(api: Api, session: str, since_ns: int) -> str | None:
@@ -260,12 +275,14 @@ def _await_merge(api: Api) -> None:
         time.sleep(0.05)
 
 
-def _explain_nothing(watch: Watch, problem: str | None) -> None:
-    """Say why there is no record. ``problem``: why the server cannot record."""
+def _explain_nothing(watch: Watch, problem: str | None, status: int) -> None:
+    """Say why there is no record. ``problem``: why the server cannot record; ``status``: of the program."""
     if problem is not None:
         warn(f"no session was recorded: {problem}")
     elif watch.refused:
         warn("no session was recorded: " + " ".join(watch.refused))
+    elif status:
+        warn(_FAILED_EARLY.format(status=status))
     elif watch.clusters:
         listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
         warn(

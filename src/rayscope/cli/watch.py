@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -57,7 +58,10 @@ def drivers_of(address: str, since_ms: int) -> set[int]:
 
 
 class Watch:
-    """Looks every :data:`PERIOD_S` in a thread of its own; use as a context manager."""
+    """Looks every :data:`PERIOD_S` in a thread of its own; use as a context manager.
+
+    ``announce`` is called with each session of the program, once, as soon as the server knows the session.
+    """
 
     def __init__(
         self,
@@ -66,12 +70,15 @@ class Watch:
         before: Mapping[str, Mapping[str, Any]],
         find_clusters: FindClusters = clusters_in_reach,
         find_drivers: FindDrivers = drivers_of,
+        announce: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._api = api
         self._family = family
         self._before = before
         self._find_clusters = find_clusters
         self._find_drivers = find_drivers
+        self._announce = announce
+        self._announced: set[str] = set()
         self._since_ms = int(time.time() * 1000)
         self._seen: dict[str, float] = {}
         #: the program, and all that it was seen to have started
@@ -94,7 +101,7 @@ class Watch:
 
     def _look_or_end(self) -> None:
         try:
-            self.look()
+            self.look_and_announce()
         except Exception as error:  # the program goes on without it
             self.refused.append(f"Looking for clusters failed: {error}")
             self._task.stop()
@@ -120,13 +127,28 @@ class Watch:
             if now - self._seen.setdefault(session, now) >= timeout_s:
                 self._attach(session, address)
 
+    def look_and_announce(self) -> None:
+        """Look once, and announce the sessions that the server knows by now."""
+        self.look()
+        found = [s for s, a in self.clusters.items() if s not in self._announced and self._is_ours(s, a)]
+        with contextlib.suppress(RayscopeError):
+            recorded = self._api.by_name() if found else {}
+            for session in filter(recorded.__contains__, found):
+                self._announced.add(session)
+                self._announce(session)
+
+    def _is_ours(self, session: str, address: str) -> bool:
+        """Whether the program started a cluster or, until one of its sessions is known, is a driver there."""
+        if _has_pid_of(session, self.pids):
+            return True
+        return not self._announced and bool(self._find_drivers(address, self._since_ms) & self.pids)
+
     def gone(self, pid: int, sessions: Iterable[str]) -> set[str]:
         """Those of ``sessions`` whose clusters ran on this machine and are gone with the program ``pid``."""
-        # A cluster that ray.init() starts has the driver's process id in its name.
         ours = {
             session
             for session in sessions
-            if session in self.clusters or session.rpartition("_")[2] in map(str, {pid, *self.pids})
+            if session in self.clusters or _has_pid_of(session, {pid, *self.pids})
         }
         deadline = time.monotonic() + _GOING_S
         while left := ours & set(self._find_clusters()):
@@ -146,6 +168,11 @@ class Watch:
             return
         self.attached.add(name)
         say(f"{name} was started without recording: recording snapshots instead (its GCS is polled)")
+
+
+def _has_pid_of(session: str, pids: set[int]) -> bool:
+    """Whether one of the processes started a cluster: `ray.init()` names a session after its driver."""
+    return session.rpartition("_")[2] in map(str, pids)
 
 
 def sends_events(about: Mapping[str, Any] | None) -> bool:

@@ -87,3 +87,22 @@ def test_growth() -> None:
     assert not has_grown("s", before, {"s": {"attempts": 1, "last_ns": 2}})  # it was only polled
     assert has_grown("s", before, {"s": {"attempts": 2, "last_ns": 2}})
     assert has_grown("new", before, {"new": {}})
+
+
+def test_a_session_of_the_program_is_announced_once_the_server_knows_it() -> None:
+    api = FakeApi({})
+    announced: list[str] = []
+    watch = Watch(
+        api,  # type: ignore[arg-type]
+        family=lambda: {10, 11},
+        before={},
+        find_clusters=lambda: {"session_x_11": "10.0.0.1:6379", "session_x_99": "10.0.0.2:6379"},
+        find_drivers=lambda _address, _since_ms: set(),
+        announce=announced.append,
+    )
+    watch.look_and_announce()
+    assert announced == []
+    api.known = {"session_x_11": {}, "session_x_99": {}}
+    watch.look_and_announce()
+    watch.look_and_announce()
+    assert announced == ["session_x_11"]
