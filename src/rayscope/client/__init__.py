@@ -2,6 +2,7 @@
 
 from rayscope.client.http import AsyncClient, Client
 from rayscope.client.rows import AsyncRows, Rows
+from rayscope.client.sql_result import SqlResult
 from rayscope.errors import RayscopeError
 
-__all__ = ["AsyncClient", "AsyncRows", "Client", "RayscopeError", "Rows"]
+__all__ = ["AsyncClient", "AsyncRows", "Client", "RayscopeError", "Rows", "SqlResult"]

@@ -9,6 +9,7 @@ from rayscope.client import filters as f
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing, Time, params, part
 from rayscope.client.methods import asked, listed
+from rayscope.client.sql_result import SqlResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -302,10 +303,10 @@ class Api(LogsApi):
         return Call("GET", "/api/metrics/query", params(session=self._of(session), expr=expr, **more))
 
     @asked
-    def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[t.SqlAnswer]:
+    def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[SqlResult]:
         """Rows of one SELECT over the views of docs/reference/sql.md."""
         body = params(sql=query, limit=limit, session=self._of(session))
-        return Call("POST", "/api/sql", body=body, timeout_s=_SQL_S)
+        return Call("POST", "/api/sql", body=body, timeout_s=_SQL_S, pick=SqlResult)
 
     # The views of how a program ran: docs/reference/api.md tells what is in their answers.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
-from rayscope.client.tables import arrow_table, data_frame
+from rayscope.client.tables import arrow_table, data_frame, html_table, polars_frame
 from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: Rows of a page: the most that the server gives.
 _PAGE = 1000
+#: Rows that a notebook shows.
+_HTML_ROWS = 10
 
 
 class _Paging(Generic[T]):
@@ -73,6 +76,13 @@ class _Told(Generic[T]):
         self.total: int | None = None
         self.dropped: Dropped | None = None
 
+    def __repr__(self) -> str:
+        count = "not requested yet" if self.total is None else f"{self._count(self.total):,} rows"
+        return f"<{type(self).__name__} of {self.listing.shape}: {count}>"
+
+    def _count(self, total: int) -> int:
+        return total if self.listing.limit is None else min(total, self.listing.limit)
+
     def _table(self, rows: list[T]) -> pa.Table:
         return arrow_table(cast("list[dict[str, Any]]", rows), self.listing.row_type())
 
@@ -92,6 +102,41 @@ class Rows(_Told[T]):
         for page in self.pages():
             yield from page
 
+    def __len__(self) -> int:
+        """How many rows there are, as the last page said. Raises TypeError before the first page."""
+        if self.total is None:  # a request here would be one more for each list(rows)
+            raise TypeError("The number of rows is unknown before the first request: use to_list().")
+        return self._count(self.total)
+
+    def __bool__(self) -> bool:
+        """Whether there is any row: a request for one."""
+        return bool(self._first(1))
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        """A row, or a list of rows: a request for as many rows as that needs. Raises IndexError."""
+        if isinstance(at, slice):
+            ends = (at.start or 0, -1 if at.stop is None else at.stop)
+            return self._first(at.stop if min(ends) >= 0 and (at.step or 1) > 0 else None)[at]
+        return self._first(at + 1 if at >= 0 else None)[at]
+
+    def _first(self, number: int | None) -> list[T]:
+        """The first rows, None: all."""
+        most = [limit for limit in (number, self.listing.limit) if limit is not None]
+        rows = Rows(self._client, replace(self.listing, limit=min(most, default=None)))
+        found = [row for page in rows.pages() for row in page]
+        self.total, self.dropped = rows.total, rows.dropped
+        return found
+
+    def _repr_html_(self) -> str:
+        found = cast("list[dict[str, Any]]", self._first(_HTML_ROWS))
+        names = [name for name in (found[0] if found else ()) if any(row[name] is not None for row in found)]
+        rows = [[row[name] for name in names] for row in found]
+        return html_table(names, rows, f"{len(found):,} of {self._count(self.total or 0):,} rows")
+
     def pages(self) -> Iterator[list[T]]:
         """The rows by pages of at most 1,000."""
         paging = _Paging(self.listing)
@@ -101,11 +146,15 @@ class Rows(_Told[T]):
 
     def to_list(self) -> list[T]:
         """All rows."""
-        return list(self)
+        return self._first(None)
 
     def to_arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
         return self._table(self.to_list())
+
+    def to_polars(self) -> Any:
+        """All rows as a Polars data frame. Raises RayscopeError without Polars."""
+        return polars_frame(self.to_arrow())
 
     def to_pandas(self) -> Any:
         """All rows as a data frame. Raises RayscopeError without pandas."""
@@ -138,6 +187,10 @@ class AsyncRows(_Told[T]):
     async def to_arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
         return self._table(await self.to_list())
+
+    async def to_polars(self) -> Any:
+        """All rows as a Polars data frame. Raises RayscopeError without Polars."""
+        return polars_frame(await self.to_arrow())
 
     async def to_pandas(self) -> Any:
         """All rows as a data frame. Raises RayscopeError without pandas."""

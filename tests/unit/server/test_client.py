@@ -205,6 +205,69 @@ def test_pandas_is_not_needed(client: rayscope.Client, monkeypatch: pytest.Monke
         client.tasks().to_pandas()
 
 
+QUERY = """
+    SELECT 1 AS whole, sum(n) AS total, 1.5 AS part, 'nan'::DOUBLE AS odd, 'a<b>' AS text, true AS truth,
+           DATE '2026-01-31' AS day, TIMESTAMP '2026-01-31 12:00:00.5' AS moment,
+           TIMESTAMPTZ '2026-01-31 12:00:00+00' AS zoned, [1, 2] AS list, NULL::BIGINT AS missing,
+           18446744073709551615::UBIGINT AS large
+    FROM range(3) AS numbers(n)
+"""
+
+
+def test_sql_as_a_table(client: rayscope.Client) -> None:
+    result = client.sql(QUERY)
+    assert result["rows"][0][:2] == [1, 3]
+    table = result.to_arrow()
+    (row,) = table.to_pylist()
+    moment = datetime(2026, 1, 31, 12, 0, 0, 500_000)
+    assert (row["whole"], row["total"], row["part"], row["truth"]) == (1, 3, 1.5, True)
+    assert row["odd"] != row["odd"]
+    assert (row["day"], row["moment"], row["list"]) == (moment.date(), moment, [1, 2])
+    assert row["zoned"] == moment.replace(microsecond=0, tzinfo=timezone.utc)
+    assert (row["missing"], row["large"]) == (None, 2**64 - 1)
+    assert table.schema.field("missing").type == pa.int64()
+    frame = result.to_pandas()
+    assert frame["whole"].sum() == 1
+    assert frame["missing"].isna().all()
+    assert client.sql("SELECT 1::HUGEINT << 100 AS n, 1 AS n").to_arrow().num_columns == 2
+    assert client.sql("SELECT 1 AS n WHERE false").to_arrow().schema.field("n").type == pa.int64()
+
+
+def test_sql_and_lists_in_a_notebook(client: rayscope.Client) -> None:
+    result = client.sql(QUERY)
+    assert repr(result).startswith("<SqlResult of 1 rows: whole INTEGER, total HUGEINT")
+    assert "<td>a&lt;b&gt;</td>" in result._repr_html_()
+    assert "the first 20 are shown" in client.sql("SELECT * FROM range(30)")._repr_html_()
+    tasks = client.tasks(limit=20)
+    assert repr(tasks) == "<Rows of TaskItem: not requested yet>"
+    total = client.tasks()[:1] and client.sql("SELECT count(*) FROM tasks")["rows"][0][0]
+    assert f"10 of {min(total, 20)} rows" in tasks._repr_html_()
+    assert repr(tasks) == f"<Rows of TaskItem: {min(total, 20)} rows>"
+
+
+def test_a_list_has_items_and_a_length(client: rayscope.Client) -> None:
+    tasks = client.tasks(sort="name", limit=7)
+    with pytest.raises(TypeError, match="to_list"):
+        len(tasks)
+    whole = list(tasks)
+    assert len(tasks) == len(whole) == 7
+    ids = [_which(row) for row in whole]
+    assert [_which(tasks[at]) for at in (0, 3, -1)] == [ids[0], ids[3], ids[-1]]
+    for part in (slice(2, 5), slice(None, 3), slice(-2, None), slice(None, None, -1), slice(5, 99)):
+        assert [_which(row) for row in tasks[part]] == ids[part]
+    with pytest.raises(IndexError):
+        tasks[7]
+    assert tasks
+    assert not client.tasks(name="no such name")
+
+
+def test_polars_is_not_needed(client: rayscope.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for table in (client.sql("SELECT 1"), client.tasks(limit=1)):
+        with pytest.raises(rayscope.RayscopeError, match="polars is not installed"):
+            table.to_polars()
+
+
 def test_which_server_is_meant(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAYSCOPE_URL", raising=False)
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(running.folder))
