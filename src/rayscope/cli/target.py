@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,12 @@ def command_for(args: Sequence[str]) -> list[str]:
     if first.startswith("-"):
         raise TargetError(f"No such option: {first}.", "See rayscope run --help.")
     path = Path(first)
+    if path.suffix == ".ipynb":
+        raise TargetError(
+            f"{first} is a notebook, not a script.",
+            "Record the notebook server: rayscope run jupyter lab. Or convert the notebook: "
+            f"jupyter nbconvert --to script {shlex.quote(first)}",
+        )
     if path.is_file() and (path.suffix in (".py", ".pyz", ".zip") or not os.access(path, os.X_OK)):
         return [sys.executable, *args]
     if path.is_dir() and (path / "__main__.py").is_file():

@@ -36,7 +36,7 @@ _UNKNOWN_PATH = "Path not found"
 class _Http(Api):
     """What both clients know of their server, and how its answers are read."""
 
-    #: What errors call the requests that the server names.
+    #: Path -> its name in errors.
     _request_names: Mapping[str, str] = METHODS
 
     def _connect(self, **options: Any) -> None:

@@ -29,10 +29,10 @@ COMMANDS = {
 def name_requests(text: str, names: Mapping[str, str]) -> str:
     """``text`` with ``GET /api/...`` replaced by the names of ``names``; unknown paths stay."""
 
-    def name(found: re.Match[str]) -> str:
-        path = found[1]
+    def name(match: re.Match[str]) -> str:
+        path = match[1]
         while path not in names and "/" in path:
             path = path.rpartition("/")[0]
-        return names.get(path, found[0])
+        return names.get(path, match[0])
 
     return _REQUEST.sub(name, text)

@@ -65,6 +65,7 @@ def test_help_loads_no_command_and_a_list_no_server() -> None:
     ("args", "code", "said"),
     [
         (["run", "nowhere.py"], 2, "No such file: nowhere.py"),
+        (["run", "my notebook.ipynb"], 2, "rayscope run jupyter lab"),
         (["run", "--port", "99999", "sh"], 2, "Invalid port 99999"),
         (["run", "--host", "0.0.0.0", "sh", "-c", "true"], 2, "--generate-token"),
         (["serve", "--host", "0.0.0.0"], 2, "--generate-token"),
