@@ -72,10 +72,7 @@ COMMANDS = {
         "logs:logs",
         "Print the log of a task, actor, job, worker, or file, or list the log files, newest first.",
     ),
-    "sql": (
-        "sql:sql",
-        "Query a session with SQL, through the running server or directly from the data directory; or all.",
-    ),
+    "sql": ("sql:sql", "Query a session with SQL, or all sessions of the warehouse (--all)."),
     "export": (
         "export:export",
         "Write a session as a file for Perfetto or speedscope, or as Parquet tables.",
@@ -90,6 +87,16 @@ COMMANDS = {
     "doctor": ("doctor.command:doctor", "Check what is recorded, its overhead, and how to enable the rest."),
 }
 
+#: Panels of `rayscope --help`, with their commands.
+_PANELS = {
+    "Record": ("run", "start", "env", "serve", "attach"),
+    "Look": (
+        *("open", "top", "diagnose", "sessions", "jobs", "task", "tasks", "functions", "failures", "actors"),
+        *("nodes", "workers", "placement-groups", "events", "logs"),
+    ),
+    "Data": ("sql", "export", "archive", "warehouse"),
+    "Admin": ("doctor", "alerts", "token"),
+}
 
 #: What follows the first argument belongs to the program that we start.
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -99,9 +106,16 @@ def _nothing() -> None:
     """Stands for a command until its module is loaded."""
 
 
-for _name, (_where, _help) in COMMANDS.items():
-    _settings = _PASS_ON if _name in ("run", "start") else None
-    app.command(_name, help=_help, cls=command_class(_where), context_settings=_settings)(_nothing)
+def _add_command(name: str, panel: str) -> None:
+    where, line = COMMANDS[name]
+    settings = _PASS_ON if name in ("run", "start") else None
+    options: dict[str, Any] = {"help": line, "context_settings": settings, "rich_help_panel": panel}
+    app.command(name, cls=command_class(where), **options)(_nothing)
+
+
+for _panel, _names in _PANELS.items():
+    for _name in _names:
+        _add_command(_name, _panel)
 app.command("operator", hidden=True, cls=command_class(COMMANDS["token"][0]))(_nothing)
 
 

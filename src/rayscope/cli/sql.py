@@ -42,7 +42,7 @@ def sql(
     token: Token = None,
     warehouse: WarehouseUrl = None,
 ) -> None:
-    """Query a session with SQL, through the running server or directly from the data directory; or all."""
+    """Query a session with SQL, or all sessions of the warehouse (--all)."""
     if query == "-":
         query = sys.stdin.read()
     settings = settings_from(data_dir, token=token)
