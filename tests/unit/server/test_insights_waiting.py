@@ -152,14 +152,14 @@ def test_actors_that_wait_for_each_other(fresh: Running) -> None:
     )
 
 
-@pytest.mark.parametrize(("started", "asked", "is_found"), [(None, 2, False), (None, 3, True), (0, 2, False)])
+@pytest.mark.parametrize(("started", "cpus", "is_found"), [(None, 2, False), (None, 3, True), (0, 2, False)])
 def test_only_what_can_never_end_hangs(
-    fresh: Running, started: float | None, asked: float, is_found: bool
+    fresh: Running, started: float | None, cpus: float, is_found: bool
 ) -> None:
     story = Story()
     for _ in range(3):
         story.task("work", 0, 0, 100)
-    last = story.task("work", 0, started, resources=json.dumps({"CPU": asked}))
+    last = story.task("work", 0, started, resources=json.dumps({"CPU": cpus}))
     story.times_out(DRIVER, last, 0, 90_000)
     cluster(story, 90_000)
     assert ("hang" in find(fresh, story)) is is_found
