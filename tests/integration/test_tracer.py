@@ -88,7 +88,7 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     lab = Lab(tmp_path_factory.mktemp("drivers"))
-    scripts = [WORKLOADS / "faults.py", WORKLOADS / "waits.py"]
+    scripts = [WORKLOADS / name for name in ("faults.py", "waits.py", "cancels.py")]
     yield Ran(lab, lab.run(WORKLOADS / "drivers.py", str(lab.ray), *map(str, scripts)))
     lab.end()
 
@@ -294,6 +294,32 @@ def test_who_waits_for_whom_is_told_while_it_waits(ran: Ran) -> None:
         f"SELECT bytes > 5000 FROM edge_rows WHERE kind = 'fetched' AND ends_with(task_lo, '{job_id}')"
     )
     assert fetched == [[True]]
+
+
+def test_a_task_that_was_canceled_while_it_ran_has_failed(ran: Ran) -> None:
+    assert told(ran.printed, "CANCELS") == {
+        "spins": "TaskCancelledError",
+        "yields": "TaskCancelledError",
+        "waits_for_spins": "TaskCancelledError",
+        "goes_on": "done",
+    }
+    rows = ran.lab.sql(
+        "SELECT func_name, state, reported_state, error_type FROM tasks "
+        "WHERE func_name IN ('spins', 'yields', 'waits_for_spins', 'goes_on') ORDER BY ALL"
+    )
+    canceled = ["FAILED", "FINISHED", "TASK_CANCELLED"]
+    assert rows == [
+        ["goes_on", "FINISHED", "FINISHED", None],
+        ["spins", *canceled],
+        ["spins", *canceled],  # with its caller
+        ["waits_for_spins", *canceled],
+        ["yields", *canceled],
+    ]
+    calls = ran.lab.sql(
+        "SELECT t.func_name, count(*) FROM spans s JOIN tasks t USING (task_id) "
+        "WHERE s.name = 'ray.cancel' AND s.extra ->> '$.by' LIKE 'ffff%' GROUP BY 1 ORDER BY 1"
+    )
+    assert calls == [["goes_on", 1], ["spins", 1], ["waits_for_spins", 1], ["yields", 1]]
 
 
 @pytest.mark.long

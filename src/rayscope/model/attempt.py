@@ -29,6 +29,8 @@ STATES: tuple[str, ...] = (
 )
 #: Ray's ``TaskType``.
 TASK_TYPES: tuple[str, ...] = ("NORMAL_TASK", "ACTOR_CREATION_TASK", "ACTOR_TASK", "DRIVER_TASK")
+#: Ray's ``ErrorType`` of a task that was canceled.
+CANCELED = "TASK_CANCELLED"
 #: Not Ray's: the state of what had no end when its worker, node, job or session ended.
 CUT_OFF = "CUT_OFF"
 _RANK = {state: rank for rank, state in enumerate(STATES)}

@@ -39,6 +39,8 @@ TRACED = frozenset(
         "rayscope.annotation",
         "rayscope.arguments",
         "rayscope.callers",
+        "rayscope.cancel",
+        "rayscope.canceled",
         "rayscope.contents",
         "rayscope.blocked",
         "rayscope.counter",

@@ -8,7 +8,7 @@ docs/explanation/decisions/0002). A task id is split into its first 8 bytes (``t
 from __future__ import annotations
 
 from rayscope.model import PHASES, STATES, Kind
-from rayscope.model.attempt import SCALARS
+from rayscope.model.attempt import CANCELED, SCALARS
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
     CREATED,
@@ -67,7 +67,9 @@ _STATE = (
 )
 #: Columns that are made of those of :data:`rayscope.storage.sql.merge.PART_COLUMNS`.
 _MADE_OF_PARTS = {
-    "state": _STATE,
+    # Ray calls a task FINISHED that was canceled while it ran; the tracer reports the error.
+    "state": f"CASE WHEN finished_ns IS NOT NULL AND error_type = '{CANCELED}' THEN 'FAILED' "
+    f"ELSE {_STATE} END",
     "reported_state": _STATE,
     "end_known_by": "NULL",
     "parent_hi": f"TRY_CAST('0x' || {SUBMITTER}[:16] AS UBIGINT)",

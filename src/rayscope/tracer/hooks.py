@@ -71,12 +71,14 @@ def install() -> None:
         return
     setattr(install, _MARK, True)
     import ray
-    from ray import _raylet, actor, remote_function
+    from ray import _raylet, actor, exceptions, remote_function
     from ray._private import function_manager, profiling, serialization, worker
 
     global _ray
     _ray = types.SimpleNamespace(
         ObjectRef=_raylet.ObjectRef,
+        TaskError=exceptions.RayTaskError,
+        TaskCancelled=exceptions.TaskCancelledError,
         Generator=ray.ObjectRefGenerator,
         looked_into=frozenset({_raylet.ObjectRef, list, tuple, set, dict}),
         main_loop=getattr(getattr(worker.Worker, "main_loop", None), "__code__", None),
@@ -97,6 +99,7 @@ def install() -> None:
         (function_manager.FunctionActorManager, "export_actor_class", _export),
         (function_manager, "check_oversized_function", _check_oversized),
         (worker, "wait", _wait),
+        (worker, "cancel", _cancel),
         (worker, "_changeproctitle", _around_task),
         (worker, "disconnect", _disconnect),
         (profiling, "profile", _profile),
@@ -108,7 +111,7 @@ def install() -> None:
             missing.append(f"{owner.__name__}.{name}")
         else:
             setattr(owner, name, wrapped(original))
-    ray.wait = worker.wait
+    ray.wait, ray.cancel = worker.wait, worker.cancel
     # Python calls this for os.fork alone: subprocess does not fork in Python, unless it must (preexec_fn).
     os.register_at_fork(after_in_parent=lambda: _note(risks.FORK))
     # Only programs that use them load Ray's libraries.
@@ -264,6 +267,8 @@ def _serialized(value: Any, serialized: Any) -> None:
         if call.name == "ray.put" and call.sizes is None:
             call.sizes = (serialized.total_bytes + len(serialized.metadata),)
         return
+    if type(value) is _ray.TaskError and type(value.cause) is _ray.TaskCancelled:
+        _canceled(value.cause.task_id)
     try:
         caller = sys._getframe(3).f_code  # behind the guard and the wrapper
     except ValueError:  # Ray's C++ code is the caller
@@ -277,6 +282,17 @@ def _serialized(value: Any, serialized: Any) -> None:
         # The objects that a dynamic generator names were stored before it, and have ids of another kind.
         _thread.returns = Returns()
     _thread.returns.add(serialized.total_bytes + len(serialized.metadata))
+
+
+def _canceled(task_id: Any) -> None:
+    """Report that a task of this process was canceled while it ran: Ray's own events call it FINISHED."""
+    # A task that fails because it waited for a canceled one stores that one's error.
+    if task_id is None or not emit.ready() or task_id != state.core.get_current_task_id():
+        return
+    # Ray reports a canceled coroutine as failed.
+    if not state.core.current_actor_is_asyncio():
+        attempt = state.core.get_current_task_attempt_number()
+        emit.tell_always("rayscope.canceled", {}, of=Task(task_id.binary(), attempt, 0))
 
 
 def _add_contained_object_ref(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -558,6 +574,25 @@ def _end_wait(call: Call, done: Any) -> None:
         if done is not None:
             told["ready"] = len(done[0])
         emit.end(call, told)
+
+
+def _cancel(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def cancel(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if state.on:
+            _asked_to_cancel(kwargs.get("ray_waitable", args[0] if args else None))
+        return result
+
+    return cancel
+
+
+@_safe
+def _asked_to_cancel(reference: Any) -> None:
+    """Record who canceled which task. Whether that ended the task is another matter."""
+    callee = _callee(reference)
+    if callee is not None and emit.ready():
+        emit.tell("rayscope.cancel", {"c": callee.hex()})
 
 
 def _profile(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rayscope.model import PHASES, STATES, Kind
-from rayscope.model.attempt import SCALARS
+from rayscope.model.attempt import CANCELED, SCALARS
 from rayscope.model.entity import FINAL_STATES
 from rayscope.storage.inferred_ends import ENDED, GONE
 from rayscope.storage.schema import (
@@ -100,7 +100,8 @@ _COMPUTED = ", ".join(
     ]
 )
 _MADE = {
-    "state": "if(is_inferred, nullIf(inferred.state, ''), reported_state)",
+    "state": "multiIf(is_inferred, nullIf(inferred.state, ''), "
+    f"ifNull(finished_ns IS NOT NULL AND error_type = '{CANCELED}', false), 'FAILED', reported_state)",
     "end_known_by": "if(is_inferred, inferred.known_by, NULL)",
     "path_id": f"if(path.as_of_ns = {UNKNOWN_NS}, NULL, path.path_id)",
     "parent_hi": _high("submitter"),

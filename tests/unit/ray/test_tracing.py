@@ -77,6 +77,22 @@ def test_a_report_of_ray_train() -> None:
         assert kept.name == "rayscope.train_report"
 
 
+def test_a_canceled_task_is_not_finished() -> None:
+    batch = records(told("rayscope.canceled", t=OTHER, a=1), told("rayscope.cancel", c=OTHER))
+    attempt = next(one for one in batch.attempts if one.error is not None)
+    assert (attempt.task_id, attempt.attempt) == (OTHER, 1)
+    (span,) = batch.spans
+    assert (span.task_id, span.name, json.loads(span.extra)) == (OTHER, "ray.cancel", {"by": TASK})
+    # Ray's own events, before and after it in the record.
+    ended = Attempt(OTHER, 1, states={"RUNNING": 2, "FINISHED": 8})
+    connection = duckdb.connect()
+    for statement in (*TABLES, *VIEWS):
+        connection.execute(statement)
+    insert_attempts(connection, [attempt, ended])
+    found = connection.execute("SELECT state, reported_state, error_type, end_ns FROM tasks").fetchall()
+    assert found == [("FAILED", "FINISHED", "TASK_CANCELLED", 8)]
+
+
 def test_an_experiment_of_ray_tune() -> None:
     tells = {
         "experiment": "e1",

@@ -23,7 +23,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
+from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span, TaskError
+from rayscope.model.attempt import CANCELED
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.common import RETURNED, ProfileEntry
 from rayscope.ray.events import serve, tune
@@ -212,6 +213,11 @@ def _add(
             Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
             for caller, callee in _calls(told.d)
         ]
+    elif name == "rayscope.cancel":
+        batch.spans.append(Span(_task(told.c), 0, "ray.cancel", begin, begin, _text({"by": task_id})))
+    elif name == "rayscope.canceled":
+        error = TaskError(begin, CANCELED, "Canceled while it ran: a KeyboardInterrupt ended its function.")
+        batch.attempts.append(Attempt(task_id, attempt, error=error))
     elif name == "rayscope.arguments":
         callee = _task(told.c)
         nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(told.i)]
