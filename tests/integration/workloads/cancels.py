@@ -70,4 +70,5 @@ with tempfile.TemporaryDirectory() as folder:
             time.sleep(0.1)
         ray.cancel(reference)
         outcomes[name] = outcome(reference)
+time.sleep(3)  # workers report once a second, and end with their driver
 print("CANCELS", json.dumps(outcomes))
