@@ -2600,7 +2600,10 @@ class TrainRunPage(TypedDict):
 
 
 class TrainWorker(TypedDict):
-    """A worker of an attempt."""
+    """
+    A worker of an attempt. ``reporting_since_ns``: since when it is in a report, where it waits for all
+    other ranks; None if it is in none, and for the first second of one.
+    """
 
     train_worker_id: str
     state: str | None
@@ -2613,6 +2616,7 @@ class TrainWorker(TypedDict):
     pid: int | None
     gpus: list[int]
     log_file: str | None
+    reporting_since_ns: int | None
 
 
 class TransferPair(TypedDict):

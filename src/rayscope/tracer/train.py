@@ -108,13 +108,18 @@ def _timed(iterator: Iterator[Any]) -> Iterator[Any]:
 
 
 def _report(guard: Guard) -> Callable[..., Any]:
-    begin, end = guard(_begin_report), guard(_end_report)
+    begin, end, failed = guard(_begin_report), guard(_end_report), guard(_report_failed)
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def report(self: Any, *args: Any, **kwargs: Any) -> Any:
             begun = begin(self, args, kwargs) if state.on else None
-            result = original(self, *args, **kwargs)
+            try:
+                result = original(self, *args, **kwargs)
+            except BaseException:
+                if begun is not None:
+                    failed(begun[0])
+                raise
             if begun is not None:
                 end(self, *begun)
             return result
@@ -135,6 +140,8 @@ def _begin_report(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     metrics = kwargs.get("metrics", args[0] if args else None)
     checkpoint = kwargs.get("checkpoint", args[1] if len(args) > 1 else None)
     call = Call("rayscope.train_report")
+    call.task, call.known = _actor(), False
+    emit.started(call)  # it waits for the reports of the other ranks
     waited_ns, _waits.ns = _waits.ns, 0
     told: dict[str, Any] = {"n": _worker.reports, "rank": rank, "values": _numbers(metrics)}
     if _worker.has_data:
@@ -144,7 +151,23 @@ def _begin_report(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return call, told, checkpoint
 
 
+def _actor() -> Task:
+    actor = state.core.get_actor_id().binary()
+    if _worker.actor is None or _worker.actor.id != _CREATION + actor:
+        _worker.actor = Task(_CREATION + actor, 0, 0)
+    return _worker.actor
+
+
+def _report_failed(call: Call) -> None:
+    """Report the end of a wait that is on record."""
+    emit.ended(call)
+    if call.told and emit.ready():
+        call.name = "rayscope.span"
+        emit.end(call, {"name": "train.report failed"})
+
+
 def _end_report(context: Any, call: Call, told: dict[str, Any], checkpoint: Any) -> None:
+    emit.ended(call)
     _worker.ended_ns = time.time_ns()
     _worker.reports += 1
     if not emit.ready():
@@ -154,10 +177,6 @@ def _end_report(context: Any, call: Call, told: dict[str, Any], checkpoint: Any)
         stored = getattr(context, "checkpoint", None) or getattr(context, "loaded_checkpoint", None)
         told["text"] = str(getattr(stored or checkpoint, "path", ""))[:_MAX_PATH]
         told["x"] = 1
-    actor = state.core.get_actor_id().binary()
-    if _worker.actor is None or _worker.actor.id != _CREATION + actor:
-        _worker.actor = Task(_CREATION + actor, 0, 0)
-    call.task, call.known = _worker.actor, False
     emit.end(call, told)
 
 

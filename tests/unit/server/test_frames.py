@@ -22,6 +22,7 @@ from ray.core.generated import (
     reporter_pb2_grpc,
 )
 from tests.story import DRIVER, SESSION, Story
+from tests.unit.server.test_libraries_train import training
 from tests.waiting import TIMEOUT_S
 
 from rayscope.ray.gcs.client import GcsClient
@@ -357,3 +358,28 @@ def test_a_page_of_another_site_may_not_look(fresh: Any, cluster: Cluster) -> No
 def test_with_a_token_nobody_looks_without_it(serve: Callable[..., Server]) -> None:
     server = serve(token="a-token-of-the-tests")
     assert httpx.post(f"{server.url}{PATH}", json={}).status_code == 401
+
+
+def test_threads_that_train_are_shown_where_their_controller_is(fresh: Any, cluster: Cluster) -> None:
+    frames = "\n".join(
+        (
+            'Process {pid}: ray::RayTrainWorker\nThread 1 (idle): "MainThread"',
+            "    main_loop (ray/_private/worker.py:1000)",
+            'Thread 2 (idle): "TrainingThread(train_fn_with_final_checkpoint_flush)"',
+            "    wait_for_nccl (/app/train.py:12)",
+            "    loop (/app/train.py:16)",
+            "    construct_train_func.<locals>.train_fn (ray/train/v2/_internal/util.py:89)",
+            "    train_fn (ray/train/v2/_internal/execution/worker_group/worker.py:152)",
+            "    _run_target (ray/train/v2/_internal/execution/worker_group/thread_runner.py:38)",
+            "    run (threading.py:982)",
+            "    _bootstrap_inner (threading.py:1045)",
+            "    _bootstrap (threading.py:1002)",
+        )
+    )
+    cluster.addresses["5" * 56] = cluster.addresses[NODE]
+    cluster.reply = lambda pid, _: (True, frames.format(pid=pid))
+    fresh.record(training())
+    answer = _ask(fresh)
+    assert sorted(request.pid for request in cluster.asked) == [100, 1000, 1001, 1002]
+    (node,) = answer["nodes"]
+    assert [(one["name"], one["count"]) for one in node["frames"]] == [("loop", 4), ("wait_for_nccl", 4)]

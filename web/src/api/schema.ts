@@ -3960,7 +3960,8 @@ export interface TrainRunAnswer {
   reports_left_out: number;
 }
 /**
- * A worker of an attempt.
+ * A worker of an attempt. ``reporting_since_ns``: since when it is in a report, where it waits for all
+ * other ranks; None if it is in none, and for the first second of one.
  */
 export interface TrainWorker {
   train_worker_id: string;
@@ -3974,6 +3975,7 @@ export interface TrainWorker {
   pid: number | null;
   gpus: number[];
   log_file: string | null;
+  reporting_since_ns: number | null;
 }
 /**
  * A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.

@@ -51,7 +51,9 @@ class TrainAttempt(Answer):
 
 
 class TrainWorker(Answer):
-    """A worker of an attempt."""
+    """A worker of an attempt. ``reporting_since_ns``: since when it is in a report, where it waits for all
+    other ranks; None if it is in none, and for the first second of one.
+    """
 
     train_worker_id: str
     state: str | None
@@ -64,6 +66,7 @@ class TrainWorker(Answer):
     pid: int | None
     gpus: list[int]
     log_file: str | None
+    reporting_since_ns: int | None
 
 
 class StepTimes(Answer):

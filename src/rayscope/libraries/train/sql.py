@@ -8,7 +8,7 @@ import duckdb
 
 from rayscope.libraries.sql import with_job
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import START
+from rayscope.storage.sql.execution import START, UNTOLD
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Classes of the actors of Ray Train: of its second version, and of the workers of both.
@@ -89,13 +89,18 @@ def attempts(file: SessionFile, run_id: str) -> list[Row]:
 
 
 def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
-    """The workers of an attempt by rank."""
+    """The workers of an attempt by rank. ``reporting_since_ns``: since when each is in a report, or None."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(
-                "SELECT w.train_worker_id, w.state, w.world_rank, w.local_rank, w.node_rank, w.actor_id, "
-                "w.node_id, w.node_ip, w.pid, w.gpu_ids, w.log_path FROM train_workers w "
-                "WHERE w.attempt_id = ? ORDER BY w.world_rank LIMIT ?",
+                f"""
+                SELECT w.train_worker_id, w.state, w.world_rank, w.local_rank, w.node_rank, w.actor_id,
+                    w.node_id, w.node_ip, w.pid, w.gpu_ids, w.log_path,
+                    CASE WHEN w.state = 'ALIVE' THEN (
+                        SELECT max(b.begin_ns) FROM edge_rows b WHERE b.kind = 'blocked:train.report'
+                            AND b.task_lo = w.actor_id AND {UNTOLD}) END AS reporting_since_ns
+                FROM train_workers w WHERE w.attempt_id = ? ORDER BY w.world_rank LIMIT ?
+                """,
                 [attempt_id, limit],
             )
         )

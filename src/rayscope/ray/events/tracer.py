@@ -37,6 +37,8 @@ _MAX_TEXT = 1000
 #: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
 _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
+#: The number of an object in an edge that is about none.
+_NO_OBJECT = 2**32 - 1
 #: The span of a report of Ray Train.
 TRAIN_REPORT = "train.report"
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
@@ -228,6 +230,10 @@ def _add(
             extra = {"objects": told.n, "unnamed": max(0, told.n - named)} if told.n else {"more": 1}
             batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
     elif name == "rayscope.blocked":
+        if told.name == "rayscope.train_report":
+            kind = f"blocked:{TRAIN_REPORT}"
+            batch.edges.append(Edge(task_id, attempt, kind, task_id, _NO_OBJECT, None, begin, end))
+            return
         if told.name not in _SPANS:
             raise ValueError("no call that blocks")
         _edges(batch, task_id, attempt, f"blocked:{told.name}", told.o, told.s, begin, end)

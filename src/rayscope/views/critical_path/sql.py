@@ -249,7 +249,8 @@ class PathReader:
             return self._guess(before_ns)
         if attempt.end_ns <= before_ns:
             for begin, awaited in reversed(self._untold.get((attempt.task_id, attempt.attempt), [])):
-                if begin < before_ns:
+                # A worker of Ray Train waits in a report, which is recorded with its actor's creation.
+                if begin < attempt.end_ns:
                     return PathWait(begin, attempt.end_ns, awaited)
         for part in self._slices_back(before_ns, _since(attempt, before_ns)):
             waits = part.waits

@@ -38,6 +38,9 @@ _WRAPPERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("_raylet.pyx", None),
     ("threading.py", frozenset({"run", "_bootstrap", "_bootstrap_inner"})),
     ("concurrent/futures/thread.py", None),
+    ("ray/train/v2/_internal/execution/worker_group/thread_runner.py", None),
+    ("ray/train/v2/_internal/execution/worker_group/worker.py", None),
+    ("ray/train/v2/_internal/util.py", None),
     ("asyncio/base_events.py", None),
     ("asyncio/events.py", None),
     ("asyncio/runners.py", None),
@@ -51,6 +54,8 @@ _BETWEEN = re.compile(
 _OF_RAY = re.compile(r"(^|/)(ray/_private/|_raylet\.pyx)")
 _RUNS_TASKS = ("ray/_private/worker.py", "ray/_private/function_manager.py")
 _LOOP = "AsyncIO Thread"
+#: The thread of a worker of Ray Train that runs the user's function.
+_TRAINING = "TrainingThread("
 
 
 class Stack(NamedTuple):
@@ -201,7 +206,7 @@ def stacks_of(dump: Dump, whole: bool = False) -> tuple[list[Stack], int]:
 def _runs_tasks(thread: Thread) -> bool:
     return (
         thread.name == "MainThread"
-        or thread.name.startswith(_LOOP)
+        or thread.name.startswith((_LOOP, _TRAINING))
         or any(frame.file.endswith(_RUNS_TASKS) and _is_wrapper(frame) for frame in thread.frames)
     )
 

@@ -119,6 +119,16 @@ WHERE counted AND situation IN ('loading', 'fetching', 'running', 'blocked', 'st
     AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
 GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
 """
+#: The workers of Ray Train: they run the user's function in a thread, and no task meanwhile. They are shown
+#: where their controller is.
+_TRAINERS = f"""
+SELECT p.unit, a.worker_id, w.node_id, w.pid AS worker_pid, any_value(p.name) AS name,
+    NULL AS task_name, 'ACTOR_TASK' AS type
+FROM train_workers w JOIN train_runs r USING (run_id) JOIN actors a ON a.actor_id = w.actor_id
+JOIN placed p ON p.task_lo = r.controller_actor_id AND p.type = 'ACTOR_TASK'
+WHERE p.counted AND w.state = 'ALIVE' AND a.worker_id IS NOT NULL AND w.node_id IS NOT NULL AND w.pid > 0
+GROUP BY p.unit, a.worker_id, w.node_id, w.pid, w.world_rank ORDER BY w.world_rank LIMIT {_MAX_UNITS}
+"""
 _ABOVE = """
 CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, parent_lo VARCHAR,
     name VARCHAR, type VARCHAR, end_ns BIGINT)
@@ -226,7 +236,7 @@ def in_flight(
                 row["name"] = script_name(row["name"]) or "driver"
             units.append({**row, "count": 0, "others": 1, "oldest_ns": since, "newest_ns": since})
         waits = rows_of(reader.execute(_WAITS))
-        busy = rows_of(reader.execute(_WORKERS)) if workers else []
+        busy = [row for sql in (_WORKERS, _TRAINERS) if workers for row in rows_of(reader.execute(sql))]
     return InFlight(at_ns, total[0] if total else 0, units, waits, busy, not is_whole)
 
 

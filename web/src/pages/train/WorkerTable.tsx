@@ -15,6 +15,7 @@ export function WorkerTable({ run }: { run: TrainRun }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const times = new Map(run.ranks.map((one) => [one.rank, one]));
+  const isReporting = run.workers.some((one) => one.reporting_since_ns !== null);
   return (
     <div className={css.workers}>
       <table className={library.table} data-testid="train-workers">
@@ -22,6 +23,7 @@ export function WorkerTable({ run }: { run: TrainRun }) {
           <tr>
             <th data-number>{t('train.rank')}</th>
             <th>{t('train.state')}</th>
+            {isReporting && <th>{t('train.now')}</th>}
             <th data-number title={t('train.part.own')}>
               {t('train.median')}
             </th>
@@ -48,6 +50,15 @@ export function WorkerTable({ run }: { run: TrainRun }) {
                 <td>
                   <ItemState state={worker.state} />
                 </td>
+                {isReporting && (
+                  <td data-bad={worker.reporting_since_ns === null || undefined} data-testid="train-now">
+                    {worker.reporting_since_ns === null
+                      ? t('train.notReporting')
+                      : t('train.reporting', {
+                          span: duration(Math.max(0, Date.now() * 1e6 - worker.reporting_since_ns)),
+                        })}
+                  </td>
+                )}
                 <td data-number>{of?.p50_ns == null ? <Dash /> : duration(of.p50_ns)}</td>
                 <td data-number>{of?.max_ns == null ? <Dash /> : duration(of.max_ns)}</td>
                 <td data-number data-bad={(of?.straggles ?? 0) > 0 || undefined}>
