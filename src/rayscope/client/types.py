@@ -2085,7 +2085,7 @@ class ServeProxy(TypedDict):
 class ServeReplica(TypedDict):
     """
     A replica. ``log_file`` is relative to the folder of logs of its node; ``death_reason`` and
-    ``death_cause``: why its actor is dead.
+    ``death_cause``: why its actor is dead. ``start_error``: what its constructor raised, with the traceback.
     """
 
     replica_id: str
@@ -2104,6 +2104,7 @@ class ServeReplica(TypedDict):
     end_known_by: Literal["session"] | None
     death_reason: str | None
     death_cause: str | None
+    start_error: str | None
 
 
 class ServeRequestStep(TypedDict):

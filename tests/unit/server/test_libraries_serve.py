@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.story import MS, ORIGIN_NS, Story
 
-from rayscope.model import Entity, Span
+from rayscope.model import Entity, Span, TaskError
 from rayscope.tracer.serve import latency_bucket
 
 JOB = "01000000"
@@ -116,6 +116,26 @@ def test_a_request_is_put_together_from_its_hops(fresh: Any, story: Story) -> No
         (NODE, "serve/Model.log"),
         (None, None),
     ]
+
+
+def test_a_dead_replica_has_the_error_of_its_constructor(fresh: Any, story: Story) -> None:
+    error = (
+        'Traceback (most recent call last):\n  File "/app/model.py", line 6, in __init__\nOSError: no weights'
+    )
+    killed = {"death_reason": "killed by `ray.kill`.", "end_ns": ORIGIN_NS + 9 * MS}
+    for actor in (MODEL, FRONT):
+        story.batch.entities.append(Entity("actor", actor, {}, {(ORIGIN_NS + 9 * MS, "DEAD"): dict(killed)}))
+    name = "ServeReplica:shop:Model.initialize_and_get_metadata"
+    story.task(name, 0, 1, 2, actor=MODEL[:24], failed=True)
+    attempt = story.batch.attempts[-1]
+    attempt.module_name = "ray.serve._private.replica"
+    attempt.error = TaskError(ORIGIN_NS + 2 * MS, "TASK_EXECUTION_EXCEPTION", error)
+    fresh.record(story)
+    replicas = {one["deployment"]: one for one in fresh.get("/api/serve/shop")["replicas"]}
+    assert replicas["Model"]["death_reason"] == "OSError: no weights"
+    assert replicas["Model"]["start_error"] == error
+    assert replicas["Front"]["death_reason"] == "killed by `ray.kill`."
+    assert replicas["Front"]["start_error"] is None
 
 
 def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story: Story) -> None:

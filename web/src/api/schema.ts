@@ -3295,7 +3295,7 @@ export interface ServeChange {
 }
 /**
  * A replica. ``log_file`` is relative to the folder of logs of its node; ``death_reason`` and
- * ``death_cause``: why its actor is dead.
+ * ``death_cause``: why its actor is dead. ``start_error``: what its constructor raised, with the traceback.
  */
 export interface ServeReplica {
   replica_id: string;
@@ -3314,6 +3314,7 @@ export interface ServeReplica {
   end_known_by: 'session' | null;
   death_reason: string | null;
   death_cause: string | null;
+  start_error: string | null;
 }
 /**
  * Calls of one deployment (its id) by another, as the tracer counted them. ``errors``: those whose caller

@@ -72,7 +72,7 @@ class ServeApplicationItem(Answer):
 
 class ServeReplica(Answer):
     """A replica. ``log_file`` is relative to the folder of logs of its node; ``death_reason`` and
-    ``death_cause``: why its actor is dead.
+    ``death_cause``: why its actor is dead. ``start_error``: what its constructor raised, with the traceback.
     """
 
     replica_id: str
@@ -91,6 +91,7 @@ class ServeReplica(Answer):
     end_known_by: Literal["session"] | None
     death_reason: str | None
     death_cause: str | None
+    start_error: str | None
 
 
 class ServeProxy(Answer):

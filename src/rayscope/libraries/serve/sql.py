@@ -7,6 +7,7 @@ import msgspec
 from rayscope.model import Kind
 from rayscope.storage.rows import decode_entity
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import IS_USERS_SPAN
 from rayscope.storage.sql.pages import Row, rows_of
 
@@ -33,6 +34,18 @@ SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPE
     CASE WHEN a.state = 'DEAD' THEN a.death_reason END AS death_reason,
     CASE WHEN a.state = 'DEAD' THEN a.death_cause END AS death_cause
 FROM serve_replica_rows r LEFT JOIN actor_rows a ON a.id = r.actor_id
+"""
+
+#: Errors of replicas' constructors, which Serve calls in a method of its own. It then kills the
+#: replica, so Ray names only the kill as the cause of death.
+_START_ERRORS = f"""
+SELECT actor_id, start_error, {error_parts("start_error")}['headline'] AS headline
+FROM (
+    SELECT actor_id, arg_max(error_message, failed_ns) AS start_error FROM attempts
+    WHERE state = 'FAILED' AND error_message IS NOT NULL
+        AND starts_with(coalesce(module_name, ''), 'ray.serve.') AND (type = 'ACTOR_CREATION_TASK'
+            OR ends_with(func_name, '.initialize_and_get_metadata'))
+    GROUP BY actor_id)
 """
 
 #: What the tracer tells of Serve, of the creation of the actor that noted it (:mod:`rayscope.tracer.serve`).
@@ -95,12 +108,15 @@ def applications(file: SessionFile, limit: int, name: str | None = None) -> tupl
 def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row], int]:
     """The replicas of an application, those that live first, then the newest; and how many there are.
 
-    ``death_reason`` and ``death_cause``: why the actor of one is dead, in Ray's words.
+    ``death_reason`` and ``death_cause``: why the actor of one is dead, in Ray's words. ``start_error``: what
+    its constructor raised, with the traceback; ``death_reason`` is then the line that names it.
     """
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
-                f"SELECT id AS replica_id, * EXCLUDE (id), count(*) OVER () AS total FROM ({_REPLICAS}) "
+                "SELECT id AS replica_id, r.* EXCLUDE (id) REPLACE (coalesce(e.headline, death_reason) AS "
+                f"death_reason), e.start_error, count(*) OVER () AS total FROM ({_REPLICAS}) r "
+                f"LEFT JOIN ({_START_ERRORS}) e USING (actor_id) "
                 "WHERE application = ? ORDER BY state = 'STOPPED', deployment, start_ns DESC NULLS LAST, id "
                 f"LIMIT {int(limit)}",
                 [application],

@@ -65,10 +65,15 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
               <td className={css.why}>
                 {one.death_reason === null ? (
                   <Dash />
-                ) : (
+                ) : one.start_error === null ? (
                   <span className={words.ellipsis} title={one.death_reason}>
                     {one.death_reason}
                   </span>
+                ) : (
+                  <details data-testid="start-error">
+                    <summary title={one.death_reason}>{one.death_reason}</summary>
+                    <pre className={words.pre}>{one.start_error}</pre>
+                  </details>
                 )}
               </td>
               <td>
