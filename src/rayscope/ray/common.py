@@ -42,6 +42,7 @@ TRACED = frozenset(
         "rayscope.cancel",
         "rayscope.canceled",
         "rayscope.contents",
+        "rayscope.dataset_end",
         "rayscope.blocked",
         "rayscope.counter",
         "rayscope.export",

@@ -1,5 +1,5 @@
 """What Ray Data plans and warns of, in the process that executes a dataset: which operators give which their
-blocks, and what Ray Data's detectors find.
+blocks, how the dataset ends, and what Ray Data's detectors find.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def install(guard: Guard) -> None:
         ),
         # It tells the actor that keeps the state of all datasets, once for each execution.
         ("ray.data._internal.stats", "_StatsManager", "register_dataset_to_stats_actor", _note_plan),
+        # It tells the same actor, again and again, and with a final state in the end.
+        ("ray.data._internal.stats", "_StatsManager", "update_execution_metrics", _note_end),
     ):
         wrap_when_loaded(guard, module, owner, {name: _before(guard(note))})
 
@@ -68,3 +70,12 @@ def _note_plan(*args: Any) -> None:
             [numbers[one] for one in operator.input_dependencies if one in numbers] for operator in operators
         ]
         emit.plan(dataset, list(numbers), inputs)
+
+
+def _note_end(*args: Any) -> None:
+    """Report the end of a dataset: the actor that knows it may go before anybody has asked."""
+    progress = next((one for one in args if isinstance(one, dict) and "state" in one), None)
+    if progress is not None and progress["state"] in ("FINISHED", "FAILED") and emit.ready():
+        dataset = next((one for one in args if isinstance(one, str)), "")
+        if 0 < len(dataset) <= _MAX_LETTERS:
+            emit.tell_always("rayscope.dataset_end", {"name": dataset, "text": progress["state"]})

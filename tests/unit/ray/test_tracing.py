@@ -468,7 +468,10 @@ def test_places_in_the_code_that_are_a_risk() -> None:
 def test_operators_and_what_gives_them_their_blocks() -> None:
     plan = {"name": "train_1", "operators": ["Read_0", "Read_1", "Union_2"], "inputs": [[], [], [1, 0, 1]]}
     ids = [f"train_1/{name}" for name in plan["operators"]]
-    assert records(told("rayscope.plan", **plan)).entities == [
+    *operators, dataset = records(told("rayscope.plan", **plan)).entities
+    fields = {"name": "train_1", "job_id": TASK[-8:]}
+    assert dataset == Entity("dataset", "train_1", fields, {(5, "RUNNING"): {"start_ns": 5}})
+    assert operators == [
         Entity("dataset_operator", ids[0], {"dataset_id": "train_1", "inputs": "[]"}),
         Entity("dataset_operator", ids[1], {"dataset_id": "train_1", "inputs": "[]"}),
         Entity(
@@ -480,6 +483,13 @@ def test_operators_and_what_gives_them_their_blocks() -> None:
     for odd in ({"inputs": [[], [], [3]]}, {"inputs": [[], [], [-1]]}, {"inputs": [[]]}, {"name": ""}):
         batch = records(told("rayscope.plan", **plan | odd))
         assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.plan"])
+
+
+def test_the_end_of_a_dataset() -> None:
+    (dataset,) = records(told("rayscope.dataset_end", 8, 9, name="dataset_a_1", text="FAILED")).entities
+    fields = {"name": "a_1", "job_id": TASK[-8:]}
+    assert dataset == Entity("dataset", "dataset_a_1", fields, {(9, "FAILED"): {"end_ns": 9}})
+    assert records(told("rayscope.dataset_end", name="dataset_a_1", text="RUNNING")).entities == []
 
 
 def test_callers_are_told_in_pairs() -> None:

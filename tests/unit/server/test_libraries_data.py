@@ -80,3 +80,26 @@ def test_warnings_of_ray_data_are_told_of_their_dataset_and_among_the_events(ser
         ("train_1 / Read", DATASET, "WARNING", JOB),
     ]
     assert events[2]["message"] == "hanging: A task hangs."
+
+
+@pytest.mark.parametrize(
+    ("planned", "ended", "state"),
+    [(True, False, "CUT_OFF"), (True, True, "FINISHED"), (False, False, "FINISHED")],
+)
+def test_a_dataset_ends_with_its_job(fresh: Any, planned: bool, ended: bool, state: str) -> None:
+    """With the tracer, one whose end it did not report was cut off, whatever Ray says of the job."""
+    end = ORIGIN_NS + 90 * MS
+    dataset = Entity(
+        "dataset", DATASET, {"name": "train_1", "job_id": JOB}, {}, ORIGIN_NS, {"state": "RUNNING"}
+    )
+    if ended:
+        dataset.transitions[end - MS, "FINISHED"] = {"end_ns": end - MS}
+    story = Story()
+    job = Entity("job", JOB, {}, {(end, "SUCCEEDED"): {"end_ns": end}})
+    story.batch.entities += [dataset, job, *operator("Read_0", [] if planned else None)]
+    fresh.record(story)
+    (item,) = fresh.get("/api/data")["items"]
+    assert (item["state"], item["end_known_by"]) == (state, None if ended else "job")
+    assert item["end_ns"] == (end - MS if ended else end)
+    if not ended:
+        assert [one["state"] for one in item["operators"]] == [state]

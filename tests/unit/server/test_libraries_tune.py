@@ -106,6 +106,45 @@ def test_what_runs_is_cut_off_with_its_job(server: Any) -> None:
     assert (running["end_ns"], pending["end_ns"]) == (end, None)
 
 
+def test_what_runs_when_an_experiment_is_interrupted_is_cut_off(server: Any) -> None:
+    story = Story()
+    end = ORIGIN_NS + 9 * S
+    observed = {"state": "INTERRUPTED", "start_ns": ORIGIN_NS, "end_ns": end}
+    experiment = Entity("tune_experiment", "e1", {}, {}, ORIGIN_NS + 1, observed)
+    # Ray Tune terminates it to clean up.
+    stopped = trial(0, "TERMINATED", start_ns=ORIGIN_NS, end_ns=end - S)
+    stopped.observed_ns += 1
+    story.batch.entities += [experiment, stopped]
+    server.record(story)
+    (item,) = server.get("/api/tune")["items"]
+    assert (item["state"], item["trial_states"]) == ("INTERRUPTED", {"CUT_OFF": 2, "TERMINATED": 2})
+    zero, one, two, three = server.get("/api/tune/e1")["trials"]
+    assert (zero["state"], zero["end_ns"], two["state"], two["end_ns"]) == (
+        "CUT_OFF",
+        end - S,
+        "CUT_OFF",
+        None,
+    )
+    # Ended by itself; restored as it was.
+    assert (one["state"], one["end_reason"], three["state"]) == ("TERMINATED", "early", "TERMINATED")
+
+
+def test_a_score_that_is_no_number_is_neither_best_nor_worst(server: Any) -> None:
+    story = Story()
+    story.batch.entities.append(trial(4, "RUNNING", start_ns=ORIGIN_NS))
+    result(story, "t4", 1, 40, {"loss": 0.125})
+    result(story, "t4", 2, 50, {"loss": "nan"})
+    result(story, "t3", 10, 50, {"loss": "-inf"})
+    server.record(story)
+    (item,) = server.get("/api/tune")["items"]
+    assert (item["best_trial_id"], item["best_value"]) == ("t0", 1)
+    for mode, best, value in (("min", "t0", 0.125), ("max", "t1", 0.125)):
+        answer = server.get("/api/tune/e1", mode=mode)
+        last = answer["trials"][4]
+        assert answer["shown_best_trial_id"] == best
+        assert (last["value"], last["best_value"], last["best_iteration"]) == (None, value, 1)
+
+
 def test_trials_without_the_tracer_are_a_problem(fresh: Any) -> None:
     story = Story()
     story.task("f", 0, 1, 2)

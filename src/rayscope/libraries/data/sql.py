@@ -10,12 +10,14 @@ from rayscope.storage.sql.execution import END, START
 from rayscope.storage.sql.pages import Row, rows_of
 
 _FINISHED = "'FINISHED', 'SUCCEEDED'"
-#: A job's end tells of a dataset what nobody saw any more: a driver that leaves at once takes the dashboard's
-#: source along.
+#: The end of a job ends its datasets. The tracer reports the end of a dataset itself, so one of which it has
+#: only the plan was cut off. Without the tracer, a job that succeeded is taken to have executed it: a driver
+#: that leaves at once takes the dashboard's source along.
 _DATASETS = f"""
 SELECT d.* EXCLUDE (state, end_ns, end_known_by),
-    CASE WHEN open AND j.state IN ({_FINISHED}) THEN 'FINISHED' WHEN open AND j.end_ns IS NOT NULL THEN
-        'CUT_OFF' ELSE d.state END AS state,
+    CASE WHEN open AND j.state IN ({_FINISHED}) AND NOT EXISTS (SELECT 1 FROM dataset_operators o
+            WHERE o.dataset_id = d.dataset_id AND o.inputs IS NOT NULL) THEN 'FINISHED'
+        WHEN open AND j.end_ns IS NOT NULL THEN 'CUT_OFF' ELSE d.state END AS state,
     CASE WHEN open THEN j.end_ns ELSE d.end_ns END AS end_ns,
     CASE WHEN open AND j.end_ns IS NOT NULL THEN 'job' ELSE d.end_known_by END AS end_known_by,
     j.entrypoint
@@ -48,6 +50,9 @@ def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tu
         by_dataset.setdefault(one.pop("dataset_id"), []).append(one)
     for row in found:
         row["operators"] = by_dataset.get(row["dataset_id"], [])
+        for one in row["operators"]:
+            if row["end_known_by"] == "job" and one["state"] not in ("FINISHED", "FAILED"):
+                one["state"] = row["state"]
     return found, int(total[0]) if total else 0
 
 

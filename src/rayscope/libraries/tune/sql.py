@@ -17,14 +17,19 @@ TRIAL_ACTOR = "ImplicitFunc"
 _TOLD_NS = 15 * 10**9
 _METRICS = "json_transform(metrics, '\"MAP(VARCHAR, VARCHAR)\"')"
 _EXPERIMENTS = with_job("tune_experiment")
-#: What was not over when its experiment ended is cut off with it.
+#: What was not over when its experiment ended is cut off with it. Ray Tune terminates the trials that run
+#: when an experiment is interrupted: these have no reason to end.
 _TRIALS = f"""
-SELECT t.* EXCLUDE (state, end_ns, end_known_by, open),
-    CASE WHEN open AND e.end_ns IS NOT NULL THEN 'CUT_OFF' ELSE t.state END AS state,
-    CASE WHEN t.start_ns IS NULL THEN NULL WHEN open THEN e.end_ns ELSE t.end_ns END AS end_ns,
-    e.metric AS experiment_metric
-FROM (SELECT *, state NOT IN ('TERMINATED', 'ERROR') AS open FROM tune_trials) t
-JOIN ({_EXPERIMENTS}) e USING (experiment_id)
+SELECT t.* EXCLUDE (state, end_ns, end_known_by, end_reason, open),
+    CASE WHEN is_cut_off THEN 'CUT_OFF' ELSE t.state END AS state,
+    CASE WHEN NOT is_cut_off THEN end_reason END AS end_reason,
+    CASE WHEN t.start_ns IS NULL THEN NULL WHEN open THEN t.experiment_end_ns ELSE t.end_ns END AS end_ns
+FROM (
+    SELECT t.*, e.metric AS experiment_metric, e.end_ns AS experiment_end_ns,
+        coalesce(t.state NOT IN ('TERMINATED', 'ERROR'), true) AS open,
+        e.end_ns IS NOT NULL AND (open OR (e.state = 'INTERRUPTED' AND t.state = 'TERMINATED'
+            AND t.end_reason IS NULL AND t.start_ns IS NOT NULL)) AS is_cut_off
+    FROM tune_trials t JOIN ({_EXPERIMENTS}) e USING (experiment_id)) t
 """
 #: All results as the tracer told them (:mod:`rayscope.tracer.tune`). A trial that was run again from a
 #: checkpoint repeats iterations: the last one holds.

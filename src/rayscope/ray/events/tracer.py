@@ -26,13 +26,15 @@ import msgspec
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span, TaskError
 from rayscope.model.attempt import CANCELED
 from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.model.entity import FINAL_STATES, Value
 from rayscope.ray.common import RETURNED, ProfileEntry
 from rayscope.ray.events import serve, tune
 from rayscope.ray.events.reported import metrics
+from rayscope.ray.libraries.data import dataset_name
 
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 
-_OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _WORKER_BYTES = 28, 24, 48, 28
+_OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _JOB_DIGITS, _WORKER_BYTES = 28, 24, 48, 8, 28
 _MAX_TEXT = 1000
 #: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
 _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
@@ -210,6 +212,11 @@ def _add(
         batch.spans.append(Span(task_id, attempt, told.name, begin, begin, text))
     elif name == "rayscope.plan":
         batch.entities += _plan(told.name, told.operators, told.inputs)
+        batch.entities.append(_dataset(told.name, task_id, "RUNNING", {"start_ns": begin}, begin))
+    elif name == "rayscope.dataset_end":
+        if not told.name or told.text not in FINAL_STATES["dataset"]:
+            raise ValueError("no end of a dataset")
+        batch.entities.append(_dataset(told.name, task_id, told.text, {"end_ns": end}, end))
     elif name == "rayscope.callers":
         batch.edges += [
             Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
@@ -279,6 +286,12 @@ def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]
         )
         for identity, given in zip(ids, inputs, strict=True)
     ]
+
+
+def _dataset(dataset: str, task_id: str, state: str, change: dict[str, Value], time_ns: int) -> Entity:
+    """A dataset that a task or a driver executes, with a change of its state."""
+    fields: dict[str, Value] = {"name": dataset_name(dataset), "job_id": task_id[-_JOB_DIGITS:]}
+    return Entity("dataset", dataset, fields, {(time_ns, state): change})
 
 
 def _report(told: _Told, begin_ns: int) -> dict[str, Any]:
