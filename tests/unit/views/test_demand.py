@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from rayscope.cluster.nodes.demand import Place, explain, explain_group, remedy
-from rayscope.cluster.nodes.status import add_holders, pending_of, short_resources
+from rayscope.cluster.nodes.status import (
+    add_holders,
+    explain_missing_workers,
+    pending_of,
+    short_resources,
+)
 from rayscope.model.usage import Resources
 
 SMALL = Place("small", {"CPU": 4.0, "memory": 8e9}, {"CPU": 1.0, "memory": 8e9}, {"zone": "a"})
@@ -76,6 +81,26 @@ def test_what_would_let_it_run() -> None:
     assert remedy(explain({"CPU": 3.0}, NODES)) == (
         "It runs when enough CPU is free on one node: when a holder ends, or a node is added."
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "holders", "started", "code"),
+    [
+        (20, [], {"b"}, "worker_start"),
+        (20, [], {"a"}, "busy"),  # what ran for a moment may not be on record yet
+        (20, [{"name": "train"}], set(), "busy"),
+        (5, [], set(), "busy"),
+    ],
+)
+def test_a_worker_that_does_not_start(seconds: int, holders: Any, started: set[str], code: str) -> None:
+    places = [Place("a", {"GPU": 2.0}, {"GPU": 0.0}), Place("b", {"GPU": 1.0}, {"GPU": 0.0})]
+    row = {"state": "PENDING", "job_id": None, "since_ns": 0, "count": 1, "runtime_env": None, "id": None}
+    wanted = {"required_resources": '{"GPU":2}', "label_selector": None, "placement_group_id": None}
+    pending = pending_of([{"kind": "task", "name": "f", **row, **wanted}], Resources(time_ns=1), places)
+    pending[0]["holders"] = holders
+    explain_missing_workers(pending, places, started, seconds * 10**9)
+    reason = pending[0]["reason"]
+    assert (reason["code"], reason["node_id"], reason["nodes"]) == (code, "a", 1)
 
 
 def test_who_holds_what_is_short() -> None:

@@ -12,9 +12,12 @@ from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import (
+    WORKER_START_NS,
     add_holders,
     amounts,
+    explain_missing_workers,
     holders,
+    may_lack_worker,
     pending_of,
     places_of,
     short_resources,
@@ -116,6 +119,9 @@ def cluster_status(services: Services, file: SessionFile, session: str) -> dict[
     now_ns = services.records.last_ns(session)
     held = {name: sql.resource_holders(file, name, now_ns) for name in short_resources(pending)}
     add_holders(pending, held, places)
+    if any(may_lack_worker(one, now_ns) for one in pending):
+        started = sql.nodes_with_starts(file, now_ns - WORKER_START_NS)
+        explain_missing_workers(pending, places, started, now_ns)
     return answer | {
         "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
         "by": by,

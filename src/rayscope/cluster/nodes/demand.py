@@ -24,6 +24,8 @@ _REMEDIES = {
     "arguments": "It runs when the tasks that make its arguments have finished.",
     "busy": "It runs when enough {resource} is free on one node: when a holder ends, or a node is added.",
     "fits": "It runs by itself soon.",
+    "worker_start": "If it lasts longer than a minute, the worker process dies as it starts: raylet.out and "
+    "the newest worker logs of the node say why.",
     "runtime_env": "It runs when its environment is built.",
     "runtime_env_failed": "Fix its runtime environment, and submit it again.",
 }
@@ -47,7 +49,8 @@ class Reason(msgspec.Struct, frozen=True):
     ``together`` (some nodes have each, none has all), ``labels`` (no node with the labels has room at all),
     ``few_nodes`` (more bundles to spread than nodes), ``cluster_too_small`` (each bundle would fit, not all
     at once), ``in_group`` (it waits for its placement group), ``busy`` (``nodes`` could hold it, all are
-    taken), ``fits`` (there is room: it is being placed or starts), ``runtime_env`` (that is being built on
+    taken), ``fits`` (there is room: it is being placed or starts), ``worker_start`` (its resources are
+    reserved, but no worker has started with them for a while), ``runtime_env`` (that is being built on
     ``nodes``, one of them ``node_id``), ``runtime_env_failed`` (``error`` says why).
     ``never``: not before the cluster changes.
     """

@@ -147,6 +147,17 @@ def resource_holders(file: SessionFile, resource: str, at_ns: int) -> list[Row]:
         return rows_of(reader.execute(_HOLDERS, values))
 
 
+def nodes_with_starts(file: SessionFile, since_ns: int) -> set[str]:
+    """The nodes on which an attempt has begun to run since a time."""
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT DISTINCT node_id FROM attempts WHERE {NOT_DRIVER} AND {START} >= ? "
+            "AND node_id IS NOT NULL",
+            [since_ns],
+        )
+        return {node_id for (node_id,) in found.fetchall()}
+
+
 def last_nodes(file: SessionFile) -> list[Row]:
     """``id``, ``resources_total`` and ``labels`` (JSON) of the nodes that the cluster had in the end."""
     with file.reader() as reader:

@@ -17,6 +17,8 @@ from rayscope.ray.agents.runtime_envs import RuntimeEnv
 _HOLDERS = 50
 #: Of what one thing waits for.
 _HOLDERS_OF_PENDING = 5
+#: A worker process that has not started within this time may never do so.
+WORKER_START_NS = 15 * 10**9
 _MARKS = "node:"
 #: Of an error that keeps a runtime environment from being built: its end, letters.
 _MAX_ERROR = 1000
@@ -159,6 +161,46 @@ def add_holders(
         told.sort(key=lambda holder: (-holder["amount"], holder["since_ns"] or 0))
         one["holders"] = told[:_HOLDERS_OF_PENDING]
         one["holders_left_out"] = max(0, len(told) - _HOLDERS_OF_PENDING)
+
+
+def may_lack_worker(pending: Mapping[str, Any], now_ns: int) -> bool:
+    """Whether nobody on record holds what a task or an actor has been waiting for."""
+    return (
+        pending["reason"]["code"] == "busy"
+        and pending["kind"] != "placement_group"
+        and not pending["holders"]
+        and pending["since_ns"] is not None
+        and pending["since_ns"] < now_ns - WORKER_START_NS
+    )
+
+
+def explain_missing_workers(
+    pending: Iterable[dict[str, Any]], places: Sequence[Place], started: Container[str], now_ns: int
+) -> None:
+    """Change the reason of what waits for a worker process: Ray reserves the resources before that starts.
+
+    ``started``: the nodes on which something began to run within :data:`WORKER_START_NS`. What ran there for
+    a moment may not be on record.
+    """
+    for one in pending:
+        if not may_lack_worker(one, now_ns):
+            continue
+        resource = one["reason"]["resource"]
+        able = [
+            place.node_id for place in places if place.total.get(resource, 0.0) >= one["reason"]["wanted"]
+        ]
+        if any(node in started for node in able):
+            continue
+        reason = Reason(
+            "worker_start",
+            False,
+            f"Its {resource} is reserved, but no worker has started with it yet: the worker process is still "
+            "starting, or dies as it starts.",
+            resource,
+            node_id=one["reason"]["node_id"],
+            nodes=len(able),
+        )
+        one["reason"] = {**msgspec.to_builtins(reason), "remedy": remedy(reason)}
 
 
 def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> float:

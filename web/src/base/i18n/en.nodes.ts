@@ -158,6 +158,8 @@ export const enNodes = {
       busy: '{{nodes}} node{{nodes, s}} could run it, but {{nodes, plural(one: it is; other: all are)}} busy. It needs {{wanted}} {{resource, units(of: wanted)}}; at most {{free}} of {{total}} {{free, plural(one: is; other: are)}} free.',
       busyAll: 'Its bundles would fit, but too much is in use to place all of them at once.',
       fits: 'There is room for it: it is being scheduled, or its worker is starting.',
+      worker_start:
+        'Its {{resource}} is reserved, but no worker has started with it yet: the worker process is still starting, or dies as it starts.',
       runtime_env: 'Building its runtime environment on {{nodes}} node{{nodes, s}}.',
       runtime_env_failed: 'Building its runtime environment failed: {{error}}',
     },
@@ -174,6 +176,8 @@ export const enNodes = {
       busy: 'It runs when enough {{resource}} is free on one node: when a holder ends, or a node is added.',
       busyAll: 'It runs when enough is free on the nodes: when something ends, or a node is added.',
       fits: 'It runs by itself soon.',
+      worker_start:
+        'If it lasts longer than a minute, the worker process dies as it starts: raylet.out and the newest worker logs of the node say why.',
       runtime_env: 'It runs when its environment is built.',
       runtime_env_failed: 'Fix its runtime environment, and submit it again.',
     },

@@ -143,6 +143,7 @@ export const zhNodes = {
       busy: '有 {{nodes}} 个节点可以运行它，但都在忙。它需要 {{wanted}} {{resource}}；最空闲的节点还剩 {{free}} / {{total}}。',
       busyAll: '它的 Bundle 放得下，但占用过多，无法同时放置全部。',
       fits: '有空位：正在调度，或其 Worker 正在启动。',
+      worker_start: '{{resource}} 已为它预留，但还没有 Worker 启动：Worker 进程仍在启动，或一启动就退出。',
       runtime_env: '正在 {{nodes}} 个节点上构建其运行时环境。',
       runtime_env_failed: '构建其运行时环境失败：{{error}}',
     },
@@ -159,6 +160,8 @@ export const zhNodes = {
       busy: '某个节点上空出足够的 {{resource}} 后即可运行：等待占用者结束，或添加节点。',
       busyAll: '节点上空出足够的资源后即可放置：等待其他任务结束，或添加节点。',
       fits: '很快会自动运行。',
+      worker_start:
+        '如果超过一分钟仍未启动，说明 Worker 进程一启动就退出：原因见该节点的 raylet.out 和最新的 Worker 日志。',
       runtime_env: '运行时环境构建完成后即可运行。',
       runtime_env_failed: '修复其运行时环境后重新提交。',
     },
