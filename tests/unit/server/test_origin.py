@@ -104,6 +104,36 @@ def _stopped() -> Story:
     return story
 
 
+def test_tasks_of_dask_are_called_after_the_function_in_their_key(fresh: Running) -> None:
+    digest = "8d3c3a7f0e1b4c5d9a6b7c8d9e0f1a2b"
+    keys = {
+        f"load-{digest}": "load",
+        "load-0a3c3a7f-12ab-4bcd-8123-abcdefabcdef": "load",
+        f"('read-csv-{digest}', 3)": "read-csv",
+        f"('sum-chunk-{digest}', 0, 1)": "sum-chunk",
+        "total": "total",
+    }
+    story = Story()
+    for key in [*keys, "7"]:
+        story.task("dask_task_wrapper", 0, 1, 2)
+        attempt = story.batch.attempts[-1]
+        attempt.name, attempt.module_name = f"dask:{key}", "ray.util.dask.scheduler"
+    fresh.record(story)
+    functions = {one["func_name"]: one for one in fresh.get("/api/functions")["items"]}
+    assert {name: one["attempts"] for name, one in functions.items()} == {
+        "Dask: load": 2,
+        "Dask: read-csv": 1,
+        "Dask: sum-chunk": 1,
+        "Dask: total": 1,
+        "dask_task_wrapper": 1,  # a key without a name
+    }
+    assert functions["Dask: load"]["operator"] == "Dask: load"
+    assert fresh.get("/api/tasks", func_name="Dask: load")["total"] == 2
+    # They run the user's code.
+    mine = {one["func_name"] for one in fresh.get("/api/functions", only="mine")["items"]}
+    assert mine == set(functions) - {"dask_task_wrapper"}
+
+
 def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
     fresh.record(_stopped())
     whole = fresh.get("/api/failures", stopped=True)

@@ -58,6 +58,11 @@ COUNT_STATES = (
 IS_USERS_SPAN = """coalesce(starts_with(extra, '{"user":'), false)"""
 #: What the names of Ray Data's tasks begin with here.
 DATA = "Data: "
+#: The same for the tasks of Dask on Ray, and the function that runs them all.
+DASK, _DASK_TASK = "Dask: ", "dask_task_wrapper"
+#: The function in the name of such a task, ``dask:KEY``: the words of the key before its hash, as Dask
+#: shows them ("load" of ``dask:load-8d3c3a7f``, "read-csv" of ``dask:('read-csv-8d3c3a7f', 3)``).
+_DASK_FUNCTION = r"^dask:[(]*[\x27\x22]?([A-Za-z_]\w*(?:-[A-Za-z]+)*)(?:[-\x27\x22,)]|$)"
 #: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
 MADE = "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
 
@@ -71,12 +76,16 @@ def called_name(of: str) -> str:
     """SQL of what a row ``of`` of ``attempts`` (or of parts of them) is called, NULL if nobody told it.
 
     That is Ray's function, but for the tasks of Ray Data: all operators run the same few functions
-    (``_map_task``), and name their tasks after themselves: ``Data: MapBatches(parse)``.
+    (``_map_task``), and name their tasks after themselves: ``Data: MapBatches(parse)``. Dask on Ray does the
+    same with the keys of its graph: ``Dask: load``.
     """
     # Where no row is of Ray Data, which is the rule, DuckDB takes the other branch as it is, for nothing.
     return (
         f"CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
-        f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name ELSE coalesce({of}.func_name, {of}.name) END"
+        f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name "
+        f"WHEN {of}.func_name = '{_DASK_TASK}' AND regexp_matches({of}.name, '{_DASK_FUNCTION}') "
+        f"THEN '{DASK}' || regexp_extract({of}.name, '{_DASK_FUNCTION}', 1) "
+        f"ELSE coalesce({of}.func_name, {of}.name) END"
     )
 
 

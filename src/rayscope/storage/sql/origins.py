@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import duckdb
 
 from rayscope.model.origin import LIBRARIES, USER
-from rayscope.storage.sql.execution import DATA, NOT_DRIVER, called_name, function_name
+from rayscope.storage.sql.execution import DASK, DATA, NOT_DRIVER, called_name, function_name
 from rayscope.storage.sql.function_names import class_of
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
@@ -32,6 +32,7 @@ _OPERATORS: dict[str, tuple[str, str]] = {
         f"WHEN contains({{module}}, '.execution.operators.') AND starts_with({{func}}, '{DATA}') "
         "THEN {func}",
     ),
+    "ray.util.dask": (DASK, f"WHEN starts_with({{func}}, '{DASK}') THEN {{func}}"),
     "ray.serve": (
         "Serve: ",
         "WHEN regexp_matches({func}, "
