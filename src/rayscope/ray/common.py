@@ -45,6 +45,7 @@ TRACED = frozenset(
         "rayscope.dataset_end",
         "rayscope.blocked",
         "rayscope.counter",
+        "rayscope.definition",
         "rayscope.export",
         "rayscope.fetched",
         "rayscope.plan",

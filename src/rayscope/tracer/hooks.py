@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rayscope.tracer import data, emit, risks, serve, train, tune
+from rayscope.tracer import data, emit, functions, risks, serve, train, tune
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 
@@ -433,10 +433,20 @@ def _begin_export() -> Call | None:
 def _end_export(call: Call, args: Any) -> None:
     """The code of a function or of an actor's class went to the GCS, from where workers load it."""
     _thread.call = call.outer
+    if len(args) == 1 and emit.ready():  # no class
+        _describe(args[0])
     if call.sizes is None or not emit.ready():
         return  # nothing was sent
     descriptor = args[1] if len(args) > 1 else args[0]._function_descriptor
     emit.end(call, {"code": descriptor.function_hash, "b": call.sizes[0]})
+
+
+def _describe(remote: Any) -> None:
+    """Report what a remote function is, if Ray's name for it does not say so. (Class methods have one.)"""
+    descriptor = remote._function_descriptor
+    about = functions.describe(remote._function, descriptor.module_name)
+    if about is not None:
+        emit.tell_always("rayscope.definition", {"code": descriptor.function_hash, "values": about})
 
 
 def _check_oversized(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,9 +6,10 @@ and the sum if there are more; ``k`` when a call began (ns), since Ray's own beg
 What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
 and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
 the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, of which ``values`` say
-more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code, and ``sums``
-are check sums of arguments. Of a report of Ray Train ``n`` is its number, ``e`` when the one before ended,
-``wait`` the time (ns) that it waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
+more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code; ``values`` of a
+definition are those of :func:`rayscope.tracer.functions.describe`; ``sums`` are check sums of arguments. Of
+a report of Ray Train ``n`` is its number, ``e`` when the one before ended, ``wait`` the time (ns) that it
+waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
 Of a dataset of Ray Data that is executed, ``operators`` are their ids, and ``inputs`` of each the numbers of
 those that give it blocks. What is told of Ray Tune and of Ray Serve is in
 :mod:`rayscope.ray.events.tune` and :mod:`rayscope.ray.events.serve`.
@@ -205,6 +206,9 @@ def _add(
     elif name == "rayscope.export":
         text = _text({"code": told.code[:_MAX_TEXT], "bytes": told.b})
         batch.spans.append(Span(task_id, attempt, "export", begin, end, text))
+    elif name == "rayscope.definition":
+        text = _text({"code": told.code[:_MAX_TEXT], **_plain(told.values)})
+        batch.spans.append(Span(task_id, attempt, "definition", begin, begin, text))
     elif name == "rayscope.risk":
         if told.name not in _RISKS:
             raise ValueError("no risk")
