@@ -63,7 +63,9 @@ def generate(folder: Path, tasks: int) -> None:
             "CREATE TEMP TABLE way (path_id BIGINT, parent BIGINT, name VARCHAR, depth INT, top INT, place INT)"
         )
         db.executemany("INSERT INTO way VALUES (?, ?, ?, ?, ?, ?)", paths)
-        db.execute("INSERT INTO paths SELECT path_id, parent, name, depth FROM way")
+        db.execute(
+            "INSERT INTO paths (path_id, parent_path_id, name, depth) SELECT path_id, parent, name, depth FROM way"
+        )
         db.execute(
             f"""
 CREATE TEMP TABLE made AS

@@ -203,6 +203,12 @@ class Facts:
         is_call = ~self.is_creation & (self.own_ns >= 0)
         return {name: rows[is_call[rows]] for name, rows in self.rows_of_function.items()}
 
+    def may_be_several(self, rows: Ints) -> bool:
+        """Whether the attempts of one name may be of several functions: without the tracer nobody knows
+        whether two definitions are of the same one.
+        """
+        return not self.recorded.is_traced and len(np.unique(self.attempts.code.codes[rows])) > 1
+
     @cached_property
     def _children(self) -> dict[int, Ints]:
         return dict(groups(self.attempts.parent[self.first_rows]))

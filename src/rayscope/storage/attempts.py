@@ -15,10 +15,11 @@ import duckdb
 import pyarrow as pa
 
 from rayscope.model.attempt import DEFINITION
-from rayscope.storage import rows
+from rayscope.storage import function_naming, rows
 from rayscope.storage.call_paths import DRIVER_PREFIX, PathIndex
+from rayscope.storage.function_naming import PlacedFunction
 from rayscope.storage.schema import insert_attempts
-from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, called_name, hex_id
+from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, full_name, hex_id, rays_name
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, SUBMITTER, merge
 
 #: No more parts are expected of an attempt: it is defined, has ended, and its execution was described.
@@ -37,8 +38,13 @@ AS_PARTS = ", ".join(
 )
 #: A row of ``attempts`` as one of ``calls``.
 _AS_CALL = (
-    f"{_KEY}, {TASK_ID} AS task, {PARENT_ID} AS submitter, {called_name('a')} AS called, a.rowid AS row, "
+    f"{_KEY}, {TASK_ID} AS task, {PARENT_ID} AS submitter, {full_name('a')} AS called, "
+    f"{rays_name('a')} AS rays_name, a.function_hash AS code, a.rowid AS row, "
     "path_id AS stored_path, false AS is_written"
+)
+#: SQL over rows of ``merged`` with their ``called``.
+_DISTINCT_NAME = (
+    "(SELECT n.name FROM function_names n WHERE n.full_name = called AND n.name IS DISTINCT FROM n.func_name)"
 )
 #: Tasks that are waited for, at most.
 _MAX_WAITING = 200_000
@@ -138,9 +144,12 @@ class AttemptFlush:
         self._create(
             "calls",
             f"SELECT m.task_hi, m.task_lo, m.attempt, {TASK_ID} AS task, {SUBMITTER} AS submitter, "
-            f"{called_name('m')} AS called, row, s.path_id AS stored_path, "
+            f"{full_name('m')} AS called, {rays_name('m')} AS rays_name, function_hash AS code, row, "
+            "s.path_id AS stored_path, "
             "CASE WHEN type = 'DRIVER_TASK' THEN 0 "
-            f"WHEN {SUBMITTER} IS NOT DISTINCT FROM s.submitter THEN s.path_id END AS path_id, "
+            f"WHEN {SUBMITTER} IS NOT DISTINCT FROM s.submitter "
+            "AND NOT coalesce(function_hash IN (SELECT function_hash FROM fresh_places), false) "
+            "THEN s.path_id END AS path_id, "
             f"row IS NOT NULL OR NOT ({wait or 'false'}) AS is_written FROM merged m LEFT JOIN "
             f"(SELECT {_KEY}, row, path_id, {SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",
         )
@@ -158,6 +167,20 @@ class AttemptFlush:
         )
         rest: pa.Table = self._connection.sql(waits).to_arrow_table()
         return rest if rest.num_rows else None
+
+    def place_functions(self, placed: Mapping[str, PlacedFunction]) -> None:
+        """Take the functions, by Ray's hash, that the tracer told apart since the last flush."""
+        function_naming.place(self._connection, placed)
+
+    def name_functions(self) -> None:
+        """Name the functions of ``calls``, and look again at attempts that were taken for another's."""
+        is_late = function_naming.is_late(self._connection)
+        if is_late:
+            self._execute(
+                f"INSERT INTO calls BY NAME SELECT {_AS_CALL} FROM attempts a "
+                f"SEMI JOIN fresh_places USING (function_hash) ANTI JOIN calls USING ({_KEY})"
+            )
+        function_naming.rename(self._connection, is_late=is_late)
 
     def resolve_paths(self) -> None:
         """Give each attempt its call path, and those that it called theirs if that makes a difference."""
@@ -252,7 +275,8 @@ class AttemptFlush:
         if replaced:
             self._execute("DELETE FROM attempts USING calls c WHERE attempts.rowid = c.row AND c.is_written")
         if written:
-            self._execute(insert_attempts(f"(FROM merged JOIN (FROM calls WHERE is_written) USING ({_KEY}))"))
+            parts = f"(FROM merged JOIN (FROM calls WHERE is_written) USING ({_KEY}))"
+            self._execute(insert_attempts(parts, _DISTINCT_NAME))
         return int(written + moved)
 
     def _create(self, name: str, query: str) -> int:

@@ -13,6 +13,7 @@ from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
     CREATED,
     END,
+    FUNCTION,
     NAMED_PARENT_ID,
     NOT_DRIVER,
     PARENT_ID,
@@ -53,6 +54,8 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("returned_ns", "BIGINT"),
     ("return_bytes", "BIGINT"),
     ("output_bytes", "BIGINT"),
+    # The function's name where it differs from Ray's ``func_name``: see storage/function_naming.py.
+    ("distinct_name", "VARCHAR"),
 )
 
 DERIVED_COLUMNS = tuple((name, "BIGINT") for name in execution.DERIVED)
@@ -78,11 +81,13 @@ _MADE_OF_PARTS = {
 }
 
 
-def insert_attempts(parts: str) -> str:
-    """The statement that adds rows of ``parts``, a table of parts with ``path_id``, to ``attempts``."""
-    stored = ", ".join(
-        f"{_MADE_OF_PARTS[name]} AS {name}" if name in _MADE_OF_PARTS else name for name, _ in ATTEMPT_COLUMNS
-    )
+def insert_attempts(parts: str, distinct_name: str = "NULL") -> str:
+    """The statement that adds rows of ``parts``, a table of parts with ``path_id``, to ``attempts``.
+
+    ``distinct_name``: SQL of that column.
+    """
+    made = {**_MADE_OF_PARTS, "distinct_name": distinct_name}
+    stored = ", ".join(f"{made[name]} AS {name}" if name in made else name for name, _ in ATTEMPT_COLUMNS)
     derived = ", ".join(f"{made} AS {name}" for name, made in execution.DERIVED.items())
     return f"INSERT INTO attempts BY NAME SELECT *, {derived} FROM (SELECT {stored} FROM {parts})"
 
@@ -419,10 +424,13 @@ def _columns(columns: tuple[tuple[str, str], ...]) -> str:
 
 #: Ray overrides the name of an actor's method by the actor's repr, unless the user named the task
 #: (``protobuf_to_task_state_dict``).
-SHOWN_NAME = (
+_NAMED_BY_ACTOR = (
     "CASE WHEN actor_repr_name IS NOT NULL AND type = 'ACTOR_TASK' AND name = func_name "
-    "THEN actor_repr_name || '.' || split_part(name, '.', -1) ELSE name END"
+    "THEN actor_repr_name || '.' || split_part(name, '.', -1)"
 )
+RAY_NAME = f"{_NAMED_BY_ACTOR} ELSE name END"
+#: Ray's name, or the function's distinct name where several functions share Ray's.
+SHOWN_NAME = f"{_NAMED_BY_ACTOR} WHEN name = func_name THEN {FUNCTION} ELSE name END"
 #: A submission that got a driver is shown as the driver's job; the dashboard's own driver is no user's.
 SHOWN_JOB = f"alias_of IS NULL AND NOT {IS_INTERNAL['job']}"
 #: Reasons of losses that cost spans, not tasks (Ray keeps 1,000 spans a task unless told otherwise).
@@ -433,7 +441,12 @@ TABLES: tuple[str, ...] = (
     f"CREATE TABLE IF NOT EXISTS span_rows ({_columns(SPAN_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS edge_rows ({_columns(EDGE_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS annotation_rows ({_columns(ANNOTATION_COLUMNS)})",
-    "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER)",
+    "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER, "
+    "full_name VARCHAR)",
+    "CREATE TABLE IF NOT EXISTS function_names (full_name VARCHAR, long_name VARCHAR, short_name VARCHAR, "
+    "func_name VARCHAR, name VARCHAR)",
+    "CREATE TABLE IF NOT EXISTS placed_functions (function_hash VARCHAR, full_name VARCHAR, "
+    "long_name VARCHAR, short_name VARCHAR)",
     "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT, "
     "event_type VARCHAR DEFAULT '', first_ns BIGINT, last_ns BIGINT)",
     "CREATE TABLE IF NOT EXISTS rollups (name VARCHAR, version VARCHAR, writes BIGINT, last_ns BIGINT, "
@@ -442,8 +455,10 @@ TABLES: tuple[str, ...] = (
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()
     ),
-    # Of records that were begun before there was this column, which is why it is the last one.
+    # Older records lack these columns, so they come last.
     "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
+    "ALTER TABLE paths ADD COLUMN IF NOT EXISTS full_name VARCHAR",
+    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS distinct_name VARCHAR",
 )
 
 TABLE_NAMES = tuple(
@@ -468,7 +483,7 @@ def _entity_view(kind: Kind) -> str:
 
 _TIMES = execution.times(execution.LAST)
 VIEWS: tuple[str, ...] = (
-    f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
+    f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {RAY_NAME} AS name, "
     f"coalesce(func_name, {function_name('attempts')}) AS func_name, type, state, reported_state, "
     f"end_known_by, {NAMED_PARENT_ID} AS parent_task_id, {PARENT_ID} AS caller_task_id, "
     + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", *_SUBMITTERS})

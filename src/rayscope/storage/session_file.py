@@ -262,8 +262,10 @@ class SessionFile:
         return bool(found)
 
     def load_paths(self) -> list[tuple[int, int, str, int]]:
-        """(path_id, parent_path_id, name, depth) of all call paths."""
-        found: list[tuple[int, int, str, int]] = self._writer.execute("FROM paths").fetchall()
+        """(path_id, parent_path_id, the function's full name, depth) of all call paths."""
+        found: list[tuple[int, int, str, int]] = self._writer.execute(
+            "SELECT path_id, parent_path_id, coalesce(full_name, name), depth FROM paths"
+        ).fetchall()
         return found
 
     def load_entities(self, kind: Kind) -> list[Entity]:
@@ -308,7 +310,11 @@ class SessionFile:
             self._write_set(name, table, _SET_TIMES[name])
         self._write_entities(entities)
         if paths:
-            self._writer.executemany("INSERT INTO paths VALUES (?, ?, ?, ?)", list(paths))
+            self._writer.executemany(
+                "INSERT INTO paths SELECT $1, $2, coalesce((SELECT name FROM function_names "
+                "WHERE full_name = $3), $3), $4, $3",
+                list(paths),
+            )
         if drops:
             self._writer.execute("DELETE FROM drops")
             self._writer.executemany(

@@ -19,6 +19,7 @@ from rayscope.storage.about import About, count_records
 from rayscope.storage.attempts import AttemptFlush
 from rayscope.storage.call_paths import PathIndex
 from rayscope.storage.errors import StoreError
+from rayscope.storage.function_naming import PlacedFunction, definitions
 from rayscope.storage.inferred_ends import GRACE_NS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import SINCE
@@ -66,6 +67,8 @@ class SessionWriter:
         self._waiting: set[str] = set()
         self._callers: dict[str, str] = {}  # those told since the last flush
         self._has_callers = False  # whether the file has any
+        #: The functions that the tracer told apart since the last flush, by Ray's hash.
+        self._placed: dict[str, PlacedFunction] = {}
         #: When the session ended; whether what was inferred from an end is to be taken back.
         self._end_ns: int | None = None
         self._revived = False
@@ -125,6 +128,8 @@ class SessionWriter:
                 self._sets_since = now
         for table in tables["edge_rows"]:
             self._note_callers(table)
+        for table in tables["span_rows"]:
+            self._placed |= definitions(table)
         if batch.entities:
             if self.file is None:
                 # What the file knows must come first, or an old account could look new.
@@ -239,7 +244,7 @@ class SessionWriter:
         with file.writing() as connection:
             rest, changes = None, 0
             parts, left = self._take()
-            if parts or self._callers:
+            if parts or self._callers or self._placed:
                 flush = AttemptFlush(connection, paths, self._waiting)
                 rest, changes = self._write_attempts(flush, parts, now, everything)
             infer = (
@@ -269,6 +274,7 @@ class SessionWriter:
         self._sets_since = self._other_since = None
         self._has_callers = self._has_callers or bool(self._callers)
         self._callers.clear()
+        self._placed.clear()
         self._dirty_entities.clear()
         self._drops_dirty = False
         paths.forget_some()
@@ -292,11 +298,13 @@ class SessionWriter:
         attempts were written.
         """
         few = sum(table.num_rows for table in self._parts) < EAGER_BELOW
+        flush.place_functions(self._placed)
         flush.merge(parts, self._callers, has_callers=self._has_callers)
         rest = flush.choose(
             None if everything or few else now - UNSETTLED_WAIT_S,
             max_waiting=_MAX_WAITING,
         )
+        flush.name_functions()
         flush.resolve_paths()
         return rest, flush.write()
 

@@ -103,6 +103,7 @@ _MADE = {
     "state": "multiIf(is_inferred, nullIf(inferred.state, ''), "
     f"ifNull(finished_ns IS NOT NULL AND error_type = '{CANCELED}', false), 'FAILED', reported_state)",
     "end_known_by": "if(is_inferred, inferred.known_by, NULL)",
+    "distinct_name": "NULL",  # a record names functions apart; here is ``module_name``
     "path_id": f"if(path.as_of_ns = {UNKNOWN_NS}, NULL, path.path_id)",
     "parent_hi": _high("submitter"),
     "parent_lo": "substring(submitter, 17)",

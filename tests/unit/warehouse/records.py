@@ -86,7 +86,9 @@ def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, tasks: int) -> None:
         db.execute(f"INSERT INTO {kind}_rows BY NAME FROM fresh")
     insert_attempts(db, [make_attempt(task, ids, rng) for task in ids])
     db.execute("UPDATE attempts SET path_id = hash(task_lo) >> 1 WHERE attempt = 0")
-    db.execute("INSERT INTO paths VALUES (1, 0, 'it''s', 1), (2, 1, 'g', 2)")
+    db.execute(
+        "INSERT INTO paths (path_id, parent_path_id, name, depth) VALUES (1, 0, 'it''s', 1), (2, 1, 'g', 2)"
+    )
     db.execute(
         "INSERT INTO drops VALUES ('node', 'full', 5, 9, 'TASK', 1, 2), ('gcs', 'it''s', 1, 2, '', NULL, NULL)"
     )

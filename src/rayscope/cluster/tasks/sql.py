@@ -18,6 +18,7 @@ from rayscope.storage.sql.execution import (
     BLOCKED_ON,
     CREATED,
     END,
+    FUNCTION,
     START,
     START_LOST,
     still_blocked,
@@ -42,7 +43,8 @@ from rayscope.storage.sql.pages import (
 )
 
 _ITEM = (
-    f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
+    f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, {FUNCTION} AS func_name, type, "
+    "coalesce(state, 'NIL') AS state, "
     "coalesce(reported_state, 'NIL') AS reported_state, end_known_by, job_id, actor_id, "
     "parent_hi, parent_lo, named_parent, node_id, worker_id, worker_pid, placement_group_id, error_type, "
     f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "

@@ -49,7 +49,7 @@ class DataSkew:
             return
         for function, calls in facts.calls_of_function.items():
             skewed = skewed_calls(facts, calls)
-            if not len(skewed):
+            if not len(skewed) or facts.may_be_several(calls):
                 continue
             own, sizes = facts.own_ns[calls], a.fetched_bytes[calls]
             longest = int(facts.own_ns[skewed].max())

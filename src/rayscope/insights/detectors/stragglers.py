@@ -45,7 +45,7 @@ class Stragglers:
         """Functions with a few long calls."""
         for function, of_function in facts.calls_of_function.items():
             calls = of_function[facts.is_executing_known[of_function]]
-            if len(calls) < _LEAST:
+            if len(calls) < _LEAST or facts.may_be_several(calls):
                 continue
             own, is_warm = facts.own_ns[calls], facts.is_warm[calls]
             median = float(np.median(own))

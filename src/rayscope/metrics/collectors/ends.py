@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import NOT_DRIVER
+from rayscope.storage.sql.execution import FUNCTION, NOT_DRIVER
 from rayscope.storage.sql.library_stops import count_stopped
 
 
@@ -22,10 +22,10 @@ def function_ends(file: SessionFile, limit: int) -> tuple[list[FunctionEnds], in
     with file.reader() as reader:
         found = reader.execute(
             f"""
-            SELECT func_name, count(*) FILTER (state = 'FINISHED'), count(*) FILTER (state = 'FAILED'),
-                count(*) OVER ()
+            SELECT {FUNCTION} AS function, count(*) FILTER (state = 'FINISHED'),
+                count(*) FILTER (state = 'FAILED'), count(*) OVER ()
             FROM attempts WHERE func_name IS NOT NULL AND {NOT_DRIVER}
-            GROUP BY func_name ORDER BY count(*) DESC, func_name LIMIT {int(limit)}
+            GROUP BY function ORDER BY count(*) DESC, function LIMIT {int(limit)}
             """
         ).fetchall()
     others = found[0][3] - len(found) if found else 0

@@ -63,6 +63,8 @@ DASK, _DASK_TASK = "Dask: ", "dask_task_wrapper"
 #: The function in the name of such a task, ``dask:KEY``: the words of the key before its hash, as Dask
 #: shows them ("load" of ``dask:load-8d3c3a7f``, "read-csv" of ``dask:('read-csv-8d3c3a7f', 3)``).
 _DASK_FUNCTION = r"^dask:[(]*[\x27\x22]?([A-Za-z_]\w*(?:-[A-Za-z]+)*)(?:[-\x27\x22,)]|$)"
+#: Ray's function of an attempt, told from others of its name.
+FUNCTION = "coalesce(distinct_name, func_name)"
 #: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
 MADE = "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
 
@@ -72,20 +74,58 @@ def creation_name(actor: str) -> str:
     return f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {actor})"
 
 
-def called_name(of: str) -> str:
-    """SQL of what a row ``of`` of ``attempts`` (or of parts of them) is called, NULL if nobody told it.
+def is_of_data(of: str) -> str:
+    """SQL of whether a row ``of`` is a task of Ray Data's that has a name. All operators run the same few
+    functions (``_map_task``), and name their tasks after themselves.
+    """
+    return (
+        f"(coalesce(starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK', false) "
+        f"AND {of}.name IS NOT NULL)"
+    )
 
-    That is Ray's function, but for the tasks of Ray Data: all operators run the same few functions
-    (``_map_task``), and name their tasks after themselves: ``Data: MapBatches(parse)``. Dask on Ray does the
-    same with the keys of its graph: ``Dask: load``.
+
+def is_of_dask(of: str) -> str:
+    """SQL of whether a row ``of`` is a task of Dask on Ray, which names its tasks after the keys of its graph."""
+    matches = f"regexp_matches({of}.name, '{_DASK_FUNCTION}')"
+    return f"coalesce({of}.func_name = '{_DASK_TASK}' AND {matches}, false)"
+
+
+def rays_name(of: str) -> str:
+    """SQL of Ray's function of a row ``of``; NULL of tasks of Ray Data and Dask, which name themselves."""
+    return f"CASE WHEN NOT ({is_of_data(of)} OR {is_of_dask(of)}) THEN {of}.func_name END"
+
+
+def _dask_name(of: str) -> str:
+    return f"'{DASK}' || regexp_extract({of}.name, '{_DASK_FUNCTION}', 1)"
+
+
+def full_name(of: str, *, is_placed: bool = True) -> str:
+    """SQL of a name that no other function has, for a row ``of`` of ``attempts`` (or of parts of them); NULL
+    if it is unknown. ``is_placed``: use what the tracer reported of lambdas, closures, and wrappers.
+    """
+    placed = f"(SELECT p.full_name FROM placed_functions p WHERE p.function_hash = {of}.function_hash)"
+    return (
+        f"CASE WHEN {is_of_data(of)} THEN '{DATA}' || {of}.name WHEN {is_of_dask(of)} THEN {_dask_name(of)} "
+        f"WHEN {of}.func_name IS NULL THEN {of}.name "
+        f"ELSE coalesce({placed if is_placed else 'NULL'}, "
+        # Without the tracer each definition of a lambda is another function.
+        f"CASE WHEN {of}.func_name = '<lambda>' THEN '<lambda> (' || {of}.function_hash[:8] || ')' END, "
+        f"{of}.module_name || '.' || {of}.func_name, {of}.func_name) END"
+    )
+
+
+def called_name(of: str) -> str:
+    """SQL of the name of a row ``of`` of ``attempts``; NULL if it is unknown.
+
+    That is Ray's function, or ``distinct_name`` where several functions share that. Tasks of Ray Data are
+    ``Data: MapBatches(parse)``, and those of Dask on Ray ``Dask: load``.
     """
     # Where no row is of Ray Data, which is the rule, DuckDB takes the other branch as it is, for nothing.
     return (
         f"CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
         f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name "
-        f"WHEN {of}.func_name = '{_DASK_TASK}' AND regexp_matches({of}.name, '{_DASK_FUNCTION}') "
-        f"THEN '{DASK}' || regexp_extract({of}.name, '{_DASK_FUNCTION}', 1) "
-        f"ELSE coalesce({of}.func_name, {of}.name) END"
+        f"WHEN {is_of_dask(of)} THEN {_dask_name(of)} "
+        f"ELSE coalesce({of}.distinct_name, {of}.func_name, {of}.name) END"
     )
 
 

@@ -55,7 +55,8 @@ def restart_of(condition: str) -> str:
 
 
 _LIKE = "ILIKE ? ESCAPE '\\'"
-_NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {restart_of(_LIKE)})"
+#: A part of a task's name, also of Ray's where another is shown. ``?``: the pattern, three times.
+_NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR (distinct_name IS NOT NULL AND name {_LIKE}) OR {restart_of(_LIKE)})"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class TaskFilters:
 
     ``state``, ``type``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or
     NAME=VALUE; ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what
-    was in flight between them. ``func_name``: a function, or an operator of a library ("Serve: shop/Model").
+    was in flight between them. ``func_name``: a function, also by the name that it shares with others, or an
+    operator of a library ("Serve: shop/Model").
     ``only``: ``mine`` leaves the internals of libraries out.
     """
 
@@ -113,12 +115,13 @@ def attempt_filters(filters: TaskFilters) -> Where:
     if filters.func_name and is_operator(filters.func_name):
         where.add(OF_OPERATOR, *[filters.func_name] * 2)
     elif filters.func_name:
-        where.add(f"(func_name = ? OR {restart_of('= ?')})", *[filters.func_name] * 2)
+        is_named = f"(func_name = ? OR distinct_name = ? OR {restart_of('= ?')})"
+        where.add(is_named, *[filters.func_name] * 3)
     if filters.state:
         states = choices("state", filters.state, (*STATES, CUT_OFF, "NIL"))
         where.add("list_contains(?, coalesce(state, 'NIL'))", states)
     if filters.name:
-        where.add(_NAME_LIKE, *[like(filters.name)] * 2)
+        where.add(_NAME_LIKE, *[like(filters.name)] * 3)
     if filters.caller_task_id:
         is_caller, values = is_task("parent", filters.caller_task_id)
         where.add(is_caller, *values)
@@ -168,13 +171,13 @@ def _annotated(where: Where, text: str) -> None:
 def _search(where: Where, text: str) -> None:
     digits = text.lower()
     if len(digits) < 4 or any(char not in "0123456789abcdef" for char in digits) or len(digits) > 48:
-        where.add(_NAME_LIKE, *[like(text)] * 2)
+        where.add(_NAME_LIKE, *[like(text)] * 3)
         return
     low = int(digits[:16].ljust(16, "0"), 16)
     high = int(digits[:16].ljust(16, "f"), 16)
     where.add(
         f"({_NAME_LIKE} OR (task_hi BETWEEN ? AND ? AND starts_with(task_lo, ?)))",
-        *[like(text)] * 2,
+        *[like(text)] * 3,
         low,
         high,
         digits[16:],

@@ -13,7 +13,9 @@ IS_ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
 
 
 def class_of(name: str) -> str:
-    """SQL of the class of a method's name; NULL if it has none. (Function names have no dots.)"""
+    """SQL of the class of a method's name; NULL if it has none. A function's distinct name gives its
+    module instead.
+    """
     return f"nullif(left({name}, greatest(0, length({name}) - length(split_part({name}, '.', -1)) - 1)), '')"
 
 
@@ -54,7 +56,7 @@ def box_of(func: str, actor: str, task: str) -> str:
     return (
         f"CASE WHEN {class_of(func)} IN (SELECT unnest(unfolded) FROM asked) THEN "
         f"CASE WHEN {actor} IN (SELECT unnest(actors) FROM asked) THEN {actor} ELSE '' END "
-        f"WHEN {func} IN (SELECT unnest(unfolded) FROM asked) AND NOT contains({func}, '.') THEN "
+        f"WHEN {func} IN (SELECT unnest(unfolded) FROM asked) THEN "
         f"coalesce({task}, '') END"
     )
 

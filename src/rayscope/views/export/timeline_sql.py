@@ -24,6 +24,7 @@ from rayscope.storage.sql.execution import (
     DRIVER_HI,
     DRIVER_LO,
     END,
+    FUNCTION,
     NAMED_PARENT_ID,
     NOT_DRIVER,
     PARENT_ID,
@@ -118,7 +119,7 @@ SELECT p.ordinal, p.lane, r.row, r.wait_row, p.created_ns, p.begin_ns, p.end_ns,
 FROM placed p
 JOIN places r ON r.ordinal = p.ordinal
 LEFT JOIN (
-    SELECT rowid AS row_id, {hex_id("task")} AS task_id, {SHOWN_NAME} AS name, func_name, type,
+    SELECT rowid AS row_id, {hex_id("task")} AS task_id, {SHOWN_NAME} AS name, {FUNCTION} AS func_name, type,
         coalesce(state, 'NIL') AS state, job_id, actor_id, {PARENT_ID} AS caller_task_id,
         {NAMED_PARENT_ID} AS parent_task_id, node_id,
         worker_id, worker_pid, error_type, {ERROR_SUMMARY}, {START} AS start_ns, {END} AS finish_ns,

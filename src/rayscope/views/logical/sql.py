@@ -12,6 +12,7 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_edges import data_edges
 from rayscope.storage.sql.execution import (
+    FUNCTION,
     NOT_DRIVER,
     TASK_ID,
     attempt_key,
@@ -46,8 +47,8 @@ EXACT_QUANTILES = 100_000
 _MAX_BESIDE = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
 _PICKED = (
-    f"{_KEY}, func_name, name, module_name, type, state, path_id, parent_hi, parent_lo, actor_id, "
-    "output_bytes"
+    f"{_KEY}, func_name, distinct_name, name, module_name, type, state, path_id, parent_hi, parent_lo, "
+    "actor_id, output_bytes"
 )
 
 
@@ -100,7 +101,7 @@ def _states(where: Where, is_unfolded: bool) -> str:
     return f"""
 WITH {UNFOLDED}),
 picked AS (
-    SELECT func_name, name, module_name, type, actor_id,
+    SELECT func_name, distinct_name, name, module_name, type, actor_id,
         {shown_id("task") if is_unfolded else "NULL"} AS task,
         coalesce(state, 'NIL') AS state, count(*) AS attempts
     FROM attempts{where.sql} GROUP BY ALL),
@@ -152,6 +153,7 @@ def logical_rows(
         is_exact = many <= EXACT_QUANTILES
         # To look for the waits of most attempts would take longer than to take all.
         spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
+        unfolded = _without_methods(reader, unfolded)
         instances, actors = instances_of(reader, where, unfolded)
         tasks = _longest(reader, where, unfolded, last_ns)
         asked = Unfolded(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
@@ -171,6 +173,16 @@ def logical_rows(
         names = _names(reader, actors)
     rows = with_states(found, counted)
     return LogicalRows(*rows, data, methods, instances, not is_exact, share, names)
+
+
+def _without_methods(reader: duckdb.DuckDBPyConnection, names: list[str]) -> list[str]:
+    """Classes and functions alone: a method has no calls of its own in the graph, its instances have."""
+    if not any("." in name for name in names):
+        return names
+    methods = reader.execute(
+        f"SELECT DISTINCT func FROM ({_METHODS}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [names]
+    ).fetchall()
+    return [name for name in names if (name,) not in methods]
 
 
 def with_states(
@@ -204,7 +216,8 @@ def instances_of(
     """How many actors of each class have matching attempts, and those that are shown of ``classes``."""
     name = class_of("func")
     by_actor = (
-        "WITH picked AS (SELECT func_name, name, module_name, type, actor_id, count(*) AS attempts "
+        "WITH picked AS (SELECT func_name, distinct_name, name, module_name, type, actor_id, "
+        "count(*) AS attempts "
         f"FROM attempts{where.sql} AND {IS_ACTOR} AND actor_id IS NOT NULL GROUP BY ALL), "
         f"named AS ({with_function('picked', 'p.actor_id, p.attempts')}) "
         f"SELECT {name} AS class, actor_id, sum(attempts) AS attempts FROM named "
@@ -255,7 +268,7 @@ def _longest(
 
 
 #: SQL of the functions of actors' attempts.
-_METHODS = f"SELECT func_name AS func FROM attempts WHERE {IS_ACTOR}"
+_METHODS = f"SELECT {FUNCTION} AS func FROM attempts WHERE {IS_ACTOR}"
 
 
 def methods_of(
