@@ -179,7 +179,8 @@ def _from_files(
     settings: Settings, session: str | None, form: Format, filters: Mapping[str, Any]
 ) -> Iterator[_Source]:
     from rayscope.storage.catalog import Catalog
-    from rayscope.storage.errors import NotFound, StoreError
+    from rayscope.storage.errors import BadQuery, NotFound, StoreError
+    from rayscope.storage.session_names import find_session
     from rayscope.storage.sql.filters import TaskFilters
     from rayscope.views.export.export import Export
 
@@ -189,7 +190,7 @@ def _from_files(
         names = catalog.names()
         if not names:
             raise NotFound(f"No sessions recorded in {folder}.", "Record one: rayscope run SCRIPT")
-        chosen = catalog.about(session or names[0])
+        chosen = catalog.about(find_session(catalog, session) if session else names[0])
         with (
             catalog.reading(chosen.session) as file,
             Export(
@@ -205,7 +206,7 @@ def _from_files(
     except NotFound as error:
         known = f"Recorded sessions: {', '.join(names[:5])}." if session and names else error.remedy
         fail(error.message, known, EXPORT_ERROR)
-    except StoreError as error:
+    except (BadQuery, StoreError) as error:
         fail(error.message, error.remedy, EXPORT_ERROR)
     finally:
         catalog.close()

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from rayscope.cli.asking import asking
-from rayscope.cli.console import fail, say, visible
+from rayscope.cli.console import fail, say, shown, visible
 from rayscope.cli.lazy import ListByDefault
 from rayscope.cli.lists import given, print_list, took
 from rayscope.cli.options import (
@@ -32,6 +32,7 @@ from rayscope.cli.options import (
 from rayscope.cli.printing import Column, Format, Row, error_line, failed_of, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
+from rayscope.model.program import program_name
 from rayscope.ray.common import headline
 
 app = typer.Typer(
@@ -52,7 +53,7 @@ def progress(job: Row) -> str:
 
 
 COLUMNS = (
-    text("entrypoint", long=True),
+    Column("entrypoint", lambda row: shown(program_name(row.get("entrypoint") or "")), long=True),
     state(),
     Column("tasks", lambda row: Text(progress(row))),
     text("job_id"),

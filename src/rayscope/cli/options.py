@@ -164,7 +164,9 @@ Sessions = Annotated[
 Session = Annotated[
     str | None,
     typer.Option(
-        "--session", help="Session ID, or a prefix of it (default: the newest).", rich_help_panel=_SERVER
+        "--session",
+        help="Session by its name, ID, or a prefix of the ID (default: the newest).",
+        rich_help_panel=_SERVER,
     ),
 ]
 #: Where `--session` was an argument before.

@@ -22,7 +22,8 @@ EXPORT_S, _SQL_S, _REPLAY_S, _LONG_S = 3600.0, 120.0, 120.0, 1800.0
 
 
 class Api(LogsApi):
-    """Requests of a session: ``session`` is a name, None the client's, or else the one heard from last.
+    """Requests of a session: ``session`` is an ID, a prefix of it, or a shown name; None: the client's, or
+    else the one heard from last.
 
     Times are ns since the epoch or datetimes. Every method raises RayscopeError when it is carried out.
     """
@@ -49,7 +50,8 @@ class Api(LogsApi):
     def sessions(
         self, limit: int | None = None, name: str | None = None, q: str | None = None
     ) -> Listing[t.SessionItem]:
-        """The sessions on record, newest sign of life first; or the one that ``name`` begins.
+        """The sessions on record, newest sign of life first; or the one with this ID, a prefix of it, or this
+        shown ``name``.
 
         ``q``: only those with this text in their name, script, host, tags, note, or Ray's name.
         """

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 _PYTHON = re.compile(r"python[\d.]*")
+#: A word of a command line, with its quotes. A quote without an end is a letter like others.
+_WORD = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\\s|\S)+""")
+_QUOTED = re.compile(r"""(["'])(.*?)\1""")
 
 
 def script_name(command: str) -> str:
@@ -13,8 +16,10 @@ def script_name(command: str) -> str:
     Of ``python -m pkg.main`` it is the module, of code on the command line ``python -c``, of any other
     command its first word.
     """
-    words = command.split()
+    words = [_unquoted(word) for word in _WORD.findall(command)]
     for at, word in enumerate(words):
+        if at > 0 and words[at - 1] == "-c":  # a shell's code
+            continue
         if word.endswith(".py"):
             return _base(word)
         if word in ("-m", "-c") and at > 0 and _PYTHON.fullmatch(_base(words[at - 1])):
@@ -27,9 +32,9 @@ def program_name(command: str) -> str:
 
     Code on the command line stays as it is.
     """
-    words = command.split()
+    words = _WORD.findall(command)
     at = 0
-    if words and _PYTHON.fullmatch(_base(words[0])):
+    if words and _PYTHON.fullmatch(_base(_unquoted(words[0]))):
         at = 1
         while at < len(words) and words[at].startswith("-") and words[at] not in ("-m", "-c"):
             at += 1
@@ -37,7 +42,11 @@ def program_name(command: str) -> str:
     program = words[at : at + 1]
     if not program or program == ["-c"]:
         return " ".join(words)
-    return " ".join([_base(program[0]), *words[at + 1 :]])
+    return " ".join([_base(_unquoted(program[0])), *words[at + 1 :]])
+
+
+def _unquoted(word: str) -> str:
+    return _QUOTED.sub(r"\2", word).replace("\\ ", " ")
 
 
 def _base(path: str) -> str:

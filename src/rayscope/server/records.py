@@ -11,9 +11,9 @@ import duckdb
 from rayscope.ingest.writer import Writer
 from rayscope.server.response_cache import ResponseCache
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.pages import LEAST_PREFIX
+from rayscope.storage.session_names import find_session
 
 
 class Records:
@@ -29,17 +29,12 @@ class Records:
         catalog.on_remove = self.forget
 
     def resolve(self, session: str | None) -> str:
-        """The session asked for, by its name in Ray or the beginning of it, or the one heard from last.
+        """The ID of a session, see :func:`find_session`; without a text the one heard from last.
 
-        Raises NotFound, and BadQuery for what begins several names.
+        Raises NotFound, and BadQuery if several sessions match.
         """
         if session:
-            try:
-                return self._catalog.about(session).session
-            except NotFound:
-                if found := _find(session, self._catalog.names()):
-                    return found
-                raise
+            return find_session(self._catalog, session)
         names = self._catalog.names()
         if not names:
             raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
@@ -105,17 +100,6 @@ class Records:
     def forget(self, session: str) -> None:
         """Drop what is cached about a session: who asks next wants the end of it."""
         self._cache.forget(session)
-
-
-def _find(text: str, names: list[str]) -> str | None:
-    """The one of Ray's names that begins with ``text``, with or without the ``session_`` of all of them."""
-    begin = text.removeprefix("session_")
-    if len(begin) < LEAST_PREFIX:
-        return None
-    found = [name for name in names if name.removeprefix("session_").startswith(begin)]
-    if len(found) > 1:
-        raise BadQuery(f"Several sessions begin with {text[:80]!r}.", "Give more of its letters.")
-    return found[0] if found else None
 
 
 def _question(function: Callable[..., Any], parameters: tuple[str, ...]) -> str:

@@ -25,6 +25,7 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import MEMORY_LIMIT, explain
+from rayscope.storage.session_names import find_session
 from rayscope.storage.slots import Slots
 from rayscope.user_sql.worker import (
     IDLE_S,
@@ -338,9 +339,10 @@ def run_sql(
     names = catalog.names()
     if not names:
         raise NotFound(f"No sessions recorded in {data_dir}.", "Record one: rayscope run SCRIPT")
-    source = catalog.path(session or names[0])
+    chosen = find_session(catalog, session) if session else names[0]
+    source = catalog.path(chosen)
     if not source.exists():
-        raise NotFound(f"Session {session or names[0]} has no record yet.")
+        raise NotFound(f"Session {chosen} has no record yet.")
     with tempfile.TemporaryDirectory(prefix="rayscope-sql-") as folder:
         runner = SqlRunner(Path(folder) / "sql", memory_limit=memory_limit, timeout_s=timeout_s)
         with contextlib.closing(runner):

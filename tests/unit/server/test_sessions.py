@@ -15,6 +15,9 @@ from rayscope.cli.main import app as cli
 from rayscope.model.program import program_name, script_name
 from rayscope.server.settings import operator_token
 from rayscope.server.write_access import HEADER
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_names import find_session
 
 from .conftest import Running, start
 
@@ -58,6 +61,11 @@ def act(running: Running, method: str, token: str | None = None, **given: Any) -
         ("cd /x && RAY_ADDRESS=auto python b.py", "b.py"),
         ("/opt/run.sh a/b", "run.sh"),
         ("bash -c 'sleep 1'", "bash"),
+        ("bash -c 'python a.py'", "bash"),
+        ("python 'my dir/odd places.py' --x", "odd places.py"),
+        ('"/my env/bin/python" "my dir/odd places.py" --x "a b"', "odd places.py"),
+        ("python my\\ dir/odd\\ places.py", "odd places.py"),
+        ("python it's.py", "it's.py"),
         (" ", ""),
     ],
 )
@@ -72,6 +80,8 @@ def test_a_command_is_called_by_its_script(command: str, name: str) -> None:
         ("python -m pkg.main -v", "pkg.main -v"),
         ("python -c print(1)", "python -c print(1)"),
         ("./run.sh a/b", "run.sh a/b"),
+        ('"/my env/bin/python" "my dir/odd places.py" --x "a b" \\d', 'odd places.py --x "a b" \\d'),
+        ("python -c 'print(1,  2)'", "python -c 'print(1,  2)'"),
         ("python", "python"),
         (" ", ""),
     ],
@@ -126,6 +136,30 @@ def test_sessions_are_found_by_what_they_are_called(fresh: Running) -> None:
         ("two", 0),
     ):
         assert fresh.get("/api/sessions", q=text)["total"] == found, text
+
+
+def test_a_session_is_accepted_by_its_shown_name(fresh: Running, tmp_path: Path) -> None:
+    record(fresh, "python 'my dir/odd places.py' --x", "python two.py")
+    for name in ("odd places.py +1", SESSION, SESSION[:15]):
+        assert fresh.get("/api/sessions", name=name)["total"] == 1
+    url = ["--server", fresh.server.url, "--session", "odd places.py +1"]
+    listed = CliRunner().invoke(cli, ["jobs", *url], env={"COLUMNS": "120"})
+    assert "odd places.py --x" in listed.output
+    assert "python" not in listed.output
+    assert "box" in CliRunner().invoke(cli, ["nodes", *url]).output
+    assert "not found" in fresh.error(fresh.client.get("/api/jobs?session=places.py"), 404)["message"]
+
+
+def test_a_name_of_several_sessions_is_refused_with_their_ids(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    sessions = [f"session_2026-01-0{day}_00-00-00_000000_1" for day in (1, 2)]
+    for session in sessions:
+        catalog.add(session).script = "train.py"
+    assert find_session(catalog, sessions[0]) == sessions[0]
+    with pytest.raises(BadQuery, match="2 sessions are called") as refused:
+        find_session(catalog, "train.py")
+    assert all(session in refused.value.remedy for session in sessions)
+    catalog.close()
 
 
 def test_a_hostile_name_changes_no_terminal_and_no_header(fresh: Running) -> None:

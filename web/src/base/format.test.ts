@@ -99,5 +99,9 @@ it('names a program without its interpreter and folder', () => {
   expect(programName('python -m pkg.main -v')).toBe('pkg.main -v');
   expect(programName("python -c 'print(1)'")).toBe("python -c 'print(1)'");
   expect(programName('./run.sh a/b')).toBe('run.sh a/b');
+  expect(programName('"/my env/bin/python" "my dir/odd places.py" --x "a b"')).toBe(
+    'odd places.py --x "a b"',
+  );
+  expect(programName("python 'my dir/odd places.py' --x")).toBe('odd places.py --x');
   expect(programName('')).toBe('');
 });

@@ -59,8 +59,11 @@ export function duration(ns: Nanos): string {
  * `train.py --lr 1`.
  */
 export function programName(command: string): string {
-  const words = command.trim().split(/\s+/);
-  const base = (path: string) => path.split('/').pop() || path;
+  const words = command.match(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\\s|\S)+/g) ?? [];
+  const base = (word: string) => {
+    const path = word.replace(/(["'])(.*?)\1/g, '$2').replaceAll('\\ ', ' ');
+    return path.split('/').pop() || path;
+  };
   let at = 0;
   if (/^python[\d.]*$/.test(base(words[0] ?? ''))) {
     at = 1;

@@ -136,7 +136,8 @@ def sessions(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
-    """The recorded sessions, most recently updated first; with `name` only the one that it begins.
+    """The recorded sessions, most recently updated first; with `name` only the one with this ID, a prefix of
+    it, or this shown name.
 
     With `q` those that have this text in their name, script, host, tags, note, or Ray's name, in any case.
     """

@@ -1,0 +1,38 @@
+"""Finding a session by what people call it."""
+
+from __future__ import annotations
+
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.sql.pages import LEAST_PREFIX
+
+_MAX_NAMED = 5
+
+
+def find_session(catalog: Catalog, text: str) -> str:
+    """The ID of the session with this ID, a prefix of it (with or without ``session_``), or this shown name.
+
+    Raises NotFound, and BadQuery if several sessions match.
+    """
+    try:
+        return catalog.about(text).session
+    except NotFound as error:
+        unknown = error
+    names = catalog.names()
+    begin = text.removeprefix("session_")
+    if len(begin) >= LEAST_PREFIX:
+        found = [name for name in names if name.removeprefix("session_").startswith(begin)]
+        if len(found) > 1:
+            raise BadQuery(f"Several sessions begin with {text[:80]!r}.", "Give more of its letters.")
+        if found:
+            return found[0]
+    named = [name for name in names if catalog.about(name).name == text]
+    if len(named) > 1:
+        more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+        raise BadQuery(
+            f"{len(named)} sessions are called {text[:80]!r}.",
+            f"Use the ID: {', '.join(named[:_MAX_NAMED])}{more}.",
+        )
+    if not named:
+        raise unknown
+    return named[0]
