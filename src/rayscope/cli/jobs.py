@@ -13,7 +13,7 @@ from rich.text import Text
 from rayscope.cli.asking import asking
 from rayscope.cli.console import fail, say, shown, visible
 from rayscope.cli.lazy import ListByDefault
-from rayscope.cli.lists import given, print_list, took
+from rayscope.cli.lists import given, took
 from rayscope.cli.options import (
     DataDir,
     Form,
@@ -29,7 +29,7 @@ from rayscope.cli.options import (
     Wide,
     between,
 )
-from rayscope.cli.printing import Column, Format, Row, error_line, failed_of, state, text, when
+from rayscope.cli.printing import Column, Format, Row, error_line, failed_of, print_list, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 from rayscope.model.program import program_name

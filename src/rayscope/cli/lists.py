@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from rayscope.cli.asking import asking
-from rayscope.cli.console import say, shown
+from rayscope.cli.console import shown
 from rayscope.cli.options import (
     ClassName,
     DataDir,
@@ -37,12 +36,12 @@ from rayscope.cli.printing import (
     error_line,
     failed_of,
     identity,
-    print_rows,
+    print_list,
     state,
     text,
     when,
 )
-from rayscope.client import Rows
+from rayscope.model.node_title import node_title
 from rayscope.model.writer import writer_title
 from rayscope.units import duration, size
 
@@ -77,7 +76,8 @@ _TASKS = (
     text("error_summary", "error", long=True),
     text("attempt"),
     text("worker_pid", "pid", right=True),
-    identity("node_id"),
+    text("node", long=True),
+    identity("node_id")._replace(title="node id"),
     text("job_id"),
 )
 _ACTORS = (
@@ -89,18 +89,20 @@ _ACTORS = (
     text("pid", right=True),
     error_line("death_reason", "death reason"),
     when("start_ns", "started"),
-    identity("node_id"),
+    text("node", long=True),
+    identity("node_id")._replace(title="node id"),
     text("job_id"),
 )
 _NODES = (
-    text("node_ip", "ip"),
+    Column("node", lambda row: shown(node_title(row)), long=True),
     state(),
-    identity("node_id"),
+    identity("node_id")._replace(title="node id"),
     Column("cpu", used("cpu_percent"), right=True),
     Column("mem", used("mem_percent"), right=True),
     Column("store", used("object_store_percent"), right=True),
     Column("gpu", used("gpu_percent"), right=True),
     text("workers", right=True),
+    text("node_ip", "ip"),
     text("hostname", long=True),
     error_line("death_message", "death reason"),
     when("start_ns", "started"),
@@ -115,7 +117,8 @@ _WORKERS = (
     Column("memory", lambda row: size(row.get("memory_bytes")), right=True),
     text("exit_type", "exit"),
     error_line("exit_detail", "why"),
-    identity("node_id"),
+    text("node", long=True),
+    identity("node_id")._replace(title="node id"),
     text("job_id"),
 )
 
@@ -177,19 +180,8 @@ _EVENTS = (
     state("severity"),
     text("event"),
     Column("what", lambda row: text("what").value({"what": _events_text(row)}), long=True),
+    text("node", long=True),
 )
-
-
-def print_list(
-    form: Format, rows: Iterable[Any], columns: Sequence[Column], wide: bool = False, total: int | None = None
-) -> None:
-    """Print the rows of a list, and say how many there are beyond the limit."""
-    number = print_rows(form, rows, columns, wide)
-    if number == 0:
-        say("nothing matches")
-    total = rows.total if isinstance(rows, Rows) else total
-    if total is not None and total > number:
-        say(f"{number:,} of {total:,}: use a larger --limit, or filters (--help) to narrow the list")
 
 
 def given(**filters: str | None) -> dict[str, Any]:
@@ -223,7 +215,7 @@ def tasks(
     filters |= given(func_name=function, error_type=error_type, q=query)
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS, wide)
+        print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS, wide, client=client)
 
 
 def actors(
@@ -250,7 +242,8 @@ def actors(
     filters["internal"] = internal
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.actors(sort=sort, limit=limit or None, **filters), _ACTORS, wide)
+        rows = client.actors(sort=sort, limit=limit or None, **filters)
+        print_list(form, rows, _ACTORS, wide, client=client)
 
 
 def nodes(
@@ -301,7 +294,8 @@ def workers(
     filters["internal"] = internal
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS, wide)
+        rows = client.workers(sort=sort, limit=limit or None, **filters)
+        print_list(form, rows, _WORKERS, wide, client=client)
 
 
 def placement_groups(
@@ -347,7 +341,7 @@ def failures(
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         found = client.failures(outcome=outcome, limit=limit, **filters)
-    print_list(form, found["items"], _FAILURES, wide, found["total"])
+    print_list(form, found["items"], _FAILURES, wide, total=found["total"])
 
 
 def functions(
@@ -395,4 +389,4 @@ def events(
     filters = given(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.events(limit=limit or None, **filters), _EVENTS, wide)
+        print_list(form, client.events(limit=limit or None, **filters), _EVENTS, wide, client=client)

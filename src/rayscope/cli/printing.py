@@ -6,16 +6,20 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
-from rayscope.cli.console import print_json, shown, stdout, visible
+from rayscope.cli.console import print_json, say, shown, stdout, visible
+from rayscope.model.node_title import node_title
 from rayscope.ray.common import headline
+
+if TYPE_CHECKING:
+    from rayscope.client import Client
 
 #: Letters of a line where nobody looks at a terminal, of long texts at least and at most, between columns.
 _PIPED, _NARROW, _WIDE, _GAP = 200, 16, 80, 2
@@ -145,6 +149,37 @@ def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column], wid
             console = stdout(_PIPED)
         console.print(_table(found, columns, console.width, wide))
     return len(found)
+
+
+def print_list(
+    form: Format,
+    rows: Iterable[Any],
+    columns: Sequence[Column],
+    wide: bool = False,
+    *,
+    client: Client | None = None,
+    total: int | None = None,
+) -> None:
+    """Print the rows of a list, and say how many there are beyond the limit.
+
+    ``client``: asks for the names of nodes, which tables show in their column ``node``. ``total``: how many
+    rows there are, if ``rows`` does not know.
+    """
+    named = _with_nodes(client, rows) if client is not None and form is Format.table else rows
+    number = print_rows(form, named, columns, wide)
+    if number == 0:
+        say("nothing matches")
+    total = getattr(rows, "total", total)
+    if total is not None and total > number:
+        say(f"{number:,} of {total:,}: use a larger --limit, or filters (--help) to narrow the list")
+
+
+def _with_nodes(client: Client, rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows with the name of their ``node``."""
+    names = {node["node_id"]: node_title(node) for node in client.nodes()}
+    for row in rows:
+        node_id = row.get("node_id")
+        yield {**row, "node": names.get(node_id, short_id(node_id)) if node_id else None}
 
 
 def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -10,9 +10,9 @@ import typer
 from rayscope.cli.asking import asking
 from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lazy import ListByDefault
-from rayscope.cli.lists import print_list, took
+from rayscope.cli.lists import took
 from rayscope.cli.options import DataDir, Form, Limit, ServerUrl, Session, Token, Wide
-from rayscope.cli.printing import Column, Format, failed_of, state, text, when
+from rayscope.cli.printing import Column, Format, failed_of, print_list, state, text, when
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
 from rayscope.units import size

@@ -14,6 +14,8 @@ from rich.text import Text
 from rayscope.cli.console import shown
 from rayscope.cli.printing import clock, counted, failed_of, state_text
 from rayscope.model import CUT_OFF
+from rayscope.model.node_title import node_title
+from rayscope.model.program import program_name
 from rayscope.units import duration
 
 if TYPE_CHECKING:
@@ -172,7 +174,7 @@ def _nodes(nodes: Sequence[Node], width: int) -> Table:
     table = _grid(("node", True, False), *((name, False, False) for name in names), ("workers", False, True))
     for node in nodes:
         usage: Any = node["usage"] or {}
-        name = Text(shown(node["node_ip"] or node["node_id"][:12]))
+        name = Text(shown(node_title(node)))
         name.append(f" {node['node_id'][:8]}", style="dim")
         if node["state"] != "ALIVE":
             name.stylize("red")
@@ -196,7 +198,7 @@ def _jobs(jobs: Sequence[Job]) -> Table:
         failed = failed_of(failed, job)
         if failed:
             done.append(f", {failed:,} failed", style="red")
-        what = job["entrypoint"] or job["submission_id"] or job["type"] or ""
+        what = program_name(job["entrypoint"] or "") or job["submission_id"] or job["type"] or ""
         table.add_row(job["job_id"], state_text(job["state"]), done, Text(shown(what)))
     return table
 

@@ -213,14 +213,16 @@ def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: 
     fresh.error(fresh.client.get("/api/functions", params={"only": "yours"}), 422)
 
 
-def test_a_name_that_the_user_has_too_is_the_users(fresh: Running) -> None:
+def test_a_users_function_is_told_from_a_librarys_of_the_same_name(fresh: Running) -> None:
     story = Story()
     story.task("load", 0, 10, 20)
     story.task("load", 0, 10, 20)
     story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.dag", "train"
     fresh.record(story)
     answer = fresh.get("/api/functions", only="mine")
-    assert [(row["origin"], row["attempts"]) for row in answer["items"]] == [("user", 2)]
+    assert [(row["func_name"], row["origin"], row["attempts"]) for row in answer["items"]] == [
+        ("train.load", "user", 1)
+    ]
 
 
 def test_where_no_module_is_known_nothing_is_a_librarys(fresh: Running) -> None:

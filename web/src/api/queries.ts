@@ -1,8 +1,10 @@
 import { keepPreviousData, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { programName } from '../base/format';
+import { nodeTitle } from '../base/nodeTitle';
 import type { Filters } from '../base/url';
 import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
+import type { NodeRow } from './nodes';
 import { SESSIONS_LIMIT } from './path';
 import type { FunctionsAnswer, SchedulingAnswer } from './schema';
 import type { Cluster, Failures, Item, Page, Session, Summary, TaskDetail } from './types';
@@ -124,6 +126,19 @@ export function useJobNames(session: string) {
     select: namesOfJobs,
   });
 }
+
+/** The names of nodes by their ids, read as those of jobs are. */
+export function useNodeNames(session: string) {
+  return useQuery({
+    ...choicesOf(session, '/nodes'),
+    refetchInterval: false,
+    staleTime: 10_000,
+    select: namesOfNodes,
+  });
+}
+
+const namesOfNodes = ({ items }: Page<Item>) =>
+  new Map((items as unknown as NodeRow[]).map((node) => [node.node_id, nodeTitle(node)] as const));
 
 const namesOfJobs = ({ items }: Page<Item>) =>
   new Map(

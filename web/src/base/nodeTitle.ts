@@ -1,14 +1,10 @@
-import type { NodeRow } from '../../api/nodes';
-
-export const nodeKey = (node: NodeRow) => node.node_id;
-
-/** What a node is called: its own name unless that is only its address. */
+/** A node's name: its own if somebody gave it one, else its host name. Mirrors storage/sql/node_names.py. */
 export function nodeTitle(node: {
-  node_name: string | null;
-  hostname: string | null;
-  node_ip: string | null;
+  node_name?: string | null;
+  hostname?: string | null;
+  node_ip?: string | null;
   node_id: string;
-}) {
-  const named = node.node_name !== null && node.node_name !== node.node_ip ? node.node_name : null;
-  return named ?? node.hostname ?? node.node_ip ?? node.node_id.slice(0, 12);
+}): string {
+  const named = node.node_name === node.node_ip ? null : node.node_name;
+  return named || node.hostname || node.node_ip || node.node_id.slice(0, 8);
 }

@@ -6,14 +6,16 @@ import css from './CopyId.module.css';
 import { Dash } from './Dash';
 import { JobLink } from './JobName';
 import { Link } from './Link';
+import { NodeLink } from './NodeLabel';
 import { useSessionUrl } from './useUrl';
 
-/** The id of an actor, worker, node, ...: to copy, and beside it the way to what is known of it; a job by its script. */
+/** The id of an actor, worker, ...: to copy, and beside it the way to what is known of it; jobs and nodes by their names. */
 export function ItemLink({ view, id, full }: { view: View; id: string | null; full?: boolean }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   if (!id) return <Dash />;
   if (view === 'jobs') return <JobLink id={id} full={full} />;
+  if (view === 'nodes') return <NodeLink id={id} full={full} />;
   return (
     <span className={css.item}>
       <CopyId id={id} full={full} />

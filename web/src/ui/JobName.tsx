@@ -1,11 +1,5 @@
-import { useTranslation } from 'react-i18next';
 import { useJobNames } from '../api/queries';
-import { toItem } from '../base/url';
-import { CopyId } from './CopyId';
-import css from './CopyId.module.css';
-import { Dash } from './Dash';
-import { Link } from './Link';
-import words from './theme/words.module.css';
+import { NamedId, NamedLink } from './NamedId';
 import { useSessionUrl } from './useUrl';
 
 /** What people call a job: its script, or else its id. */
@@ -18,36 +12,11 @@ export function useJobName(): (id: string) => string {
 /** A job by its script, its id on hover. */
 export function JobName({ id }: { id: string | null }) {
   const name = useJobName();
-  if (!id) return <Dash />;
-  return name(id) === id ? (
-    <CopyId id={id} />
-  ) : (
-    <span className={words.ellipsis} title={`${name(id)}\n${id}`}>
-      {name(id)}
-    </span>
-  );
+  return <NamedId id={id} name={name} />;
 }
 
 /** The same as the way to its page; `full`: with the id beside it. */
 export function JobLink({ id, full }: { id: string; full?: boolean }) {
-  const [url] = useSessionUrl();
-  const { t } = useTranslation();
-  const name = useJobName()(id);
-  return (
-    <span className={css.item}>
-      <Link
-        to={toItem(url, 'jobs', id)}
-        className={`${words.link} ${words.ellipsis}`}
-        title={`${name}\n${id}`}
-        label={`${t('entity.open')}: ${name}`}
-      >
-        {name}
-      </Link>
-      {full && name !== id && (
-        <span className={css.beside}>
-          <CopyId id={id} />
-        </span>
-      )}
-    </span>
-  );
+  const name = useJobName();
+  return <NamedLink view="jobs" id={id} name={name(id)} full={full} />;
 }

@@ -1,5 +1,7 @@
+import type { NodeRow } from '../api/nodes';
 import type { Item } from '../api/types';
 import { programName, shortId } from '../base/format';
+import { nodeTitle } from '../base/nodeTitle';
 
 /** What a field of the filter bar offers. */
 export type Choice = { value: string; label: string };
@@ -36,9 +38,9 @@ const firstText = (item: Item, names: string[]) => {
 };
 
 export function nodeLabel(item: Item): string {
-  const name = firstText(item, ['node_name', 'hostname', 'node_ip_address', 'node_ip', 'ip']);
-  const id = shortId(String(item.node_id ?? ''));
-  return name === null ? id : `${name} (${id})`;
+  const node = item as unknown as NodeRow;
+  const [name, id] = [nodeTitle(node), shortId(node.node_id)];
+  return name === id ? id : `${name} (${id})`;
 }
 
 export function jobLabel(item: Item): string {

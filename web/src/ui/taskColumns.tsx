@@ -4,6 +4,7 @@ import { CopyId } from './CopyId';
 import { Dash } from './Dash';
 import { Duration } from './Duration';
 import { JobName } from './JobName';
+import { NodeLabel } from './NodeLabel';
 import { TaskState } from './TaskState';
 import { Time } from './Time';
 import type { Column } from './table/columns';
@@ -125,7 +126,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       cell: (task) => text(task.func_name),
     },
     { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
-    { id: 'node', header: t('column.node'), width: 104, cell: (task) => <CopyId id={task.node_id} /> },
+    { id: 'node', header: t('column.node'), width: 104, cell: (task) => <NodeLabel id={task.node_id} /> },
     {
       id: 'pid',
       header: t('column.pid'),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayscope.model.program import program_name
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.session_file import SessionFile
@@ -17,6 +18,7 @@ from rayscope.storage.sql.data_issues import DATA_ISSUES
 from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import END, NOT_DRIVER, called_name
 from rayscope.storage.sql.library_stops import IS_STOPPED, LET_GO
+from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import (
     Page,
     Where,
@@ -44,13 +46,13 @@ _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
 #: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
 _EVENTS = f"""
     SELECT start_ns AS time_ns, 'INFO' AS severity, 'node' AS kind, 'NODE_ALIVE' AS event, id,
-        coalesce(node_name, node_ip) AS title, NULL::VARCHAR AS message, id AS node_id,
+        {node_name("node_rows")} AS title, NULL::VARCHAR AS message, id AS node_id,
         NULL::VARCHAR AS job_id, 1::BIGINT AS count, NULL::BIGINT AS last_ns
     FROM node_rows
     UNION ALL SELECT end_ns,
         CASE WHEN end_known_by IS NOT NULL OR death_reason = 'EXPECTED_TERMINATION'
                 OR death_reason LIKE '%DRAIN%' THEN 'INFO' ELSE 'ERROR' END,
-        'node', 'NODE_DEAD', id, coalesce(node_name, node_ip), concat_ws(': ', death_reason, death_message),
+        'node', 'NODE_DEAD', id, {node_name("node_rows")}, concat_ws(': ', death_reason, death_message),
         id, NULL, 1, NULL
     FROM node_rows WHERE state = 'DEAD'
     UNION ALL SELECT end_ns, CASE WHEN starts_with(exit_type, 'INTENDED') THEN 'INFO' ELSE 'ERROR' END,
@@ -163,6 +165,8 @@ def list_events(
         following = encode_cursor(["-time_ns", tail["time_ns"], tail["kind"], tail["event"], tail["key"]])
     for row in found:
         del row["key"]
+        if row["kind"] == "job" and row["title"]:
+            row["title"] = program_name(row["title"])
         if row["message"]:
             row["message"] = row["message"][:_MESSAGE_CHARS]
     by_severity = dict.fromkeys(SEVERITIES, 0) | {severity: number for severity, number, _ in counted}

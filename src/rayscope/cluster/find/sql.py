@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rayscope.model import Kind
+from rayscope.model.node_title import node_title
+from rayscope.model.program import program_name
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import EntityFilters, list_entities
@@ -90,6 +92,10 @@ def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Found:
     items = []
     for row in page.items:
         name = next((row[column] for column in names if row[column]), None)
+        if kind == "node":
+            name = node_title(row)
+        elif name is not None and name == row.get("entrypoint"):
+            name = program_name(name)
         detail = " ".join(str(row[column]) for column in details if row[column] not in (None, "", name))
         items.append(
             {

@@ -18,6 +18,7 @@ from rayscope.storage.sql.execution import (
     TASK_ID,
     function_name,
 )
+from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Groups of like tasks, actors and placement groups that are told; those that wait longest come first.
@@ -33,7 +34,8 @@ WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND coalesce(worker_
 GROUP BY node_id
 """
 _DEAD = f"""
-SELECT id, node_name AS name, node_ip, is_head, end_ns, death_reason, resources_total FROM node_rows
+SELECT id, {node_name("node_rows")} AS name, node_ip, is_head, end_ns, death_reason, resources_total
+FROM node_rows
 WHERE state = 'DEAD' ORDER BY end_ns DESC NULLS LAST, id LIMIT {_MAX_DEAD}
 """
 _WAITS = "state = 'PENDING_NODE_ASSIGNMENT'"

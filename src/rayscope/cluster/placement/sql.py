@@ -12,6 +12,7 @@ from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
 from rayscope.storage.sql.internal import IS_INTERNAL
+from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: What is looked at; what runs most comes first.
@@ -35,7 +36,7 @@ WHERE {NOT_DRIVER} AND worker_id IS NOT NULL AND {START} <= $at AND coalesce({EN
     AND {_HERE}
 """
 _NODES_AT = f"""
-SELECT id, node_name AS name, node_ip, is_head, start_ns, end_ns, resources_total, labels
+SELECT id, {node_name("node_rows")} AS name, node_ip, is_head, start_ns, end_ns, resources_total, labels
 FROM node_rows
 WHERE coalesce(start_ns, 0) <= $at AND coalesce(end_ns, {FOREVER}) > $at AND ($node IS NULL OR id = $node)
 ORDER BY is_head DESC NULLS LAST, id LIMIT {_MAX_NODES}

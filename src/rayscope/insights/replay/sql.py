@@ -28,6 +28,7 @@ from rayscope.storage.sql.execution import (
     moved,
     with_worker_starts,
 )
+from rayscope.storage.sql.node_names import node_name
 
 _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
@@ -232,7 +233,7 @@ def read_entrypoint(reader: duckdb.DuckDBPyConnection, job: str) -> str:
 def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """(id, resources as JSON, start, end, name, why it died) of all nodes."""
     return reader.execute(
-        "SELECT id, resources_total, start_ns, end_ns, coalesce(hostname, node_name, ''), "
+        f"SELECT id, resources_total, start_ns, end_ns, {node_name('node_rows')}, "
         "coalesce(death_reason, CASE WHEN end_known_by = 'session' THEN NULL END, '') FROM node_rows "
         "ORDER BY is_head DESC NULLS LAST, start_ns, id"
     ).fetchall()

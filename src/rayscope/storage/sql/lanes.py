@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import call_lanes
 from rayscope.storage.sql.execution import function_name
+from rayscope.storage.sql.node_names import node_name
 
 #: SQL of the function of an attempt, '' if nobody told it.
 NAME = f"coalesce({function_name('attempts')}, '')"
@@ -49,7 +50,7 @@ LANES: Mapping[str, tuple[str, str, str]] = {
 
 #: What labels of lanes ``l`` are made of, and what that is joined from.
 LABELLED = (
-    "l.*, coalesce(n.node_name, n.node_ip, n.hostname) AS label, n.node_ip AS node_ip, "
+    f"l.*, {node_name('n')} AS label, n.node_ip AS node_ip, "
     "a.class_name AS class_name, coalesce(nullif(a.name, ''), l.repr_name) AS actor_name"
 )
 LABELS = "LEFT JOIN node_rows n ON n.id = l.node_id LEFT JOIN actor_rows a ON a.id = l.actor_id"

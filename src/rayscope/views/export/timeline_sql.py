@@ -36,6 +36,7 @@ from rayscope.storage.sql.execution import (
     moved,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
+from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000
@@ -294,7 +295,7 @@ class Timeline:
         """The lanes in their order, each with what a label is made of; ``job_id`` of a driver's alone."""
         return rows_of(
             self._reader.execute(
-                "SELECT l.lane, l.node_id, coalesce(n.node_name, n.node_ip, n.hostname) AS node_name, "
+                f"SELECT l.lane, l.node_id, {node_name('n')} AS node_name, "
                 "n.is_head, l.worker_id, l.pid, l.actor_id, a.class_name, "
                 "coalesce(nullif(a.name, ''), l.repr_name) AS actor_name, l.job_id, j.entrypoint "
                 "FROM lanes l LEFT JOIN node_rows n ON n.id = l.node_id "

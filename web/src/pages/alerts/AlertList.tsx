@@ -3,10 +3,11 @@ import { IconBellOff, IconUserCheck } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Alert } from '../../api/alerts';
 import { duration, fullTime, shortId } from '../../base/format';
-import { toItem, toView } from '../../base/url';
+import { toView } from '../../base/url';
 import { Severity } from '../../ui/alerts/Severity';
 import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import pairs from '../../ui/theme/pairs.module.css';
@@ -78,7 +79,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
             <span key={name} className={pairs.pair} title={value}>
               <span className={words.dim}>{name}</span>{' '}
               {name === 'node_id' && node ? (
-                <Link to={toItem(url, 'nodes', node)}>{shortId(node)}</Link>
+                <ItemLink view="nodes" id={node} />
               ) : name === 'job_id' ? (
                 <Link to={toView(url, 'insights', { job_id: value })}>{value}</Link>
               ) : /^[0-9a-f]{24,}$/.test(value) ? (

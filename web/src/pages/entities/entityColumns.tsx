@@ -6,6 +6,7 @@ import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
 import { JobName } from '../../ui/JobName';
 import { LaneName } from '../../ui/Lane';
+import { NodeLabel } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
@@ -81,6 +82,8 @@ export function entityColumn(
         <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} />
       ) : field === 'job_id' && item.job_id && !isOwn ? (
         <JobName id={String(item.job_id)} />
+      ) : field === 'node_id' || field === 'driver_node_id' ? (
+        <NodeLabel id={item[field] ? String(item[field]) : null} />
       ) : (
         <Cell name={field} value={item[field]} />
       ),

@@ -13,7 +13,6 @@ import { useSessionInterval } from '../../api/queries';
 import { useLiveList } from '../../api/useLiveList';
 import { count, time } from '../../base/format';
 import { toggleState, withFilter } from '../../base/url';
-import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
@@ -21,6 +20,7 @@ import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { ItemLink } from '../../ui/ItemLink';
 import { JobName } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
+import { NodeLabel } from '../../ui/NodeLabel';
 import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
@@ -93,7 +93,7 @@ export default function EventsPage() {
           </span>
         ),
       },
-      { id: 'node', header: t('events.node'), width: 104, cell: (event) => <CopyId id={event.node_id} /> },
+      { id: 'node', header: t('events.node'), width: 104, cell: (event) => <NodeLabel id={event.node_id} /> },
       { id: 'job', header: t('events.job'), width: 140, cell: (event) => <JobName id={event.job_id} /> },
     ],
     [t, eventName],

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogFile, LogFiles, LogNode } from '../../api/logs';
 import { bytes, count, shortId, time } from '../../base/format';
+import { nodeTitle } from '../../base/nodeTitle';
 import { Dot } from '../../ui/Dot';
 import { fileDetails, fileTitle } from '../../ui/logs/fileName';
 import layout from '../../ui/theme/layout.module.css';
@@ -171,7 +172,7 @@ function NodeRow(props: {
     >
       <IconServer2 size={14} aria-hidden />
       <span className={`${words.ellipsis} ${css.file}`}>
-        {node.node_ip ?? shortId(node.node_id)} <span className={words.dim}>{shortId(node.node_id)}</span>
+        {nodeTitle(node)} <span className={words.dim}>{shortId(node.node_id)}</span>
       </span>
       <span className={`${words.state} ${css.size} ${words.dim}`} title={node.state ?? undefined}>
         <Dot color={`var(--rs-tone-${alive ? 'good' : 'quiet'})`} />

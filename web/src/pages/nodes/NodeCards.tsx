@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { missingOf, type NodeRow } from '../../api/nodes';
 import type { LiveList } from '../../api/useLiveList';
 import { count, time } from '../../base/format';
+import { nodeTitle } from '../../base/nodeTitle';
 import { NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
@@ -15,7 +16,6 @@ import css from './NodeCards.module.css';
 import { HeadBadge } from './NodeName';
 import { NoNodes } from './NoNodes';
 import shared from './nodes.module.css';
-import { nodeTitle } from './nodeTitle';
 
 /** Each node as a card with all that is measured of it. */
 export function NodeCards(props: {

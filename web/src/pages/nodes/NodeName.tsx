@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
 import type { NodeRow } from '../../api/nodes';
+import { nodeTitle } from '../../base/nodeTitle';
 import { Badge } from '../../ui/Badge';
 import words from '../../ui/theme/words.module.css';
 import css from './NodeName.module.css';
-import { nodeTitle } from './nodeTitle';
 
 /** A node in a table: what it is called, its id on hover, and whether it is the head. */
 export function NodeName({ node }: { node: NodeRow }) {

@@ -2,6 +2,7 @@ import { Tabs } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { missingOf, type NodeDetail } from '../../api/nodes';
 import { count, time } from '../../base/format';
+import { nodeTitle } from '../../base/nodeTitle';
 import { toView, withSettings } from '../../base/url';
 import { Badge } from '../../ui/Badge';
 import { CopyId } from '../../ui/CopyId';
@@ -22,7 +23,6 @@ import css from './NodePanel.module.css';
 import { NodeResources } from './NodeResources';
 import { NodeWorkers } from './NodeWorkers';
 import shared from './nodes.module.css';
-import { nodeTitle } from './nodeTitle';
 import { useNodeDetail } from './useNodes';
 
 const TABS = ['workers', 'resources', 'gpus', 'charts', 'events', 'about'] as const;

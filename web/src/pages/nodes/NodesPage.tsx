@@ -17,7 +17,8 @@ import { NodeCards } from './NodeCards';
 import { NodePanel } from './NodePanel';
 import { NoNodes } from './NoNodes';
 import { useNodeColumns } from './nodeColumns';
-import { nodeKey } from './nodeTitle';
+
+const nodeKey = (node: NodeRow) => node.node_id;
 
 /** Nodes as a table, as cards, as cells, and what the cluster has to give. */
 export default function NodesPage() {

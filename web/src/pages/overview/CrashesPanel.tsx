@@ -1,10 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { CrashedWorkerItem, Crashes } from '../../api/types';
-import { count, shortId } from '../../base/format';
+import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { toItem, toView, withSettings } from '../../base/url';
 import { Dot } from '../../ui/Dot';
 import { Link } from '../../ui/Link';
+import { useNodeTitle } from '../../ui/NodeLabel';
 import { Panel, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES } from '../../ui/panels/PanelLine';
 import { Time } from '../../ui/Time';
@@ -64,6 +65,7 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const harm = useHarmText();
+  const nodeTitle = useNodeTitle();
   const name = crash.actor_name ?? crash.actor_class ?? crash.function;
   return (
     <li data-testid="crash" data-harm={crash.harm.harm}>
@@ -79,7 +81,11 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
               : (name ?? t('entity.ranNothing'))}
           </Link>{' '}
           <span className={words.dim}>
-            {[crash.signal ?? crash.exit_type, t('gantt.pid', { pid: crash.pid ?? '–' }), nodeOf(crash)]
+            {[
+              crash.signal ?? crash.exit_type,
+              t('gantt.pid', { pid: crash.pid ?? '–' }),
+              crash.node_id && nodeTitle(crash.node_id),
+            ]
               .filter(Boolean)
               .join(' · ')}
           </span>{' '}
@@ -107,8 +113,6 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
     </li>
   );
 }
-
-const nodeOf = ({ node_id }: CrashedWorkerItem) => (node_id === null ? '' : shortId(node_id));
 
 /** One sentence on all crashes, '' where none is known. */
 export function useCrashVerdict(live: boolean): string {

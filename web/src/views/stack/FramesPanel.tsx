@@ -7,6 +7,7 @@ import { toItem } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
+import { useNodeTitle } from '../../ui/NodeLabel';
 import { Prose } from '../../ui/Prose';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
@@ -41,6 +42,7 @@ export function TakeFrames(props: { why: string | null; taking: boolean; onTake:
 
 function Worker({ worker }: { worker: FramesWorker }) {
   const [url] = useSessionUrl();
+  const nodeTitle = useNodeTitle();
   const { t } = useTranslation();
   return (
     <li className={shared.example}>
@@ -53,7 +55,7 @@ function Worker({ worker }: { worker: FramesWorker }) {
       </Link>
       <span className={`${words.dim} ${words.ellipsis}`} title={worker.node_id ?? undefined}>
         {worker.pid !== null && t('stack.pid', { pid: worker.pid })}
-        {worker.node_id !== null && ` · ${shortId(worker.node_id)}`}
+        {worker.node_id !== null && ` · ${nodeTitle(worker.node_id)}`}
       </span>
     </li>
   );

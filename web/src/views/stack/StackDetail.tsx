@@ -6,6 +6,7 @@ import { Dash } from '../../ui/Dash';
 import { Dot } from '../../ui/Dot';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
+import { useNodeTitle } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -28,6 +29,7 @@ export function NodeDetail(props: {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const nameOf = useNodeName();
+  const nodeTitle = useNodeTitle();
   const parent = props.nodes.find((each) => each.id === node.parent);
   const range = (ns: number | null) =>
     ns === null ? (
@@ -119,7 +121,7 @@ export function NodeDetail(props: {
                 </span>
                 <span className={`${words.dim} ${words.ellipsis}`} title={example.node_id ?? undefined}>
                   {example.worker_pid !== null && t('stack.pid', { pid: example.worker_pid })}
-                  {example.node_id !== null && ` · ${shortId(example.node_id)}`}
+                  {example.node_id !== null && ` · ${nodeTitle(example.node_id)}`}
                 </span>
               </li>
             ))}

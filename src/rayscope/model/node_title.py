@@ -1,0 +1,16 @@
+"""The one name of a node. :func:`rayscope.storage.sql.node_names.node_name` says the same in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def node_title(node: Mapping[str, Any]) -> str:
+    """The name that somebody gave a node, else its host name, its address, or the start of ``node_id``.
+
+    Without another name, Ray uses the address.
+    """
+    name, address = node.get("node_name"), node.get("node_ip")
+    named = name if name != address else None
+    return str(named or node.get("hostname") or address or str(node.get("node_id") or "")[:8])
