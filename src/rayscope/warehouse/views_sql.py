@@ -103,13 +103,13 @@ _MADE = {
     "state": "multiIf(is_inferred, nullIf(inferred.state, ''), "
     f"ifNull(finished_ns IS NOT NULL AND error_type = '{CANCELED}', false), 'FAILED', reported_state)",
     "end_known_by": "if(is_inferred, inferred.known_by, NULL)",
-    "distinct_name": "NULL",  # a record names functions apart; here is ``module_name``
     "path_id": f"if(path.as_of_ns = {UNKNOWN_NS}, NULL, path.path_id)",
     "parent_hi": _high("submitter"),
     "parent_lo": "substring(submitter, 17)",
     "named_parent": "if(caller_task_id IS NOT NULL, ifNull(parent_task_id, ''), NULL)",
 }
-_ATTEMPT_NAMES = [name for name, _ in (*ATTEMPT_COLUMNS, *DERIVED_COLUMNS)]
+#: A record's names of functions depend on what else is in its session.
+_ATTEMPT_NAMES = [name for name, _ in (*ATTEMPT_COLUMNS, *DERIVED_COLUMNS) if name != "distinct_name"]
 _ALL_ATTEMPTS = ", ".join(
     f"{_MADE[name]} AS {name}" if name in _MADE else name for name in (*_ATTEMPT_NAMES, "creation_name")
 )
