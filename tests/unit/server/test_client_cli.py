@@ -322,7 +322,7 @@ def _busy(client: Client) -> Look:
     usage |= {"gpu_percent": 50.0, "gpu_mem_percent": None}
     node: Any = {
         **look.nodes[0],
-        "node_ip": "10.123.123",
+        "node_name": "10.123.123",
         "usage": usage,
         "workers": 1234,
         "state": "ALIVE",

@@ -74,7 +74,7 @@ def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
         ("TASK_FAILED", "broken", 1),  # another minute
         ("ACTOR_DEAD", "Flaky", 1),
         ("NODE_DEAD", "lost", 1),
-        ("JOB_FAILED", "python y.py", 1),
+        ("JOB_FAILED", "y.py", 1),
         ("ACTOR_RESTARTING", "Flaky", 1),
         ("TASK_FAILED", "broken", 3),
     ]

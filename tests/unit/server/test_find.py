@@ -37,7 +37,7 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     assert found["function"] == ["load", "reload"]  # what begins so comes before what is called more often
     assert found["actor"] == ["the loader"]
     assert found["node"] == ["loading-dock"]
-    assert found["job"] == ["python load_all.py"]
+    assert found["job"] == ["load_all.py"]
     assert "worker" not in found
 
     tasks = fresh.get("/api/find", q="load", limit=1)["groups"][1]
