@@ -203,7 +203,7 @@ def test_without_a_server_the_directory_is_read_and_left_as_it_is(
     story.task("work", 0, 1, 2)
     story.task("broken", 0, 1, 2, failed=True)
     fresh.record(story)
-    listed = [json.loads(run(kind, "--format", "json")) for kind in ("tasks", "nodes", "failures")]
+    expected = [json.loads(run(kind, "--format", "json")) for kind in ("tasks", "nodes", "failures")]
     fresh.server.stop()
 
     def files() -> dict[str, int]:
@@ -211,7 +211,7 @@ def test_without_a_server_the_directory_is_read_and_left_as_it_is(
         return {str(path): path.stat().st_mtime_ns for path in found}
 
     before = files()
-    assert [json.loads(run(kind, "--format", "json")) for kind in ("tasks", "nodes", "failures")] == listed
+    assert [json.loads(run(kind, "--format", "json")) for kind in ("tasks", "nodes", "failures")] == expected
     assert "work" in run("functions")
     assert files() == before
 

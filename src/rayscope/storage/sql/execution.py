@@ -85,7 +85,7 @@ def is_of_data(of: str) -> str:
 
 
 def is_of_dask(of: str) -> str:
-    """SQL of whether a row ``of`` is a task of Dask on Ray, which names its tasks after the keys of its graph."""
+    """SQL of whether a row ``of`` is a task of Dask on Ray: these are named after the keys of its graph."""
     matches = f"regexp_matches({of}.name, '{_DASK_FUNCTION}')"
     return f"coalesce({of}.func_name = '{_DASK_TASK}' AND {matches}, false)"
 
