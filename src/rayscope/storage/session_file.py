@@ -116,28 +116,14 @@ class SessionFile:
             # DuckDB would make the file that the link names, wherever that is.
             if one.is_dir() or (one.is_symlink() and not os.path.exists(one)):
                 raise _corrupt(path, f"{one.name} is a folder, or a broken link.")
-        temp = path.with_suffix(".tmp")
+        self._connection = self._connect(memory_limit)
         try:
-            self._connection = duckdb.connect(
-                str(path),
-                read_only=read_only,
-                config={
-                    **THREADS,
-                    "memory_limit": memory_limit,
-                    "checkpoint_threshold": CHECKPOINT_THRESHOLD,
-                    "temp_directory": str(temp),
-                    "max_temp_directory_size": "2GB",
-                    "autoinstall_known_extensions": "false",
-                    "autoload_known_extensions": "false",
-                    "allow_community_extensions": "false",
-                    "python_enable_replacements": "false",
-                    "preserve_insertion_order": "false",
-                },
-            )
-        except duckdb.Error as error:
-            raise explain(path, error) from error
-        try:
-            self._prepare()
+            if not self._prepare() and read_only:
+                # The tables of an older version lack columns. Where nothing can be written they stay so.
+                self._connection.close()
+                with contextlib.suppress(StoreError):
+                    SessionFile(path, memory_limit=memory_limit).close()
+                self._connection = self._connect(memory_limit)
             # Last, since it also freezes itself.
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
@@ -149,18 +135,43 @@ class SessionFile:
             raise
         self._writer = self._connection.cursor()
 
-    def _prepare(self) -> None:
+    def _connect(self, memory_limit: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return duckdb.connect(
+                str(self.path),
+                read_only=self.read_only,
+                config={
+                    **THREADS,
+                    "memory_limit": memory_limit,
+                    "checkpoint_threshold": CHECKPOINT_THRESHOLD,
+                    "temp_directory": str(self.path.with_suffix(".tmp")),
+                    "max_temp_directory_size": "2GB",
+                    "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
+                    "allow_community_extensions": "false",
+                    "python_enable_replacements": "false",
+                    "preserve_insertion_order": "false",
+                },
+            )
+        except duckdb.Error as error:
+            raise explain(self.path, error) from error
+
+    def _prepare(self) -> bool:
+        """Check the file, and give it the tables and views of this version if it can be written. Returns
+        whether it has them.
+        """
         connection = self._connection
         known = connection.execute(
             "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'"
         ).fetchone()
         is_new = not (known and known[0])
+        meta: dict[str, str] = {}
         if not is_new:
             meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
             self._check_format(meta.get("format"))
             self.writes = int(meta.get("writes", 0))
         if self.read_only:
-            return
+            return is_new or meta.get("views") == _VIEWS_HASH
         with self._transaction(connection):
             for statement in TABLES:
                 connection.execute(statement)
@@ -173,6 +184,7 @@ class SessionFile:
                 connection.execute("INSERT INTO meta VALUES ('views', ?)", [_VIEWS_HASH])
             if is_new:
                 connection.execute("INSERT INTO meta VALUES ('format', ?)", [str(FORMAT)])
+        return True
 
     def _check_format(self, found: str | None) -> None:
         if found == str(FORMAT):

@@ -1,9 +1,10 @@
-"""What readers of a record see while it is written to."""
+"""What readers of a record see while it is written to, and of one that an older version wrote."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 from tests.story import SESSION, Story
 
 from rayscope.storage.session_file import SessionFile
@@ -28,3 +29,15 @@ def test_a_reader_sees_one_state_while_more_is_written(tmp_path: Path) -> None:
         with writer.file.reader() as after:
             assert after.execute(_COUNT).fetchall() == [(2,)]
     writer.close()
+
+
+def test_a_record_of_an_older_version_is_read_without_a_server(tmp_path: Path) -> None:
+    path = tmp_path / "record.duckdb"
+    SessionFile(path).close()
+    with duckdb.connect(str(path)) as older:
+        older.execute("ALTER TABLE attempts DROP COLUMN distinct_name")
+        older.execute("UPDATE meta SET value = 'of before' WHERE key = 'views'")
+    file = SessionFile(path, read_only=True)
+    with file.reader() as reader:
+        assert reader.execute("SELECT count(distinct_name) FROM attempts").fetchall() == [(0,)]
+    file.close()
