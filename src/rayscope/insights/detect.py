@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
-from rayscope.insights import gains
+from rayscope.insights import gains, sketches
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
 from rayscope.insights.progress import Check
 from rayscope.insights.replay.changes import BadChange, Change
@@ -139,7 +139,7 @@ def _item(
         "numbers": numbers,
         "advice": detector.advice.format(**{**names, **texts(numbers)})
         + ("" if origin in (USER, None) else _OF_LIBRARY.format(library=origin)),
-        "sketch": detector.sketch.format(**{**names, **numbers}) if detector.sketch else "",
+        "sketch": sketches.write(detector.sketch, {**names, **numbers}, facts.methods),
         "doc": detector.doc,
         "filters": dict(finding.filters),
     }

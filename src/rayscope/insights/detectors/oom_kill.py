@@ -30,7 +30,7 @@ class OomKill:
         "{memory_bytes} for each with memory=, so that fewer run at once on a node, or let each use less. If "
         "one alone does not fit, take a larger node."
     )
-    sketch = "@ray.remote(memory={memory_bytes})\ndef {function}(...): ..."
+    sketch = "@ray.remote(memory={memory_bytes})\ndef {function}(item): ..."
     doc = "out-of-memory prevention"
 
     def find(self, facts: Facts) -> Iterable[Finding]:

@@ -1,0 +1,52 @@
+"""Writes a detector's sketch with the names of the code that a finding is about, as that code calls them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+#: A remote function of a sketch: its decorator, what follows its name, and its body.
+_DEFINITION = re.compile(r"(@ray\.remote.*)\ndef \{function\}(\w*\(.*\):.*(?:\n    .*)*)")
+#: The place in a name that several functions share: `` (train.py:12)``.
+_PLACE = re.compile(r" \(.*\)$")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+#: Values that are names of code.
+_NAMES = ("function", "taker", "name", "actor_class")
+
+
+def write(template: str, values: Mapping[str, Any], methods: Collection[str]) -> str:
+    """The sketch of a finding. ``values``: its names and numbers; ``methods``: functions that are methods.
+
+    ``{function}`` of ``Board.offer`` is ``board.offer``, since a method is called on its actor.
+    """
+    function = str(values.get("function") or "")
+    if function in methods:
+        class_name, _, method = _plain(function).rpartition(".")
+        template = _DEFINITION.sub(
+            lambda found: _as_method(*found.groups(), class_name=class_name, method=method), template
+        )
+    known = {
+        name: _called(str(value), methods) if name in _NAMES and value else value
+        for name, value in values.items()
+    }
+    return template.format(**known)
+
+
+def _plain(name: str) -> str:
+    return _PLACE.sub("", name).rpartition("<locals>.")[2]
+
+
+def _called(name: str, methods: Collection[str]) -> str:
+    """The name of a function, a class of actors, or a method in code that calls it."""
+    plain = _plain(name)
+    if name in methods:
+        *_, class_name, method = ["actor", *plain.split(".")][-2:]
+        return f"{_WORD.sub('_', class_name).lower()}.{method}"
+    last = plain.removesuffix(".__init__").rpartition(".")[2]
+    return last if last.isidentifier() else "work"
+
+
+def _as_method(decorator: str, rest: str, *, class_name: str, method: str) -> str:
+    body = f"def {method}{rest.replace('(', '(self, ', 1)}".replace("\n", "\n    ")
+    return f"{decorator}\nclass {class_name.rpartition('.')[2]}:\n    {body}"
