@@ -12,7 +12,7 @@ from rayscope.insights.finding import Detector
 
 NUMBERS: dict[str, Any] = {"batch": 10, "memory_bytes": 1000, "needed": 2.0, "parts": 4, "node_id": "ab"}
 #: These are no Python: a command, a line of a function, and a decorator.
-OTHERS = ("head_overloaded", "slow_node", "serialization", "gpu_idle", "node_death", "retries")
+OTHERS = ("head_overloaded", "slow_node", "serialization", "gpu_idle", "node_death")
 
 
 @pytest.mark.parametrize("detector", detect.load(), ids=lambda detector: detector.kind)

@@ -24,10 +24,10 @@ class Retries:
     kind = "retries"
     title = "Work lost to retries"
     advice = (
-        "{failed} attempts of {function} failed and were tried again; they had run for {lost_ns} in all. See "
-        "the failures of {function} for why."
+        "{failed} attempts of {function} failed and were retried: {lost_ns} of work was lost. The failures "
+        "of {function} show why."
     )
-    sketch = "@ray.remote(max_retries=3, retry_exceptions=[ConnectionError])  # only what a retry can cure"
+    sketch = ""  # the code has the options already
     doc = "fault tolerance: tasks"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
