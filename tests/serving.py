@@ -190,8 +190,11 @@ class Serving(Recorded):
         """Wait until we say of a deployment's counter what Ray's own endpoint says.
 
         On a busy node Ray's own count can be wrong: a worker tells Ray's agent what was added since the last
-        time, which is lost when the agent does not answer in time.
+        time, which is lost when the agent does not answer in time. (Once the cluster is gone, :meth:`finish` has
+        waited for it.)
         """
+        if self.is_over:
+            return
         counted = f"max_over_time({counter}_total[1h]) or max_over_time({counter}[1h])"
         (address,) = self.endpoints().values()
 
@@ -206,9 +209,11 @@ class Serving(Recorded):
 
         wait_until(agree, f"{counter} of {deployment}")
 
-    def wait_for_errors(self) -> None:
-        """Wait until the requests that failed are counted, as far as Ray counts them."""
+    def wait_for_counts(self) -> None:
+        """Wait for what the applications counted, as far as Ray counts it: failures, batches, and models."""
         self.wait_for_count("ray_serve_deployment_error_counter", "Front")
+        self.wait_for_count("ray_serve_actual_batch_size_count", "Library")
+        self.wait_for_count("ray_serve_multiplexed_get_model_requests_counter", "Library")
 
     def wait_for_alert(self) -> dict[str, str]:
         """The labels of the alert about the application ``broken``, once it has fired."""
@@ -229,7 +234,7 @@ class Serving(Recorded):
         if self.is_over:
             return
         self.wait_for_alert()
-        self.wait_for_errors()  # Ray reports them each 10 s or so
+        self.wait_for_counts()  # Ray reports them each 10 s or so
         assert self.driver.stdin is not None
         self.driver.stdin.write("shutdown\n")
         self.driver.stdin.flush()

@@ -76,7 +76,7 @@ def _check_failures(serving: Serving) -> None:
     failed: Counter[tuple[str, str]] = Counter()
     for group in failures["items"]:
         failed[group["operator"], group["message"].partition(":")[0]] += group["attempts"]
-    assert failed["Serve: shop/Front", "ValueError"] == REQUESTS // FAILS
+    assert failed["Serve: shop/Front", "ValueError"] == REQUESTS // FAILS, (failed, failures["items"][:6])
     assert failed["Serve: shop/Model", "ValueError"] == REQUESTS // FAILS
     assert failed["Serve: broken/Broken", "RuntimeError"] == 3
     # The rest belongs to the replica that died, and to Serve's bookkeeping about it.

@@ -119,6 +119,8 @@ def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
         for one in causes:
             bar = ("█" * round(one.tenths * _BAR / 1000)).ljust(_BAR)
             yield Text(f"  {one.name:30} {bar} {duration(one.total_ns):>9}  {one.tenths / 1000:6.1%}")
+        for text in filter(None, (cause["text"] for cause in found["causes"])):
+            yield Padding(Text(shown(text), style="dim"), (0, 0, 0, 2))
     for finding in found["findings"]:
         yield Text()
         line = Text(f"{finding['severity']:8}  ", style=_STYLES[finding["severity"]])
@@ -139,7 +141,8 @@ def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
 
 
 def _sentence(finding: FindingItem) -> str:
-    return f"It {'is ' if finding['is_risk'] else ''}{gain(finding)}."
+    weight = gain(finding)
+    return f"It {'is ' if weight.startswith('a ') else ''}{weight}."
 
 
 def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:

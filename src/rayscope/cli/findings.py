@@ -38,7 +38,7 @@ def owned(name: str, origin: str | None) -> str:
 def gain(finding: FindingItem) -> str:
     """What the finding weighs."""
     if finding["is_risk"]:
-        return "no cost so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
+        return "costs nothing so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
     if finding["saving_ns"] is None:
         return f"costs up to {duration(finding['cost_ns'])}, {finding['share']:.0%}"
     return f"would save {duration(finding['saving_ns'])}, {finding['share']:.0%}"

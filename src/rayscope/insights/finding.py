@@ -26,6 +26,8 @@ ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
 #: The driver, where a task is asked for.
 DRIVER = -1
 _LATEST = 1 << 62
+#: The ID of a driver's task begins so, and ends with the job's.
+_DRIVER_TASK = "f" * 40
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,13 @@ class Facts:
     def on_path_ns(self, finding: Finding) -> int | None:
         """How much of the critical path is time of the attempts that a finding is about; None if that is not
         known, or it is not about some.
+
+        About none: of a placement group, which the driver itself may wait for without a word.
         """
         if self._path_ns is None or finding.rows is None:
             return None
+        if not len(finding.rows):
+            return self._path_ns.get(_DRIVER_TASK + self.recorded.job_id, 0)
         return int(self._on_path_ns[np.unique(self.attempts.task[finding.rows])].sum())
 
     def caller(self, task: int) -> str:

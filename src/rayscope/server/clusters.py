@@ -34,8 +34,9 @@ log = logging.getLogger("rayscope.server")
 
 #: After this long without any answer a cluster is taken for gone, and its poller ends.
 _GONE_S = 60.0
-#: A session whose GCS this server cannot ask is taken for ended after so long without any event.
-_SILENT_S = 600.0
+#: A session whose GCS this server cannot ask is taken for ended after so long without any event. Until then a
+#: session that is not live any more may have running jobs, so this is not long.
+_SILENT_S = 60.0
 _RECONCILE_S = 30.0
 #: It is looked so often whether that is needed.
 _LOOK_S = 3.0

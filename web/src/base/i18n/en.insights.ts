@@ -108,7 +108,7 @@ export const enInsights = {
       saves: 'would save {{time}} ({{share}}%)',
       costs: 'costs up to {{time}} ({{share}}%)',
       risk: 'a risk',
-      free: 'no cost so far: nothing waits for it',
+      free: 'costs nothing so far: nothing waits for it',
       caller: 'called by {{name}}',
       confidence: {
         high: 'High confidence',
