@@ -80,9 +80,12 @@ def maybe_merge(warehouse: Warehouse, table: str, rng: random.Random) -> None:
 
 
 def in_duckdb(duck: duckdb.DuckDBPyConnection, view: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    found = duck.execute(f"FROM {view}")
+    names = [column[0] for column in found.description or ()]
     # The warehouse has Ray's names of functions alone.
-    found = duck.execute(f"SELECT COLUMNS(c -> c != 'distinct_name') FROM {view}")
-    return [column[0] for column in found.description or ()], sorted(found.fetchall(), key=repr)
+    places = [at for at, name in enumerate(names) if name != "distinct_name"]
+    content = [tuple(row[at] for at in places) for row in found.fetchall()]
+    return [names[at] for at in places], sorted(content, key=repr)
 
 
 def in_warehouse(warehouse: Warehouse, view: str, session: str, names: list[str]) -> list[tuple[Any, ...]]:
