@@ -76,8 +76,10 @@ def _check_failures(serving: Serving) -> None:
     failed: Counter[tuple[str, str]] = Counter()
     for group in failures["items"]:
         failed[group["operator"], group["message"].partition(":")[0]] += group["attempts"]
-    assert failed["Serve: shop/Front", "ValueError"] == REQUESTS // FAILS, (failed, failures["items"][:6])
-    assert failed["Serve: shop/Model", "ValueError"] == REQUESTS // FAILS
+    # The record says how many attempts Ray never defined.
+    undefined = serving.get("/api/summary")["dropped"]["unresolved_attempts"]
+    for deployment in ("Serve: shop/Front", "Serve: shop/Model"):
+        assert 0 <= REQUESTS // FAILS - failed[deployment, "ValueError"] <= undefined, failed
     assert failed["Serve: broken/Broken", "RuntimeError"] == 3
     # The rest belongs to the replica that died, and to Serve's bookkeeping about it.
     assert sum(failed.values()) - 2 * REQUESTS // FAILS - 3 < 20, failed
