@@ -121,7 +121,12 @@ class Facts:
             return None
         if not len(finding.rows):
             return self._path_ns.get(_DRIVER_TASK + self.recorded.job_id, 0)
-        return int(self._on_path_ns[np.unique(self.attempts.task[finding.rows])].sum())
+        tasks = np.unique(self.attempts.task[finding.rows])
+        # The path does not follow a wait that timed out.
+        waits = self.recorded.waits.of(DRIVER, 0)
+        named = set(tasks.tolist())
+        blocked = sum(wait.end - wait.begin for wait in waits if any(task in named for task, _ in wait.named))
+        return max(int(self._on_path_ns[tasks].sum()), min(blocked, self.duration_ns))
 
     def caller(self, task: int) -> str:
         """The function that a task runs; "" for the driver."""
