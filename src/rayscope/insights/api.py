@@ -30,7 +30,7 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import causes_of, is_driver, ns_by_task, read_path
+from rayscope.views.critical_path.read import describe_causes, is_driver, ns_by_task, read_path
 from rayscope.views.critical_path.sql import Extent
 
 JobId = Annotated[
@@ -170,7 +170,7 @@ def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods
     causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
     items = [
         {**item, "text": verdict.explain(cause, whole)}
-        for item, cause in zip(causes_of(file, path), causes, strict=False)
+        for item, cause in zip(describe_causes(file, path, causes), causes, strict=False)
     ]
     judged = verdict.judge(
         whole,

@@ -123,9 +123,10 @@ class Facts:
             return self._path_ns.get(_DRIVER_TASK + self.recorded.job_id, 0)
         tasks = np.unique(self.attempts.task[finding.rows])
         # The path does not follow a wait that timed out.
-        waits = self.recorded.waits.of(DRIVER, 0)
-        named = set(tasks.tolist())
-        blocked = sum(wait.end - wait.begin for wait in waits if any(task in named for task, _ in wait.named))
+        waits = self.recorded.waits
+        named = np.flatnonzero(np.isin(waits.named_task, tasks))
+        its = np.unique(np.searchsorted(waits.first_named, named, "right") - 1)
+        blocked = int(waits.blocked_ns[its[waits.task[its] == DRIVER]].sum())
         return max(int(self._on_path_ns[tasks].sum()), min(blocked, self.duration_ns))
 
     def caller(self, task: int) -> str:

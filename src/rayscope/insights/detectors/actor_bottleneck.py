@@ -82,7 +82,7 @@ class ActorBottleneck:
                     filters={"func_name": facts.name(known[0])},
                 )
             )
-        for found in by_class.values():
+        for name, found in by_class.items():
             # Calls of a pool that is as large as the cluster wait for CPUs, if its actors need any.
             if not needs_cpu[name] or len(found) < max(_POOL, facts.cpus):
                 yield max(found, key=lambda finding: finding.cost_ns)

@@ -12,7 +12,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute, schemas
-from rayscope.views.critical_path.read import causes_of, is_driver, read_path
+from rayscope.views.critical_path.read import describe_causes, is_driver, read_path
 
 MAX_LINKS = 3_000
 
@@ -71,7 +71,7 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
             }
             for share in compute.shares(path, is_driver)[:200]
         ],
-        "causes": causes_of(file, path),
+        "causes": describe_causes(file, path, compute.causes(path, is_driver)),
         "phases": phases,
         "held_ns": sum(link.held_ns for link in path.links),
         "so_far": not record.ended,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
@@ -51,10 +52,12 @@ def is_driver(task_id: str) -> bool:
     return task_id.startswith(DRIVER_PREFIX)
 
 
-def causes_of(file: SessionFile, path: compute.Path) -> list[dict[str, Any]]:
+def describe_causes(
+    file: SessionFile, path: compute.Path, causes: Sequence[compute.Cause]
+) -> list[dict[str, Any]]:
     """The causes of a path, the largest first, as :class:`schemas.PathCause`."""
     whole_ns = max(1, path.end_ns - path.begin_ns)
-    causes = compute.causes(path, is_driver)[:_MAX_CAUSES]
+    causes = causes[:_MAX_CAUSES]
     largest = {cause.name for cause in causes[:_WITH_ACTORS] if not cause.is_driver}
     with file.reader() as reader:
         actors = read_actors(reader, [link for link in path.links if link.name in largest])
