@@ -66,6 +66,19 @@ def test_without_retries_the_last_attempt_is_the_first() -> None:
     assert took(made, Change("no_retries")) == 20
 
 
+def test_without_retries_no_call_waits_for_those_of_the_first_attempt() -> None:
+    made = Made(1)
+    actor, creation = made.actor("Counter", ms=0)
+    early, late = made.call("Counter.add", 1, actor), made.call("Counter.add", 1, actor)
+    made.programs.after[early], made.programs.before[late] = late, early
+    first = made.task("flaky", [(COMPUTE, 10), (SUBMIT, early), made.get(early)])
+    second = made.task("flaky", [(COMPUTE, 20), (SUBMIT, late), made.get(late)])
+    made.programs.again[first] = second
+    made.driver([(SUBMIT, creation), (SUBMIT, first), made.get(second)])
+    assert made.ms() == 32
+    assert took(made, Change("no_retries")) == 21
+
+
 def test_without_transfer() -> None:
     made = Made(1)
     task = made.task("load", 10, delay=3 * MS, transfer=2 * MS)

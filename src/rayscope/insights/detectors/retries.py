@@ -45,6 +45,7 @@ class Retries:
                     spent,
                     function=function,
                     changes=(Change("no_retries", function),),
+                    rows=lost,
                     numbers={"failed": len(lost), "lost_ns": spent},
                     filters={"func_name": function, "state": "FAILED"},
                 )

@@ -103,6 +103,7 @@ def _no_retries(p: Programs, asked: Change) -> None:
         while p.again[last] >= 0:
             last = p.again[last]
         if last != run and run not in retried:
+            _leave_out_calls(p, run, last)
             for values in (
                 p.first,
                 p.alone,
@@ -116,6 +117,20 @@ def _no_retries(p: Programs, asked: Change) -> None:
             ):
                 values[run] = values[last]
             p.again[run] = -1
+
+
+def _leave_out_calls(p: Programs, run: int, last: int) -> None:
+    """Let no call wait for one of the attempts before the last: those are never submitted."""
+    kept = {number for step, number in p.steps_of(last) if step == SUBMIT}
+    while run != last:
+        for step, call in p.steps_of(run):
+            if step == SUBMIT and call not in kept:
+                before, after = p.before[call], p.after[call]
+                if before >= 0:
+                    p.after[before] = after
+                if after >= 0:
+                    p.before[after] = before
+        run = p.again[run]
 
 
 def _cpus(p: Programs, asked: Change) -> None:
