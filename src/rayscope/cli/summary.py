@@ -92,7 +92,7 @@ def _states(summary: Mapping[str, Any]) -> Text:
     tasks, attempts = summary.get("tasks") or 0, summary.get("attempts") or 0
     line = Text(counted(tasks, "task"), style="bold")
     if attempts != tasks:
-        line.append(f" in {counted(attempts, 'attempt')}", style="not bold")
+        line = Text(f"{counted(attempts, 'attempt')} of {line}", style="bold")
     separator = ": "
     for state, count in sorted((summary.get("states") or {}).items(), key=lambda item: -item[1]):
         line.append(separator, style="not bold")

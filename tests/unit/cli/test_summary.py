@@ -51,7 +51,7 @@ def _shown(summary: dict[str, Any]) -> str:
 
 def test_everything_that_matters_is_there() -> None:
     text = _shown(SUMMARY)
-    assert "3 tasks in 4 attempts: 2 FINISHED, 2 FAILED" in text
+    assert "4 attempts of 3 tasks: 2 FINISHED, 2 FAILED" in text
     assert text.index("pkg.slow[x]") < text.index("quick")  # by total time
     assert "Failures" not in text
     assert "Nothing dropped." in text

@@ -90,6 +90,21 @@ def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
     assert found["total"] == 6
 
 
+def test_an_attempt_that_was_retried_is_a_warning(fresh: Any) -> None:
+    story = Story()
+    flaky = story.task("flaky", 0, 1, 2, failed=True)
+    story.task("flaky", 0, 3, 4, task_id=flaky, attempt=1)
+    broken = story.task("broken", 0, 1, 5, failed=True)
+    story.task("broken", 0, 6, 7, task_id=broken, attempt=1, failed=True)
+    fresh.record(story)
+    found = fresh.get("/api/events", kind="task")["items"]
+    assert [(row["event"], row["severity"], row["title"]) for row in found] == [
+        ("TASK_FAILED", "ERROR", "broken"),
+        ("TASK_RETRIED", "WARNING", "broken"),
+        ("TASK_RETRIED", "WARNING", "flaky"),
+    ]
+
+
 def test_pages_filters_and_a_search_give_the_same_events(told: Any) -> None:
     whole = told.get("/api/events")
     assert whole["total"] == len(whole["items"]) == 11

@@ -87,11 +87,14 @@ export function useCluster(session: string) {
   });
 }
 
+/** Whether a session is over; undefined until the sessions are read. */
+export function useHasEnded(session: string): boolean | undefined {
+  return useSessions().data?.items.some((item) => item.session === session && item.state === 'ended');
+}
+
 /** How often the pages of a session refresh: less often once it is over. */
 export function useSessionInterval(session: string): number {
-  const sessions = useSessions();
-  const found = sessions.data?.items.find((item) => item.session === session);
-  return found?.state === 'ended' ? REFRESH_ENDED : REFRESH;
+  return useHasEnded(session) ? REFRESH_ENDED : REFRESH;
 }
 
 export function useTask(session: string, taskId: string | undefined) {

@@ -39,8 +39,15 @@ _MESSAGE_CHARS = 2000
 _NEVER_NS = 2**63 - 1
 
 _ACTOR = "coalesce(name, repr_name, class_name)"
-_GROUP = "coalesce(name, strategy)"
+_GROUP = "coalesce(nullif(name, ''), concat(left(id, 8), ' (', strategy, ')'))"
 _FUNCTION = called_name("attempts")
+#: How a worker ended: an intended end needs no name beside Ray's sentence about it.
+_EXIT = """
+CASE WHEN starts_with(exit_type, 'INTENDED') AND exit_detail != '' THEN exit_detail
+    ELSE concat_ws(': ', exit_type, exit_detail) END"""
+#: Whether another attempt followed.
+_IS_RETRIED = """
+((task_hi, task_lo, attempt + 1) IN (SELECT task_hi, task_lo, attempt FROM attempts WHERE attempt > 0))"""
 #: Of a group that the GCS alone tells of: it says how long placing it took, and of no other change when.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
 #: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
@@ -56,8 +63,8 @@ _EVENTS = f"""
         id, NULL, 1, NULL
     FROM node_rows WHERE state = 'DEAD'
     UNION ALL SELECT end_ns, CASE WHEN starts_with(exit_type, 'INTENDED') THEN 'INFO' ELSE 'ERROR' END,
-        'worker', 'WORKER_DEAD', id, concat_ws(' ', worker_type, pid),
-        concat_ws(': ', exit_type, exit_detail), node_id, job_id, 1, NULL
+        'worker', 'WORKER_DEAD', id, concat('pid ', pid),
+        {_EXIT}, node_id, job_id, 1, NULL
     FROM worker_rows WHERE state = 'DEAD' AND exit_type IS NOT NULL AND worker_type != 'DRIVER'
     UNION ALL SELECT start_ns, 'INFO', 'actor', 'ACTOR_ALIVE', id, {_ACTOR}, NULL, node_id, job_id, 1, NULL
     FROM actor_rows
@@ -86,13 +93,14 @@ _EVENTS = f"""
     UNION ALL SELECT created_ns + {_GROUP_TOOK_US} * 1000, 'INFO', 'placement_group',
         'PLACEMENT_GROUP_CREATED', id, {_GROUP}, NULL, NULL, job_id, 1, NULL
     FROM placement_group_rows WHERE json_array_length(doc->1) = 0 AND {_GROUP_TOOK_US} > 0
-    UNION ALL SELECT min({END}), CASE WHEN {IS_STOPPED} THEN 'INFO' ELSE 'ERROR' END, 'task',
-        'TASK_FAILED', {_FUNCTION}, {_FUNCTION},
+    UNION ALL SELECT min({END}),
+        CASE WHEN {IS_STOPPED} THEN 'INFO' WHEN {_IS_RETRIED} THEN 'WARNING' ELSE 'ERROR' END, 'task',
+        CASE WHEN {_IS_RETRIED} THEN 'TASK_RETRIED' ELSE 'TASK_FAILED' END, {_FUNCTION}, {_FUNCTION},
         concat_ws(': ', nullif(error_type, 'TASK_EXECUTION_EXCEPTION'),
             {error_parts("min(error_message)")}['headline']), min(node_id), job_id,
         count(*), max({END})
     FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
-    GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {END} // 60_000_000_000
+    GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {_IS_RETRIED}, {END} // 60_000_000_000
     UNION ALL SELECT time_ns, 'WARNING', 'dataset', 'DATA_ISSUE', dataset_id,
         concat_ws(' / ', regexp_replace(dataset_id, '^dataset_', ''), operator),
         concat_ws(': ', issue, message), NULL, job_id, 1, NULL

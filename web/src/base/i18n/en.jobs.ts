@@ -102,6 +102,7 @@ export const enJobs = {
       PLACEMENT_GROUP_REMOVED: 'Placement group removed',
       PLACEMENT_GROUP_RESCHEDULING: 'Placement group rescheduling',
       TASK_FAILED: 'Task failed',
+      TASK_RETRIED: 'Attempt failed, retried',
       DATA_ISSUE: 'Ray Data warning',
       EVENTS_LOST: 'Events dropped',
     },

@@ -19,6 +19,12 @@ export function timeOf(activity: Activity, bucket: number): number | null {
   return Math.round(activity.begin_ns + (within + 0.5) * activity.bucket_ns);
 }
 
+/** When most ran or, where nothing ran, most was in flight: the middle of the first such bucket, ns. */
+export function busiestTime(activity: Activity): number | null {
+  const values = activity.running.some((value) => value > 0) ? activity.running : activity.in_flight;
+  return values.length === 0 ? null : timeOf(activity, values.indexOf(Math.max(...values)));
+}
+
 /** Bars of what was in flight and, in front of them, of what ran; `failures`: and a mark where attempts failed. */
 export function drawActivity(
   context: CanvasRenderingContext2D,

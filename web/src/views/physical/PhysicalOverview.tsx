@@ -173,7 +173,13 @@ export function TransferList(props: {
       )}
       {transfers !== undefined && pairs.length === 0 && (
         <p className={words.dim}>
-          {t(node === undefined ? 'physical.noTransfers' : 'physical.noTransfersHere')}
+          {t(
+            names.size === 1
+              ? 'physical.oneNode'
+              : node === undefined
+                ? 'physical.noTransfers'
+                : 'physical.noTransfersHere',
+          )}
         </p>
       )}
       <ul>

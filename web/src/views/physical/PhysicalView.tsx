@@ -2,7 +2,6 @@ import { IconServer2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
-import { useActivity } from '../../ui/activity/useActivity';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
@@ -10,7 +9,7 @@ import layout from '../../ui/theme/layout.module.css';
 import panels from '../shared/panels.module.css';
 import { SaveMenu } from '../shared/SaveMenu';
 import { TimeSlider } from '../shared/TimeSlider';
-import { useMoment } from '../shared/useMoment';
+import { useShownMoment } from '../shared/useShownMoment';
 import { PhysicalCanvas, type Target } from './PhysicalCanvas';
 import { PhysicalLeftOut } from './PhysicalLeftOut';
 import { ClusterSums, Legend, TransferList } from './PhysicalOverview';
@@ -23,7 +22,7 @@ import { usePhysicalContent } from './usePhysicalContent';
 
 /** Nodes, on them workers and actors with what they run and hold, and the objects between nodes. */
 export function PhysicalView({ summary }: { summary: Summary | undefined }) {
-  const { url, settings, at, set } = useMoment();
+  const { url, settings, activity, at, isNamed, isReady, set } = useShownMoment();
   const { t } = useTranslation();
   const size = settings.size ?? 'CPU';
   const color = useMemo(() => parseColor(settings.color), [settings.color]);
@@ -32,9 +31,9 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
   const query = usePhysical(url.session, at, url.filters, {
     annotation: color.by === 'annotation' ? color.name : undefined,
     bytes: size === SIZE_BYTES,
+    isReady,
   });
   const transfers = useTransfers(url.session, at, span === undefined ? undefined : Number(span) * 1e9);
-  const activity = useActivity(url.session, url.filters);
   const node = useNode(url.session, at, settings.node, url.filters);
   const picture = useRef<HTMLCanvasElement | null>(null);
   const { data } = query;
@@ -68,9 +67,9 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
         }
       />
       <TimeSlider
-        activity={activity.data}
+        activity={activity}
         at={atNs}
-        follows={at === undefined}
+        follows={!isNamed}
         live={data?.live ?? false}
         onAt={(ns) => set({ at: ns === undefined ? undefined : String(ns) })}
       />
@@ -80,7 +79,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
       ) : isEmpty ? (
         <div className={`${layout.viewBody} ${panels.body}`}>
           <EmptyState icon={<IconServer2 size={26} />} title={t('physical.empty')}>
-            {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'physical.emptyText')}
+            {t(activity?.begin_ns == null ? 'table.emptyLive' : 'physical.emptyText')}
           </EmptyState>
         </div>
       ) : (

@@ -10,7 +10,7 @@ export function usePhysical(
   session: string,
   at: string | undefined,
   filters: Filters,
-  more: { annotation: string | undefined; bytes: boolean },
+  { isReady, ...more }: { annotation: string | undefined; bytes: boolean; isReady: boolean },
 ) {
   const interval = useSessionInterval(session);
   return useQuery<Physical>({
@@ -29,6 +29,7 @@ export function usePhysical(
           signal,
         ),
       ),
+    enabled: isReady,
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
   });

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core';
-import { IconChevronLeft, IconChevronRight, IconPlayerSkipForward } from '@tabler/icons-react';
+import { IconActivity, IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, fullTime } from '../../base/format';
@@ -15,7 +15,7 @@ const PACE = 150;
 /** By which the activity may be behind. ns. */
 const LAG = 15e9;
 
-/** The time that the page looks at, over how much was in flight. `onAt(undefined)`: follow, or the last. */
+/** The time that the page looks at, over how much was in flight. `onAt(undefined)`: follow, or the busiest. */
 export function TimeSlider(props: {
   activity: Activity | undefined;
   at: number | null;
@@ -130,13 +130,13 @@ export function TimeSlider(props: {
                 pulse={props.follows}
               />
             ) : (
-              <IconPlayerSkipForward size={14} />
+              <IconActivity size={14} />
             )
           }
           onClick={() => go(undefined)}
           data-testid="stack-now"
         >
-          {t(props.live ? 'stack.live' : 'stack.last')}
+          {t(props.live ? 'stack.live' : 'stack.busiest')}
         </Button>
         <b className={words.num} data-testid="stack-at">
           {shownAt === null ? '–' : <Time ns={shownAt} exact />}

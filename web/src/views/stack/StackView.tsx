@@ -5,7 +5,6 @@ import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
-import { useActivity } from '../../ui/activity/useActivity';
 import { Dot } from '../../ui/Dot';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -15,7 +14,7 @@ import words from '../../ui/theme/words.module.css';
 import { FindBox } from '../shared/FindBox';
 import panels from '../shared/panels.module.css';
 import { TimeSlider } from '../shared/TimeSlider';
-import { useMoment } from '../shared/useMoment';
+import { useShownMoment } from '../shared/useShownMoment';
 import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
 import { type Frames, withFrames } from './frames';
 import { Chains, NodeDetail } from './StackDetail';
@@ -27,10 +26,9 @@ import { useStack } from './useStack';
 
 /** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
 export function StackView({ summary }: { summary: Summary | undefined }) {
-  const { url, settings, at, set } = useMoment();
+  const { url, settings, activity, at, isNamed, isReady, set } = useShownMoment();
   const { t } = useTranslation();
-  const stack = useStack(url.session, at, url.filters);
-  const activity = useActivity(url.session, url.filters);
+  const stack = useStack(url.session, at, url.filters, isReady);
   const taken = useFrames(url.session, url.filters);
   const [whole, setWhole] = useState(false);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -95,9 +93,9 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
         }
       />
       <TimeSlider
-        activity={activity.data}
+        activity={activity}
         at={atNs}
-        follows={at === undefined}
+        follows={!isNamed}
         live={data?.live ?? false}
         onAt={(ns) => set({ at: ns === undefined ? undefined : String(ns) })}
       />
@@ -149,7 +147,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
             <NoMatches title={t('stack.emptyFiltered')} />
           ) : (
             <EmptyState icon={<IconStack2 size={26} />} title={t('stack.empty')}>
-              {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
+              {t(activity?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
             </EmptyState>
           )}
         </div>

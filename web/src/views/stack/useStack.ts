@@ -6,11 +6,12 @@ import type { Filters } from '../../base/url';
 import type { Stack } from './stack';
 
 /** What was in flight at `at` (ns), or now: then it follows the session. */
-export function useStack(session: string, at: string | undefined, filters: Filters) {
+export function useStack(session: string, at: string | undefined, filters: Filters, isReady: boolean) {
   const interval = useSessionInterval(session);
   return useQuery<Stack>({
     queryKey: ['stack', session, at ?? 'now', filters],
     queryFn: ({ signal }) => get<Stack>('/flow/stack', { session, at_ns: at, ...filters }, signal),
+    enabled: isReady,
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
   });
