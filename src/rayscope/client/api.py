@@ -289,20 +289,42 @@ class Api(LogsApi):
         return Call("GET", "/api/alerts", params(session=self._of(session)))
 
     @asked
+    def latest_metrics(
+        self,
+        collector: str | None = None,
+        *,
+        name: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        session: str | None = None,
+    ) -> Call[t.LatestAnswer]:
+        """The newest value of each series, Rayscope's own first: of one collector (``tasks``), or of all.
+
+        ``name``: of one metric, or of all with a prefix (``ray_node_*``); ``cursor``: ``next`` of a page.
+        """
+        more: dict[str, Any] = {"collector": collector, "name": name, "limit": limit, "cursor": cursor}
+        return Call("GET", "/api/metrics", params(session=self._of(session), **more))
+
+    @asked
     def metrics(
         self,
-        expr: str,
+        expr: str | None = None,
         *,
+        collector: str | None = None,
         start: Time | None = None,
         end: Time | None = None,
         step_s: float | None = None,
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.QueryAnswer]:
-        """A PromQL expression over a range (the last hour unless told); ``limit``: series at most."""
+        """A PromQL expression, or all series of a collector, over a range (the last hour unless told).
+
+        ``limit``: series at most.
+        """
         step_ns = None if step_s is None else int(step_s * 1e9)
         more: dict[str, Any] = {"from_ns": start, "to_ns": end, "step_ns": step_ns, "limit": limit}
-        return Call("GET", "/api/metrics/query", params(session=self._of(session), expr=expr, **more))
+        asked_for = params(session=self._of(session), expr=expr, collector=collector, **more)
+        return Call("GET", "/api/metrics/query", asked_for)
 
     @asked
     def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[SqlResult]:

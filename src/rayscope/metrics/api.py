@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -15,12 +16,15 @@ from prometheus_client.registry import Collector
 from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, Text, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Cursor, Limit, Session, Text, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.sql.pages import decode_cursor, encode_cursor
 from rayscope.version import __version__
 
 _MAX_NAMES = 2000
+#: The order of the newest values, for cursors.
+_ORDER = "name"
 #: Ended sessions are told until then; live ones always.
 _MAX_SESSIONS = 50
 
@@ -37,14 +41,27 @@ def latest(
     services: CurrentServices,
     session: Session = None,
     name: Text = None,
+    collector: Text = None,
     label: Pairs = None,
     limit: Limit = 500,
+    cursor: Cursor = None,
 ) -> Response:
-    """The newest value of each series: of one name, of a prefix (``ray_node_*``), or of all."""
+    """The newest value of each series: of a name, a prefix (``ray_node_*``) or a collector, or of all.
+
+    Rayscope's own names come first.
+    """
     chosen = services.records.resolve(session)
     store = services.metrics.store(chosen)
     wanted = [_pair(text) for text in label or ()]
-    found, total = store.newest(_names(store, name), limit, wanted)
+    names = _names(store, name)
+    if collector:
+        told = collected(store, collector)
+        names = told if names is None else [each for each in names if each in told]
+    found, total = store.newest(names, limit + 1, wanted, _place(cursor) if cursor else None)
+    following = None
+    if len(found) > limit:
+        found.pop()
+        following = encode_cursor([_ORDER, found[-1].name, sorted(found[-1].labels.items())])
     return answer(
         {
             "session": chosen,
@@ -53,6 +70,7 @@ def latest(
                 {"name": each.name, "labels": each.labels, "value": each.value, "time_ns": each.time_ns}
                 for each in found
             ],
+            "next": following,
             "total": total,
             "series": store.series,
             "left_out": store.left_out,
@@ -134,6 +152,28 @@ def _names(store: SeriesStore, asked: str | None) -> list[str] | None:
     if asked.endswith("*"):
         return [name for name in store.names() if name.startswith(asked[:-1])]
     return [asked]
+
+
+def collected(store: SeriesStore, collector: str) -> list[str]:
+    """The names that a collector tells. Raises BadQuery for one that tells none."""
+    families = store.families().values()
+    names = [family.name for family in families if family.collector == collector]
+    if not names:
+        known = sorted({family.collector for family in families} - {""})
+        raise BadQuery(
+            f"No metric of this session is from a collector {collector[:40]!r}.",
+            f"Use one of: {', '.join(known)}." if known else "Leave `collector` out: older records lack it.",
+        )
+    return names
+
+
+def _place(cursor: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The series at which a page ended. Raises BadQuery."""
+    _, name, labels = decode_cursor(cursor, _ORDER, [str, list])
+    try:
+        return name, msgspec.convert(labels, tuple[tuple[str, str], ...])
+    except msgspec.ValidationError as error:
+        raise BadQuery("Invalid cursor.", "Use `next` of the previous page, unchanged.") from error
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -9,12 +9,21 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from rayscope.metrics import query_schemas
+from rayscope.metrics.api import collected
 from rayscope.metrics.charts import PAGES
 from rayscope.metrics.dashboards import NAME, StoredChart, StoredDashboard, StoredQuery, encode
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
-from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Nanoseconds, Session, answer
+from rayscope.server.parameters import (
+    BODY_ERRORS,
+    ERRORS,
+    CurrentServices,
+    Nanoseconds,
+    Session,
+    Text,
+    answer,
+)
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
@@ -38,23 +47,33 @@ router = APIRouter()
 @router.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
 def query(
     services: CurrentServices,
-    expr: Expr,
+    expr: Expr | None = None,
+    collector: Text = None,
     session: Session = None,
     from_ns: Nanoseconds = None,
     to_ns: Nanoseconds = None,
     step_ns: Step = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 20,
 ) -> Response:
-    """The values of an expression over time, for the ``limit`` series with the highest average."""
+    """The values of an expression over time, for the ``limit`` series with the highest average.
+
+    ``collector`` instead of ``expr``: all series of one collector.
+    """
     chosen = services.records.resolve(session)
-    parsed(expr)
+    if (expr is None) == (collector is None):
+        raise BadQuery("Give either expr or collector.", "Use expr=PROMQL, or collector=NAME such as tasks.")
+    if expr is not None:
+        parsed(expr)
     times = _times(services, chosen, from_ns, to_ns, step_ns)
-    source, result = _evaluate(services, chosen, expr, times, limit)
+    if expr is not None:
+        source, result = _evaluate(services, chosen, expr, times, limit)
+    else:
+        source, result = "record", _collected(services, chosen, collector or "", times, limit)
     series, left_out = greatest(result.series, limit)
     return answer(
         {
             "session": chosen,
-            "expr": expr,
+            "expr": expr or "",
             "from_ns": times.start,
             "to_ns": times[-1],
             "step_ns": times.step,
@@ -63,7 +82,7 @@ def query(
             "left_out": left_out + result.others + result.left_out,
             "warnings": result.warnings,
             "source": source,
-            "unit": unit_of(expr, services.metrics.store(chosen).families()),
+            "unit": unit_of(expr, services.metrics.store(chosen).families()) if expr else "",
         }
     )
 
@@ -177,6 +196,19 @@ def _evaluate(services: Services, session: str, expr: str, times: range, limit: 
     result = evaluate(services.metrics.store(session), expr, times[0], times[-1], times.step, limit)
     result.warnings = warnings + result.warnings
     return "record", result
+
+
+def _collected(services: Services, session: str, collector: str, times: range, limit: int) -> Result:
+    """The values of all series of a collector, as they are."""
+    store = services.metrics.store(session)
+    whole = Result(list(times), [], 0, [])
+    for name in collected(store, collector):
+        one = evaluate(store, name, times[0], times[-1], times.step, limit)
+        whole.series += one.series
+        whole.others += one.others
+        whole.left_out += one.left_out
+        whole.warnings += one.warnings
+    return whole
 
 
 def greatest(

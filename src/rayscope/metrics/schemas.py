@@ -44,11 +44,15 @@ class Problem(Answer):
 
 
 class LatestAnswer(Answer):
-    """``total``: how many match; ``left_out``: series that the session has no room for."""
+    """``total``: how many match; ``next``: the cursor of the next page.
+
+    ``left_out``: series that the session has no room for.
+    """
 
     session: str
     time_ns: int
     items: list[LatestItem]
+    next: str | None
     total: int
     series: int
     left_out: int

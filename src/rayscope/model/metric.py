@@ -20,13 +20,14 @@ class Family(NamedTuple):
     """What all series of a name share.
 
     ``type``: ``gauge``, ``counter``, ``histogram`` or ``unknown``; ``unit``: ``""``, ``bytes``, ``percent``,
-    ``s``, ``bytes/s`` or ``count``.
+    ``s``, ``bytes/s`` or ``count``; ``collector``: who tells them, which the store fills in.
     """
 
     name: str
     type: str = "unknown"
     help: str = ""
     unit: str = ""
+    collector: str = ""
 
 
 class Matcher(NamedTuple):

@@ -116,7 +116,7 @@ def test_matchers_choose_and_say_what_they_left_out() -> None:
     assert store.label_values("absent", store.names()) == []
     store.append(end, [sample("fresh", 1, node_id="n0")], source="test")
     assert store.all_labels(["load", "fresh"])["fresh"] == {"node_id": 1}
-    assert store.families()["load"] == Family("load", "gauge", "Load.", "percent")
+    assert store.families()["load"] == Family("load", "gauge", "Load.", "percent", "test")
 
 
 def test_a_series_that_its_source_does_not_tell_any_more_has_ended() -> None:

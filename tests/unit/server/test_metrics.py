@@ -64,6 +64,39 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
     server.stop()
 
 
+def test_pages_give_every_series_once_our_own_first(measured: Running) -> None:
+    whole = measured.get("/api/metrics", limit=1000)
+    names = [item["name"] for item in whole["items"]]
+    assert names.index("some_number") > names.index("rayscope_task_attempts")
+    paged, cursor = [], None
+    while True:
+        page = measured.get("/api/metrics", limit=3, **({"cursor": cursor} if cursor else {}))
+        paged += [(item["name"], item["labels"]) for item in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert paged == [(item["name"], item["labels"]) for item in whole["items"]]
+    measured.error(measured.client.get("/api/metrics", params={"cursor": "bm9uZQ"}), 400)
+
+
+def test_the_series_of_one_collector(measured: Running) -> None:
+    found = measured.get("/api/metrics", collector="numbers")
+    assert [(item["name"], item["labels"]) for item in found["items"]] == [
+        ("some_number", {"kind": "a"}),
+        ("some_number", {"kind": "b"}),
+    ]
+    assert measured.get("/api/metrics", collector="tasks", name="rayscope_task_attempts")["total"] == 3
+    at = found["time_ns"]
+    over_time = measured.get("/api/metrics/query", collector="numbers", from_ns=at, to_ns=at)["series"]
+    assert {(one["labels"]["__name__"], one["labels"]["kind"]) for one in over_time} == {
+        ("some_number", "a"),
+        ("some_number", "b"),
+    }
+    refused = measured.error(measured.client.get("/api/metrics", params={"collector": "nobody"}), 400)
+    assert "numbers" in refused["remedy"]
+    measured.error(measured.client.get("/api/metrics/query"), 400)
+
+
 def test_the_latest_values_by_name_beginning_and_label(measured: Running) -> None:
     found = measured.get("/api/metrics", name="some_number", label="kind=b")
     assert [(item["labels"], item["value"]) for item in found["items"]] == [({"kind": "b"}, 8)]
@@ -137,7 +170,7 @@ def ended(tmp_path: Path) -> Iterable[Running]:
     folder.mkdir(parents=True)
     (folder / "about.json").write_bytes(msgspec.json.encode(About(ENDED, first_ns=1, last_ns=1)))
     store = SeriesStore(folder / "metrics.duckdb")
-    store.append(5 * S, [sample("m", 3, a="b")])
+    store.append(5 * S, [sample("m", 3, a="b")], source="one")
     store.close()
     yield from start(tmp_path, [])
 
@@ -147,6 +180,7 @@ def test_series_of_an_ended_session_are_read_from_its_file_and_go_with_it(ended:
     assert services is not None
     found = ended.get("/api/metrics", session=ENDED)
     assert [(item["name"], item["value"]) for item in found["items"]] == [("m", 3)]
+    assert ended.get("/api/metrics", session=ENDED, collector="one")["items"] == found["items"]
     assert found["collectors"] == []
     folder = services.catalog.path(ENDED).parent
     assert services.catalog.disk_bytes(ENDED) > (folder / "metrics.duckdb").stat().st_size

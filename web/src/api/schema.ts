@@ -1914,12 +1914,15 @@ export interface VersionNote {
   remedy: string;
 }
 /**
- * ``total``: how many match; ``left_out``: series that the session has no room for.
+ * ``total``: how many match; ``next``: the cursor of the next page.
+ *
+ * ``left_out``: series that the session has no room for.
  */
 export interface LatestAnswer {
   session: string;
   time_ns: number;
   items: LatestItem[];
+  next: string | null;
   total: number;
   series: number;
   left_out: number;

@@ -45,6 +45,7 @@ _LABELS = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS series (id UINTEGER, name VARCHAR, labels VARCHAR)",
     "CREATE TABLE IF NOT EXISTS families (name VARCHAR, type VARCHAR, help VARCHAR, unit VARCHAR)",
+    "ALTER TABLE families ADD COLUMN IF NOT EXISTS collector VARCHAR DEFAULT ''",
     "CREATE TABLE IF NOT EXISTS rolled (until_ns BIGINT)",
 )
 #: The tables of samples: what one has in time, and its columns. A day is a multiple of six hours.
@@ -229,7 +230,7 @@ class MetricsFile:
                 cursor.unregister("incoming")
             for family in families:
                 cursor.execute("DELETE FROM families WHERE name = ?", [family.name])
-                cursor.execute("INSERT INTO families VALUES (?, ?, ?, ?)", list(family))
+                cursor.execute("INSERT INTO families VALUES (?, ?, ?, ?, ?)", list(family))
             parts: NDArray[np.int64] = np.empty(0, np.int64)
             if points is not None and len(points.series):
                 of_part = points.times_ns // _SPAN_NS["raw"]
@@ -337,12 +338,10 @@ class MetricsFile:
         return dict(found)
 
     def families(self) -> list[Family]:
-        """What is known of each name."""
+        """What is known of each name; an older file does not know the collectors."""
         with self._cursor() as cursor:
-            return [
-                Family(*row)
-                for row in cursor.execute("SELECT name, type, help, unit FROM families").fetchall()
-            ]
+            rows = cursor.execute("SELECT COLUMNS('name|type|help|unit|collector') FROM families").fetchall()
+            return [Family(*(value or "" for value in row)) for row in rows]
 
     def bounds(self) -> tuple[int, int]:
         """When the oldest and the newest sample are from, ns; (0, 0) without any."""

@@ -157,10 +157,14 @@ class SeriesStore:
         time and does not tell now has ended. NaN is no value. A sample older than all of memory is left out.
         """
         with self._lock:
-            for family in families:
+            told = list(samples)
+            unknown = {each.name for each in told} - self._families.keys()
+            for family in (*map(Family, unknown), *families):
+                known = self._families.get(family.name, family)
+                family = family._replace(collector=known.collector or source or "")
                 if self._families.get(family.name) != family:
                     self._families[family.name] = self._new_families[family.name] = family
-            return self._memory.take(time_ns, samples, source)
+            return self._memory.take(time_ns, told, source)
 
     def flush(self) -> bool:
         """Write to disk what has come since the last time. Returns whether that went well (see ``problem``).
@@ -315,32 +319,47 @@ class SeriesStore:
         names: Iterable[str] | None = None,
         most: int | None = None,
         having: Sequence[tuple[str, str]] = (),
+        after: tuple[str, Labels] | None = None,
     ) -> tuple[list[Latest], int]:
-        """The same of the series that have some labels: the first ``most``, and how many there are."""
+        """The same of the series that have some labels: ``most`` of those after one, and how many there are.
+
+        Rayscope's own names come first.
+        """
         if not self._memory.series and self._file is not None:
-            return self._newest_on_disk(self._file, None if names is None else set(names), most, having)
+            return self._newest_on_disk(
+                self._file, None if names is None else set(names), most, having, after
+            )
         found: list[Latest] = []
         total = 0
         with self._lock:
             since_ns = self._memory.ring.newest_ns - LOOK_BACK_NS
-            for name in sorted(self._memory.counts() if names is None else set(names)):
+            for name in sorted(self._memory.counts() if names is None else set(names), key=_ours_first):
                 labels, values, times_ns = self._memory.latest(name, since_ns)
                 rows = [row for row, each in enumerate(labels) if not having or _has(each, having)]
                 total += len(rows)
+                rows = [row for row in rows if _is_after(name, labels[row], after)]
                 for row in rows if most is None else rows[: max(0, most - len(found))]:
                     found.append(Latest(name, dict(labels[row]), float(values[row]), int(times_ns[row])))
         return found, total
 
     @staticmethod
     def _newest_on_disk(
-        file: MetricsFile, names: set[str] | None, most: int | None, having: Sequence[tuple[str, str]]
+        file: MetricsFile,
+        names: set[str] | None,
+        most: int | None,
+        having: Sequence[tuple[str, str]],
+        after: tuple[str, Labels] | None,
     ) -> tuple[list[Latest], int]:
         told = sorted(
-            each
-            for each in file.latest(file.bounds()[1] - LOOK_BACK_NS)
-            if (names is None or each[0] in names) and _has(each[1], having)
+            (
+                each
+                for each in file.latest(file.bounds()[1] - LOOK_BACK_NS)
+                if (names is None or each[0] in names) and _has(each[1], having)
+            ),
+            key=lambda each: (_ours_first(each[0]), each[1]),
         )
-        return [Latest(name, dict(labels), value, at) for name, labels, value, at in told[:most]], len(told)
+        rest = [each for each in told if _is_after(each[0], each[1], after)]
+        return [Latest(name, dict(labels), value, at) for name, labels, value, at in rest[:most]], len(told)
 
     def stamp(self, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
         """What differs from the last time where any series of some names has something newer in memory."""
@@ -442,6 +461,15 @@ def _part(
     rows = places[np.searchsorted(numbers, found.series)]
     order = np.argsort(rows, kind="stable")
     return Part(rows[order], found.times_ns[order], found.values[order]), found.step_ns
+
+
+def _ours_first(name: str) -> tuple[bool, str]:
+    """By which names are sorted: Ray alone has hundreds."""
+    return not name.startswith("rayscope_"), name
+
+
+def _is_after(name: str, labels: Labels, after: tuple[str, Labels] | None) -> bool:
+    return after is None or (_ours_first(name), labels) > (_ours_first(after[0]), after[1])
 
 
 def _has(labels: Labels, wanted: Iterable[tuple[str, str]]) -> bool:
