@@ -195,6 +195,7 @@ _OFF: dict[str, Any] = {
     "alerts": 0,
     "error": None,
     "template_error": None,
+    "unknown_metrics": [],
     "cost_s": None,
 }
 

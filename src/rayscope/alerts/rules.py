@@ -19,6 +19,7 @@ import yaml
 
 from rayscope.alerts.durations import duration_s
 from rayscope.alerts.recorded import expand, recorded_expression
+from rayscope.alerts.simple_form import in_our_form
 from rayscope.alerts.templates import Template
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
 from rayscope.metrics.promql.evaluate import parsed
@@ -71,6 +72,12 @@ class Rule(msgspec.Struct, frozen=True):
     def severity(self) -> str:
         """``critical``, ``warning``, ``info``, or whatever the rule's label says; ``none`` without one."""
         return self.labels.get("severity", "none")
+
+    @property
+    def condition(self) -> str:
+        """The expression and the duration of `for`, in one line."""
+        expr = " ".join(self.expr.split())
+        return f"{expr} for {duration_text(self.for_ns)}" if self.for_ns else expr
 
     def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
         """The labels and annotations, to be filled in."""
@@ -151,6 +158,8 @@ def _read_document(text: str) -> _Document:
     document = {} if document is None else document
     if isinstance(document, dict) and document.get("kind") == "PrometheusRule":
         document = document.get("spec")
+    for given in document if isinstance(document, list) else (document,):
+        _refuse_simple_form(given)
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
         raise BadQuery(f"It must be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md.")
     groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
@@ -210,7 +219,15 @@ def _records(groups: list[Any]) -> dict[str, str]:
     return records
 
 
+def _refuse_simple_form(given: Any) -> None:
+    if (text := in_our_form(given)) is not None:
+        raise BadQuery(
+            "A rule needs `expr`; this one has `metric`, `operator`, and `threshold`.", f"Write:\n{text}"
+        )
+
+
 def _rule(given: Any, group: str, source: str, interval_ns: int, records: Mapping[str, str]) -> Rule:
+    _refuse_simple_form(given)
     if not isinstance(given, dict) or not isinstance(given.get("alert"), str):
         raise BadQuery(
             "A rule must be a mapping with the name of its `alert`, or of what it is to `record`.",

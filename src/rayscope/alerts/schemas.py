@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from rayscope.alerts.simple_form import in_our_form
 from rayscope.server.schemas import Answer, Body
 
 
@@ -18,10 +19,14 @@ class AckInfo(Answer):
 
 
 class AlertInfo(Answer):
-    """One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now."""
+    """One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+
+    ``condition``: the rule's expression and how long it has to hold.
+    """
 
     fingerprint: str
     rule: str
+    condition: str
     labels: dict[str, str]
     annotations: dict[str, str]
     state: Literal["pending", "firing", "resolved"]
@@ -53,6 +58,7 @@ class RuleInfo(Answer):
     """A rule and how it is with the session; ``value_expr``: what the threshold bounds.
 
     ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
+    ``unknown_metrics``: names in the expression of a rule of somebody's own that no series has (yet).
     """
 
     name: str
@@ -73,6 +79,7 @@ class RuleInfo(Answer):
     alerts: int
     error: str | None
     template_error: str | None
+    unknown_metrics: list[str]
     cost_s: float | None
 
 
@@ -234,6 +241,13 @@ class TestAnswer(Answer):
 
 class RuleBody(Body):
     """A rule of the operator's."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _translate(cls, given: Any) -> Any:
+        if (text := in_our_form(given)) is not None:
+            raise ValueError(f"A rule needs `expr`. As a file of rules this one is:\n{text}")
+        return given
 
     expr: str = Field(min_length=1, max_length=4000)
     for_s: float = Field(0, ge=0, le=366 * 86400)

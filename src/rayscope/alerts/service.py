@@ -17,6 +17,7 @@ from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
 from rayscope.alerts.notification.silences import Silences
+from rayscope.alerts.notification.texts import Language, summary
 from rayscope.alerts.recorded import expand
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
 from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
@@ -59,6 +60,7 @@ class AlertService:
         link: Callable[[str], str | None] = lambda _: None,
         url: Callable[[], str] = lambda: "",
         retry_s: tuple[float, ...] = RETRY_S,
+        language: Language = "en",
     ) -> None:
         self.folder = folder
         self._live = live
@@ -74,7 +76,7 @@ class AlertService:
         self._stamp: object = None
         self.rules = RuleSet((), (), ())
         self.silences = Silences(folder / "silences.json")
-        self.notifier = Notifier(folder, link, retry_s)
+        self.notifier = Notifier(folder, link, retry_s, language)
         self._task = PeriodicTask("rayscope-alerts", _TICK_S, lambda: self.turn(time.time_ns()))
         self.reload()
 
@@ -214,6 +216,11 @@ class AlertService:
             return False
         finally:
             session.cost_s[rule.name] = time.monotonic() - began
+        for change in changes:
+            if change.after in (State.FIRING, State.RESOLVED):
+                level = logging.WARNING if change.after is State.FIRING else logging.INFO
+                alert = change.alert
+                log.log(level, "%s is %s: %r", rule.name, change.after.value, summary(alert, "en")[:300])
         with self._lock:
             session.events.extend(events)
         return bool(changes)
@@ -258,6 +265,7 @@ class AlertService:
 
     def about_rules(self, session: str) -> dict[str, dict[str, Any]]:
         """Of each rule: its state here, how many alerts it has, what went wrong, and what it cost (s)."""
+        known = set(self._store(session).names())
         with self._lock:
             found = self._of(session)
             return {
@@ -266,6 +274,7 @@ class AlertService:
                     "alerts": len(found.alerts.get(rule.name, {})),
                     "error": found.errors.get(rule.name),
                     "template_error": found.template_errors.get(rule.name),
+                    "unknown_metrics": _unknown_metrics(rule, found, known),
                     "cost_s": found.cost_s.get(rule.name),
                 }
                 for rule in self.rules.rules
@@ -294,14 +303,26 @@ class AlertService:
             "0" * 16,
             "TestNotification",
             labels,
-            {"summary": "This is a test notification from Rayscope."},
+            {
+                "summary": "This is a test notification from Rayscope.",
+                "summary_zh": "这是 Rayscope 的测试通知。",
+            },
             State.FIRING,
             1.0,
             now_ns,
             now_ns,
         )
         link = self._link(session) if session else None
-        return self.notifier.test(name, Notification(session, labels, [alert], [], link, now_ns, True))
+        told = Notification(session, labels, [alert], [], link, now_ns, True, self.notifier.language)
+        return self.notifier.test(name, told)
+
+
+def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> list[str]:
+    """Names that no series has (yet). Shipped rules are about what a cluster need not have."""
+    given = session.given.get(rule.name)
+    if rule.source == "shipped" or given is None or given.names is None:
+        return []
+    return sorted(given.names - set(known))
 
 
 def _worst(alerts: Any) -> State:

@@ -62,6 +62,7 @@ class Alert(msgspec.Struct):
     resolved_ns: int = 0
     keep_ns: int = 0
     ack: Acknowledgement | None = None
+    condition: str = ""
 
 
 class Transition(NamedTuple):
@@ -117,10 +118,17 @@ class Machine:
             value = number if math.isfinite(number) else None
             known = alerts.get(key)
             if known is not None and known.state is not State.RESOLVED:
-                known.value, known.annotations = value, texts
+                known.value, known.annotations, known.condition = value, texts, self.rule.condition
             else:
                 alerts[key] = Alert(
-                    key, self.rule.name, labels, texts, State.PENDING, value, active_ns=now_ns
+                    key,
+                    self.rule.name,
+                    labels,
+                    texts,
+                    State.PENDING,
+                    value,
+                    active_ns=now_ns,
+                    condition=self.rule.condition,
                 )
                 if self.rule.for_ns:
                     go(alerts[key], State.PENDING, State.INACTIVE)

@@ -16,6 +16,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from rayscope.alerts.durations import duration_s
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
 from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token, settings_from
@@ -23,6 +24,16 @@ from rayscope.cli.printing import Format, counted, print_rows
 from rayscope.cli.serving import server_url
 from rayscope.client.calls import Call
 from rayscope.units import duration
+
+Operator = Annotated[
+    str | None,
+    typer.Option(
+        "--operator",
+        envvar="RAYSCOPE_OPERATOR",
+        help="Operator token, if the server does not use this data directory.",
+        show_default=False,
+    ),
+]
 
 app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
 
@@ -74,6 +85,8 @@ def list_alerts(
     for rule in rules["items"]:
         state = rule["state"] if rule["enabled"] else "off"
         problem = rule["error"] or rule["template_error"]
+        if not problem and rule["unknown_metrics"]:
+            problem = f"No series has this name yet: {', '.join(rule['unknown_metrics'])}."
         said = Text(problem, style="yellow") if problem else Text(" ".join(rule["expr"].split()))
         styled = Text(state, style=_STYLES.get(state, "dim"))
         table.add_row(rule["name"], styled, rule["severity"], duration(rule["for_s"] * 1e9), said)
@@ -151,18 +164,47 @@ def try_rule(
         console.print(f"{counted(found['left_out'], 'more transition')} not shown")
 
 
+@app.command("add")
+def add_rule(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the rule; replaces a rule of that name.")
+    ],
+    expr: Annotated[
+        str,
+        typer.Argument(metavar="EXPR", help="PromQL that gives the series to alert on, such as 'm > 80'."),
+    ],
+    for_s: Annotated[
+        str, typer.Option("--for", help="How long the condition must hold, such as 60s or 5m.")
+    ] = "0s",
+    severity: Annotated[
+        str, typer.Option("--severity", help="critical, warning, info, or a word of your own.")
+    ] = "warning",
+    summary: Annotated[str, typer.Option("--summary", help="What the alert says, in one line.")] = "",
+    operator: Operator = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Add an alert rule, or replace one."""
+    try:
+        seconds = duration_s(for_s)
+    except ValueError:
+        fail(f"{for_s[:50]!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.", FAILED)
+    with _api(server, data_dir, token, operator) as api:
+        body = {
+            "expr": expr,
+            "for_s": seconds,
+            "labels": {"severity": severity},
+            "annotations": {"summary": summary} if summary else {},
+        }
+        api.ask(Call("PUT", f"/api/alerts/rules/{quote(name, safe='')}", body=body, acts=True))
+    stdout().print(f"Added {name}. Try it on what is on record: rayscope alerts test {name}")
+
+
 @app.command("notify")
 def notify(
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of a channel in channels.yml.")],
-    operator: Annotated[
-        str | None,
-        typer.Option(
-            "--operator",
-            envvar="RAYSCOPE_OPERATOR",
-            help="Operator token, if the server does not use this data directory.",
-            show_default=False,
-        ),
-    ] = None,
+    operator: Operator = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,

@@ -446,6 +446,31 @@ class Api(LogsApi):
         return Call("DELETE", path, given, acts=True, pick=lambda answer: str(answer["session"]))
 
     @asked
+    def add_rule(
+        self,
+        name: str,
+        expr: str,
+        *,
+        for_s: float = 0,
+        keep_firing_for_s: float = 0,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Call[str]:
+        """Add an alert rule, or replace the rule of that name; its name.
+
+        ``expr``: PromQL; ``labels``: such as ``severity``; ``annotations``: ``summary`` and ``description``.
+        """
+        rule = {
+            "expr": expr,
+            "for_s": for_s,
+            "keep_firing_for_s": keep_firing_for_s,
+            "labels": dict(labels or {}),
+            "annotations": dict(annotations or {}),
+        }
+        path = f"/api/alerts/rules/{part(name)}"
+        return Call("PUT", path, body=rule, acts=True, pick=lambda answer: str(answer["name"]))
+
+    @asked
     def submit_job(
         self, entrypoint: str, *, session: str | None = None, **request: Unpack[JobOptions]
     ) -> Call[str]:

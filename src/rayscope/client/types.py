@@ -150,10 +150,15 @@ class AlertEvent(TypedDict):
 
 
 class AlertInfo(TypedDict):
-    """One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now."""
+    """
+    One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+
+    ``condition``: the rule's expression and how long it has to hold.
+    """
 
     fingerprint: str
     rule: str
+    condition: str
     labels: dict[str, str]
     annotations: dict[str, str]
     state: Literal["pending", "firing", "resolved"]
@@ -1870,6 +1875,7 @@ class RuleInfo(TypedDict):
     A rule and how it is with the session; ``value_expr``: what the threshold bounds.
 
     ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
+    ``unknown_metrics``: names in the expression of a rule of somebody's own that no series has (yet).
     """
 
     name: str
@@ -1890,6 +1896,7 @@ class RuleInfo(TypedDict):
     alerts: int
     error: str | None
     template_error: str | None
+    unknown_metrics: list[str]
     cost_s: float | None
 
 

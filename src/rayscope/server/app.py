@@ -117,9 +117,14 @@ def _abandoned(_: Request, problem: Exception) -> Response:
     return Response(status_code=NOBODY_WAITS)
 
 
+def _said(place: tuple[str | int, ...], message: str) -> str:
+    message = message.removeprefix("Value error, ")  # pydantic's, of a check of ours
+    return f"{'.'.join(map(str, place))}: {message}" if place else message
+
+
 def _invalid(_: Request, problem: Exception) -> Response:
     problems = problem.errors() if isinstance(problem, RequestValidationError) else []
-    said = "; ".join(f"{'.'.join(map(str, p['loc'][1:]))}: {p['msg']}" for p in problems)[:500]
+    said = "; ".join(_said(p["loc"][1:], p["msg"]) for p in problems)[:500]
     return error(422, "invalid_parameter", said or "Invalid parameter.", "See /openapi.json.")
 
 

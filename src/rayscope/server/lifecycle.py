@@ -137,6 +137,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
             home=lambda session: catalog.path(records.resolve(session)).parent,
             link=link,
             url=lambda: services.url or "",
+            language=settings.language,
         ),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),

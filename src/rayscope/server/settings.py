@@ -81,6 +81,9 @@ class Settings(BaseSettings):
         20_000, ge=100, description="Max series of a session; further series are dropped."
     )
     external_url: str = Field("", description="URL of this server for links in notifications.")
+    language: Literal["en", "zh"] = Field(
+        "en", description="Language of notifications: English or Simplified Chinese."
+    )
     prometheus_url: str | None = Field(
         None, pattern=r"^https?://", description="PromQL server to query for long ranges of metrics."
     )

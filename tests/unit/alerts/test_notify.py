@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from rayscope.alerts.notification import channels
 from rayscope.alerts.notification.channels import ChannelError, Notification, load_channels
@@ -146,6 +147,29 @@ def test_what_was_told_is_known_after_a_restart(
     second.tick({"s": [alert("a")]}, quiet, T0 + 20 * S)
     second.tick({"s": [alert("a", State.RESOLVED)]}, quiet, T0 + 90 * S)
     assert told(wait_for, 2) == [(["a"], []), ([], ["a"])]
+
+
+def test_a_notification_says_what_holds_since_when_in_the_language_asked_for() -> None:
+    ill = replace(
+        alert("n1", severity="warning"),
+        condition="load > 80 for 1m",
+        value=93.25,
+        annotations={},
+        fired_ns=T0,
+    )
+    english = Notification("s", {}, [ill], [], None, T0).body.splitlines()
+    assert english[:5] == [
+        "Firing: R",
+        "Rule: R",
+        "Severity: warning",
+        "Condition: load > 80 for 1m",
+        "Value: 93.25",
+    ]
+    assert f"ID: {ill.fingerprint}" in english
+    over = replace(ill, annotations={"summary": "ill", "summary_zh": "病了"}, resolved_ns=T0 + 60 * 10**9)
+    chinese = Notification("s", {}, [], [over], None, T0, language="zh")
+    assert (chinese.title, chinese.body.splitlines()[0]) == ("[RESOLVED] 病了", "已恢复：病了")
+    assert any(line.startswith("恢复时间：") for line in chinese.body.splitlines())
 
 
 def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(

@@ -176,6 +176,26 @@ def test_what_is_refused_says_what_to_do(text: str) -> None:
     assert refused.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("fields", "expr"),
+    [
+        ("metric: cpu_usage, operator: '>', threshold: 80", "avg(ray_node_cpu_utilization) > 80"),
+        ("metric: node_status, operator: ==, threshold: dead", "rayscope_node_up == 0"),
+        ("metric: my_queue, operator: '<', threshold: 3", "my_queue < 3"),
+        ("metric: memory_usage, operator: '>', threshold: 85", "avg("),
+        ("metric: task_failure_rate, operator: '>', threshold: 10", "100 * increase("),
+    ],
+)
+@pytest.mark.parametrize("around", ["{%s}", "[{%s}]", "groups: [{name: g, rules: [{%s}]}]"])
+def test_a_rule_of_the_simple_form_is_refused_with_one_to_copy(fields: str, expr: str, around: str) -> None:
+    rule = f"id: high, name: 高使用率, duration: 60, severity: warning, {fields}"
+    with pytest.raises(BadQuery) as refused:
+        parse_rules(around % rule, "mine.yml")
+    (made,) = parse_rules(refused.value.remedy.partition("\n")[2], "mine.yml").rules
+    assert (made.name, made.for_ns, made.severity) == ("高使用率", 60 * 10**9, "warning")
+    assert made.expr.startswith(expr)
+
+
 def test_a_template_grows_no_further_than_its_bounds() -> None:
     texts = Template("{{ $labels.a }}" * 100).fill({"a": "x" * 100_000}, 1)
     assert len(texts) <= 4000

@@ -126,6 +126,7 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_spoils_no_other(world: Worl
         "alerts": 1,
         "error": None,
         "template_error": None,
+        "unknown_metrics": [],
         "cost_s": 0,
     }
     assert "NodeDead" not in about
@@ -175,6 +176,7 @@ def test_templates_ask_the_store_and_one_that_fails_is_a_problem_of_its_rule_alo
         "alerts": 1,
         "error": None,
         "template_error": f"Could not render 'text': {failure}.",
+        "unknown_metrics": [],
         "cost_s": 0,
     }
     found = backtest(world.service.rules.rules[-2], world.store, T0, T0 + 15 * S, world.service.rendering)

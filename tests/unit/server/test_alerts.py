@@ -174,6 +174,11 @@ def test_the_command_lists_tests_exports_and_notifies(
     assert "not found" in run("test", "Nothing", code=1)
     run("export", "--output", str(tmp_path / "rules.yml"))
     assert "QueueLong" in (tmp_path / "rules.yml").read_text()
+    added = ("add", "Lonely", "no_such_metric > 5", "--for", "1m", "--data-dir", str(alerting.folder))
+    assert "rayscope alerts test Lonely" in run(*added)
+    alerting.server.services.alerts.turn(time.time_ns() + 30 * S)
+    assert "No series has this name yet: no_such_metric." in run("list")
+    assert "not a duration" in run("add", "Lonely", "m > 5", "--for", "soon", code=1)
     assert "not found" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
     hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()
     alerting.server.services.metrics.store(SESSION).append(now_ns, [sample("my_queue", 90, queue=hostile)])
@@ -200,6 +205,11 @@ def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
     def rules() -> dict[str, Any]:
         return {each["name"]: each for each in alerting.get("/api/alerts/rules")["items"]}
 
+    simple = {"id": "a", "name": "b", "metric": "cpu_usage", "operator": ">", "threshold": 80}
+    refused = alerting.error(client.put(path, json=simple, headers=headers), 422)
+    assert refused["message"].startswith("A rule needs `expr`.")
+    assert "expr: avg(ray_node_cpu_utilization) > 80" in refused["message"]
+    assert rules()["Busy"]["unknown_metrics"] == []
     assert (rules()["Busy"]["source"], rules()["Busy"]["for_s"], rules()["Busy"]["threshold"]) == (
         "ui.yml",
         60,

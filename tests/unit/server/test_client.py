@@ -60,8 +60,9 @@ def _requests() -> dict[str, Any]:
                 shape = getattr(filters, re.search(r"Unpack\[(\w+)\]", parameter.annotation)[1])  # type: ignore[index]
                 given |= dict.fromkeys(shape.__annotations__, "1")
             elif not (name == "logs" and parameter.name in ("actor_id", "job_id", "worker_id")):
-                wants_list = "Sequence" in parameter.annotation
-                given[parameter.name] = ["x"] if wants_list else 1 if "float" in parameter.annotation else "1"
+                values = {"Sequence": ["x"], "Mapping": {"x": "y"}, "float": 1}
+                kinds = [kind for kind in values if kind in parameter.annotation]
+                given[parameter.name] = values[kinds[0]] if kinds else "1"
         if name == "one":
             given["kind"] = "actors"
         found[name] = describe(_Stub(), **given)

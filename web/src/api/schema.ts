@@ -185,10 +185,13 @@ export interface AlertEvent {
 }
 /**
  * One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+ *
+ * ``condition``: the rule's expression and how long it has to hold.
  */
 export interface AlertInfo {
   fingerprint: string;
   rule: string;
+  condition: string;
   labels: {
     [k: string]: string;
   };
@@ -3143,6 +3146,7 @@ export interface RuleBody {
  * A rule and how it is with the session; ``value_expr``: what the threshold bounds.
  *
  * ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
+ * ``unknown_metrics``: names in the expression of a rule of somebody's own that no series has (yet).
  */
 export interface RuleInfo {
   name: string;
@@ -3167,6 +3171,7 @@ export interface RuleInfo {
   alerts: number;
   error: string | null;
   template_error: string | null;
+  unknown_metrics: string[];
   cost_s: number | null;
 }
 /**

@@ -12,6 +12,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from rayscope.alerts.notification import texts
+from rayscope.alerts.notification.texts import Language
 from rayscope.alerts.rules import duration_ns
 from rayscope.alerts.state import Alert
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
@@ -52,37 +54,17 @@ class Notification(NamedTuple):
     url: str | None
     now_ns: int
     is_test: bool = False
+    language: Language = "en"
 
     @property
     def title(self) -> str:
         """One line: what a single alert says, of several their rules."""
-        alerts = self.firing or self.resolved
-        state = "FIRING" if self.firing else "RESOLVED"
-        if len(alerts) == 1:
-            what = " ".join(_summary(alerts[0]).split())
-        else:
-            state += f" {len(alerts)}"
-            what = ", ".join(sorted({alert.rule for alert in alerts}))
-        return f"[{'TEST ' if self.is_test else ''}{state}] {what}"[:200]
+        return texts.title(self.firing, self.resolved, self.language, self.is_test)
 
     @property
     def body(self) -> str:
-        """A plain text: a paragraph for each alert, 20 at most."""
-        lines = []
-        for word, alerts in (("Firing", self.firing), ("Resolved", self.resolved)):
-            for alert in alerts[:20]:
-                lines.append(f"{word}: {_summary(alert)}")
-                lines += [text for text in (alert.annotations.get("description"),) if text]
-                told = ", ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()))
-                lines += [f"Labels: {told}", ""]
-            if len(alerts) > 20:
-                lines += [f"{word}: {len(alerts) - 20} more", ""]
-        lines += [f"Session: {self.session}", *([self.url] if self.url else [])]
-        return "\n".join(lines)
-
-
-def _summary(alert: Alert) -> str:
-    return alert.annotations.get("summary") or alert.rule
+        """A plain text: a paragraph for each alert."""
+        return texts.body(self.firing, self.resolved, self.language, self.session, self.url)
 
 
 class Channel(Protocol):

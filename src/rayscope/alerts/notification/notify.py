@@ -7,6 +7,7 @@ on, every ``repeat_interval``, unless all of it is acknowledged. What was told i
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -24,7 +25,10 @@ from rayscope.alerts.notification.channels import (
     load_channels,
 )
 from rayscope.alerts.notification.delivery import RETRY_S, Delivery, DeliveryStatus, attempt
+from rayscope.alerts.notification.texts import Language
 from rayscope.alerts.state import Alert, State
+
+log = logging.getLogger("rayscope.alerts")
 
 #: What was told of groups that nobody has heard of since is forgotten after so long.
 _FORGET_NS = 7 * 86400 * 10**9
@@ -54,11 +58,13 @@ class Notifier:
         folder: Path,
         link: Callable[[str], str | None],
         retry_s: tuple[float, ...] = RETRY_S,
+        language: Language = "en",
     ) -> None:
         self._file = channels_file(folder)
         self._state = folder / "notified.json"
         self._link = link
         self._retry_s = retry_s
+        self.language = language
         self._lock = threading.RLock()
         self._deliveries: dict[str, Delivery] = {}
         self._stamp: float | None = -1
@@ -162,9 +168,11 @@ class Notifier:
             return False
         if firing or resolved:
             link = self._link(session)
-            self._deliveries[channel.name].put(
-                Notification(session, dict(labels), firing, resolved, link, now_ns)
+            notification = Notification(
+                session, dict(labels), firing, resolved, link, now_ns, language=self.language
             )
+            log.info("channel %s is told: %r", channel.name, notification.title)
+            self._deliveries[channel.name].put(notification)
         group.sent_ns, group.notified = now_ns, [alert.fingerprint for alert in firing]
         if not firing:
             del self._groups[key]

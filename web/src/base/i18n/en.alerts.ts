@@ -10,6 +10,8 @@ export const enAlerts = {
     ended: 'This session has ended, so its rules are no longer evaluated. This is the state at the end.',
     leftOut: '{{n}} more not shown. Narrow the list with the filter.',
     more: 'Rules, history, and channels',
+    unknownMetrics: 'No series has this name yet: {{names}}',
+    valueNow: 'value {{value}}',
     tab: { rules: 'Rules', history: 'History', silences: 'Silences', channels: 'Channels' },
     state: { inactive: 'Inactive', pending: 'Pending', firing: 'Firing', resolved: 'Resolved' },
     ack: 'Acknowledge',

@@ -10,7 +10,6 @@ import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
 import { enServe } from './en.serve';
 import { enServerMessages } from './en.serverMessages';
-import { enShipped } from './en.shipped';
 import { enSql } from './en.sql';
 import { enTrain } from './en.train';
 import { enTune } from './en.tune';
@@ -1259,7 +1258,6 @@ export const en = {
   ...enMemory,
   ...enAlerts,
   ...enOperator,
-  ...enShipped,
   ...enSql,
   ...enServerMessages,
   ...enLogs,

@@ -12,6 +12,8 @@ export const zhAlerts: Pick<Translation, 'alerts'> = {
     ended: '此会话已结束，不再评估其规则。以下是结束时的状态。',
     leftOut: '还有 {{n}} 条未显示，请用筛选缩小范围。',
     more: '规则、历史和通知渠道',
+    unknownMetrics: '还没有这个名称的序列：{{names}}',
+    valueNow: '当前值 {{value}}',
     tab: { rules: '规则', history: '历史', silences: '静默', channels: '通知渠道' },
     state: { inactive: '未触发', pending: '待触发', firing: '触发中', resolved: '已恢复' },
     ack: '确认',

@@ -11,7 +11,6 @@ import { zhOperator } from './zh.operator';
 import { zhOverview } from './zh.overview';
 import { zhServe } from './zh.serve';
 import { zhServerMessages } from './zh.serverMessages';
-import { zhShipped } from './zh.shipped';
 import { zhSql } from './zh.sql';
 import { zhTrain } from './zh.train';
 import { zhTune } from './zh.tune';
@@ -1211,7 +1210,6 @@ export const zh: Translation = {
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,
-  ...zhShipped,
   ...zhSql,
   ...zhServerMessages,
   ...zhLogs,

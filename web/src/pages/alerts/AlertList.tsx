@@ -40,7 +40,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const actions = useAlertActions();
-  const { summary: text, description } = useAnnotations()(alert.rule, alert.annotations);
+  const { summary: text, description } = useAnnotations()(alert.annotations);
   // A template that failed is no title: RuleProblems says why.
   const summary = text?.startsWith('<error expanding template:') ? undefined : text;
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
@@ -74,6 +74,11 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
           {summary && <span className={words.dim}>{alert.rule}</span>}
         </div>
         {description && <div className={`${words.dim} ${css.description}`}>{description}</div>}
+        <div className={`${words.dim} ${css.description}`} data-testid="alert-condition">
+          {alert.condition && <code>{alert.condition}</code>}
+          {alert.value !== null &&
+            ` · ${t('alerts.valueNow', { value: Number(alert.value.toPrecision(6)) })}`}
+        </div>
         <div className={`${pairs.pairs} ${css.labels}`}>
           {labels.map(([name, value]) => (
             <span key={name} className={pairs.pair} title={value}>

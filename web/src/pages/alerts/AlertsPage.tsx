@@ -39,7 +39,7 @@ export default function AlertsPage() {
   const chosen = TABS.find((name) => name === url.settings?.tab) ?? 'rules';
   const { data } = alerts;
   const fits = (alert: Alert) =>
-    `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.rule, alert.annotations).summary ?? ''}`
+    `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.annotations).summary ?? ''}`
       .toLowerCase()
       .includes(search.toLowerCase());
   // Ages count from the newest that the server said, so that they are right beside a wrong clock.

@@ -50,9 +50,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                 >
                   {event.rule}
                 </button>
-                <div className={`${words.dim} ${shared.small}`}>
-                  {annotations(event.rule, event.annotations).summary}
-                </div>
+                <div className={`${words.dim} ${shared.small}`}>{annotations(event.annotations).summary}</div>
               </td>
               <td>
                 <span className={`${words.state} ${shared.state} ${css.went}`}>

@@ -69,7 +69,7 @@ export function RuleDrawer(props: {
           <Field name={t('alerts.from')}>
             {rule.source === 'shipped' ? t('alerts.shipped') : rule.source} · {rule.group}
           </Field>
-          {Object.entries(annotations(rule.name, rule.annotations)).map(([name, text]) => (
+          {Object.entries(annotations(rule.annotations)).map(([name, text]) => (
             <Field key={name} name={t(`alerts.annotation.${name as 'summary'}`, { defaultValue: name })}>
               {withPlaces(text)}
             </Field>

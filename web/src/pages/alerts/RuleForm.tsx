@@ -31,7 +31,10 @@ export function ruleDraft(rule?: Rule): RuleDraft {
 /** The body of PUT /api/alerts/rules/NAME; what the form does not show stays as it was. */
 export function ruleBody(draft: RuleDraft, before?: Rule): object {
   const texts = { summary: draft.summary.trim(), description: draft.description.trim() };
-  const annotations = { ...before?.annotations, ...texts };
+  const annotations: Record<string, string> = { ...before?.annotations, ...texts };
+  // What was said in Chinese no longer says the same.
+  for (const name of ['summary', 'description'] as const)
+    if (texts[name] !== before?.annotations[name]) delete annotations[`${name}_zh`];
   return {
     expr: draft.expr.trim(),
     for_s: Number(draft.for),

@@ -88,6 +88,11 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                     {(rule.error ?? rule.template_error) && (
                       <span className={shared.error}>{rule.error ?? rule.template_error}</span>
                     )}
+                    {rule.unknown_metrics.length > 0 && (
+                      <span data-testid="rule-unknown">
+                        {t('alerts.unknownMetrics', { names: rule.unknown_metrics.join(', ') })}
+                      </span>
+                    )}
                   </div>
                 </td>
                 <td>

@@ -36,7 +36,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
                   ns={alert.active_ns}
                   to={toView(url, 'alerts', { q: alert.rule })}
                   name={alert.rule}
-                  text={whatFires(annotations(alert.rule, alert.annotations))}
+                  text={whatFires(annotations(alert.annotations))}
                 />
               ))}
             </ul>

@@ -1,16 +1,16 @@
-import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
-import { shippedText } from './shipped';
 
-/** The annotations of a rule or its alert: of one that ships in the reader's language, of others as written. */
-export function useAnnotations(): (rule: string, of: Record<string, string>) => Record<string, string> {
-  const { t } = useTranslation();
-  const say = t as TFunction<'translation', undefined> as (key: string, values: object) => string;
-  return (rule, of) =>
+/** In Chinese, an annotation's text is that of `summary_zh` instead of `summary` where a rule has both. */
+const IN_CHINESE = /_zh$/;
+
+/** The annotations of a rule or its alert in the reader's language. */
+export function useAnnotations(): (of: Record<string, string>) => Record<string, string> {
+  const { i18n } = useTranslation();
+  const isChinese = i18n.language.startsWith('zh');
+  return (of) =>
     Object.fromEntries(
-      Object.entries(of).map(([name, text]) => {
-        const shipped = shippedText(rule, name, text);
-        return [name, shipped === null ? text : say(shipped.key, shipped.values)];
-      }),
+      Object.entries(of)
+        .filter(([name]) => !IN_CHINESE.test(name))
+        .map(([name, text]) => [name, (isChinese && of[`${name}_zh`]) || text]),
     );
 }

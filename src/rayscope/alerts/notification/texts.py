@@ -1,0 +1,103 @@
+"""Titles and texts of notifications, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Literal
+
+from rayscope.alerts.state import Alert
+
+Language = Literal["en", "zh"]
+#: Alerts of one kind that a notification describes; the others are counted.
+_LIMIT = 20
+_WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "firing": "Firing",
+        "resolved": "Resolved",
+        "rule": "Rule",
+        "severity": "Severity",
+        "condition": "Condition",
+        "value": "Value",
+        "since": "Firing since",
+        "until": "Resolved at",
+        "id": "ID",
+        "labels": "Labels",
+        "session": "Session",
+        "more": "more",
+        "colon": ": ",
+    },
+    "zh": {
+        "firing": "告警",
+        "resolved": "已恢复",
+        "rule": "规则",
+        "severity": "级别",
+        "condition": "条件",
+        "value": "当前值",
+        "since": "触发时间",
+        "until": "恢复时间",
+        "id": "ID",
+        "labels": "标签",
+        "session": "会话",
+        "more": "条未列出",
+        "colon": "：",
+    },
+}
+
+
+def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, is_test: bool) -> str:
+    """One line: what a single alert says, of several their rules."""
+    alerts = firing or resolved
+    state = "FIRING" if firing else "RESOLVED"
+    if len(alerts) == 1:
+        what = " ".join(summary(alerts[0], language).split())
+    else:
+        state += f" {len(alerts)}"
+        what = ", ".join(sorted({alert.rule for alert in alerts}))
+    return f"[{'TEST ' if is_test else ''}{state}] {what}"[:200]
+
+
+def body(
+    firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, session: str, url: str | None
+) -> str:
+    """A plain text: a paragraph for each alert, 20 at most of each kind."""
+    words = _WORDS[language]
+    lines: list[str] = []
+    for word, alerts in ((words["firing"], firing), (words["resolved"], resolved)):
+        for alert in alerts[:_LIMIT]:
+            lines += [f"{word}{words['colon']}{summary(alert, language)}", *_paragraph(alert, language), ""]
+        if len(alerts) > _LIMIT:
+            lines += [f"{word}{words['colon']}{len(alerts) - _LIMIT} {words['more']}", ""]
+    lines += [f"{words['session']}{words['colon']}{session}", *([url] if url else [])]
+    return "\n".join(lines)
+
+
+def summary(alert: Alert, language: Language) -> str:
+    """The summary of an alert, or the name of its rule."""
+    return _annotation(alert, "summary", language) or alert.rule
+
+
+def _paragraph(alert: Alert, language: Language) -> list[str]:
+    words = _WORDS[language]
+    description = _annotation(alert, "description", language)
+    facts = {
+        "rule": alert.rule,
+        "severity": alert.labels.get("severity", ""),
+        "condition": alert.condition,
+        "value": "" if alert.value is None else f"{alert.value:.6g}",
+        "since": _time(alert.fired_ns or alert.active_ns),
+        "until": _time(alert.resolved_ns) if alert.resolved_ns else "",
+        "id": alert.fingerprint,
+        "labels": ", ".join(f"{name}={value}" for name, value in sorted(alert.labels.items())),
+    }
+    lines = [f"{words[name]}{words['colon']}{fact}" for name, fact in facts.items() if fact]
+    return [description, *lines] if description else lines
+
+
+def _annotation(alert: Alert, name: str, language: Language) -> str:
+    english = alert.annotations.get(name, "")
+    return english if language == "en" else alert.annotations.get(f"{name}_{language}") or english
+
+
+def _time(ns: int) -> str:
+    return f"{datetime.fromtimestamp(ns // 10**9, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
