@@ -196,8 +196,8 @@ def _rules(
             except BadQuery as problem:
                 if refused is None:
                     raise
-                named = given.get("alert") or given.get("record") if isinstance(given, dict) else None
-                rule = str(named or "")[:_MAX_NAME]
+                keys = ("alert", "record", "name", "id") if isinstance(given, dict) else ()
+                rule = str(next((given[key] for key in keys if given.get(key)), ""))[:_MAX_NAME]
                 message = problem.message.removeprefix(f"{rule}: ")
                 refused.append(Problem(source, message, problem.remedy, rule))
             if len(rules) > _MAX_RULES:

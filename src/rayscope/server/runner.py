@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import gc
@@ -120,6 +121,7 @@ class Server:
             timeout_graceful_shutdown=3,
             server_header=False,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="rayscope-http", daemon=True)
         self._thread.start()
@@ -233,6 +235,12 @@ def read_about(folder: Path) -> dict[str, str] | None:
         return about
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out what uvicorn says of requests that were cut off because the server stopped."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return not (kind and issubclass(kind, asyncio.CancelledError))
 
 
 def _tune_interpreter() -> None:

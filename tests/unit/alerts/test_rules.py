@@ -196,6 +196,16 @@ def test_a_rule_of_the_simple_form_is_refused_with_one_to_copy(fields: str, expr
     assert made.expr.startswith(expr)
 
 
+def test_of_a_file_a_rule_of_the_simple_form_is_refused_alone(tmp_path: Path) -> None:
+    simple = "{name: High, metric: cpu_usage, operator: '>', threshold: 80}"
+    (tmp_path / "mine.yml").write_text(
+        f"groups: [{{name: g, rules: [{simple}, {{alert: Fine, expr: m > 1}}]}}]"
+    )
+    found = load_rules(tmp_path)
+    assert [(problem.file, problem.rule) for problem in found.problems] == [("mine.yml", "High")]
+    assert "Fine" in {rule.name for rule in found.rules}
+
+
 def test_a_template_grows_no_further_than_its_bounds() -> None:
     texts = Template("{{ $labels.a }}" * 100).fill({"a": "x" * 100_000}, 1)
     assert len(texts) <= 4000
