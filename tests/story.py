@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from rayscope.model import Annotation, Attempt, Edge, Entity, Kind, RecordBatch, Span, TaskError
@@ -87,6 +88,16 @@ class Story:
     def blocks(self, by: str, of: str, since: float, *, attempt: int = 0) -> None:
         """``by`` is blocked in ray.get on ``of`` since then, and nobody told the end."""
         self.batch.edges.append(Edge(by, attempt, "blocked:ray.get", of, 1, None, at(since), at(since)))
+
+    def awaits(self, by: str, begin: float, end: float, awaited: float | None = None) -> None:
+        """The coroutine ``by`` was suspended, and awaited no value; ``awaited`` of this time in several times."""
+        summed = {"calls": 9, "objects": 0, "bytes": 0, "blocked_ns": round((awaited or 0) * MS)}
+        extra = "" if awaited is None else json.dumps(summed, separators=(",", ":"))
+        self.batch.spans.append(Span(by, 0, "awaiting", at(begin), at(end), extra))
+
+    def suspended(self, by: str, since: float) -> None:
+        """The coroutine ``by`` is suspended since then. No end of this is recorded."""
+        self.batch.edges.append(Edge(by, 0, "awaiting", by, 2**32 - 1, None, at(since), at(since)))
 
     def argument(self, of: str, made_by: str, size: int = 100, *, when: float = 0) -> None:
         """``of`` was called with the value that ``made_by`` returned."""

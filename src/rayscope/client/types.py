@@ -682,6 +682,7 @@ class FlameFrame(TypedDict):
     running: int
     duration_ns: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     bytes: int
     cpu_ns: int
@@ -835,6 +836,7 @@ class FunctionSchedulingItem(TypedDict):
     loading_ns: int | None
     fetching_ns: int | None
     executing_ns: int | None
+    awaiting_ns: int | None
     blocked_ns: int | None
     storing_ns: int | None
     func_name: str | None
@@ -1177,6 +1179,7 @@ class LogicalCall(TypedDict):
     failed: int
     duration_ns: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     output_bytes: int
     total_p50_ns: int | None
@@ -1234,6 +1237,7 @@ class LogicalNode(TypedDict):
     failed: int
     duration_ns: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     output_bytes: int
     total_p50_ns: int | None
@@ -1752,6 +1756,7 @@ class RangeFunction(TypedDict):
     attempts: int
     failed: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     busy_ns: int
     mean: float
@@ -1913,7 +1918,7 @@ class SandwichAnswer(TypedDict):
     """Who called a function, and what it called."""
 
     session: str
-    weight: Literal["executing", "duration", "cpu", "count", "bytes"]
+    weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes"]
     of: str
     own: int
     value: int
@@ -1942,6 +1947,7 @@ class SchedulingItem(TypedDict):
     loading_ns: int | None
     fetching_ns: int | None
     executing_ns: int | None
+    awaiting_ns: int | None
     blocked_ns: int | None
     storing_ns: int | None
     task_id: str
@@ -3134,7 +3140,7 @@ class FlameAnswer(TypedDict):
     frames_total: int
     folded: int
     session: str
-    weight: Literal["executing", "duration", "cpu", "count", "bytes"]
+    weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes"]
     total: int
     attempts: int
     baseline_total: int | None

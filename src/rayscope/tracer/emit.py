@@ -22,6 +22,7 @@ from binascii import b2a_base64
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rayscope.tracer.awaits import Awaits, Stretch
 from rayscope.tracer.settings import MAX_SPANS
 
 #: Objects that one event names; of more it gives the number and the sum. Of those waited for, and not got,
@@ -49,14 +50,15 @@ class Task:
     """A task that runs in this process. ``thread``: the one that Ray knows to run it, 0 for none.
 
     ``fetched``: the arguments that it was given by reference, not told yet. ``shared``: whether others ran in
-    this process meanwhile.
+    this process meanwhile. ``awaits``: of a task of an async actor, how long it was suspended.
     """
 
-    __slots__ = ("attempt", "began_ns", "clock", "fetched", "id", "shared", "thread")
+    __slots__ = ("attempt", "awaits", "began_ns", "clock", "fetched", "id", "shared", "thread")
 
     def __init__(self, task_id: bytes, attempt: int, thread: int) -> None:
         self.id, self.attempt, self.thread = task_id, attempt, thread
         self.fetched: Fetched | None = None
+        self.awaits: Awaits | None = None
         self.shared = False
         self.clock, self.began_ns = time.process_time_ns, 0
 
@@ -72,11 +74,13 @@ class Task:
         self.began_ns = self.clock()
 
     def cpu_ns(self) -> int | None:
-        """The CPU time that it took until now, in its thread. None of a coroutine, or if it cannot be told.
+        """The CPU time that it took until now, in its thread. None if it is not known.
 
         It is that of all threads of the process, as long as that has run one task at a time; where tasks ran
-        beside each other it is that of the thread alone.
+        beside each other it is that of the thread alone. That of a coroutine is of the steps that it ran.
         """
+        if self.awaits is not None:
+            return self.awaits.cpu_ns if self.awaits.has_run else None
         if not self.thread or (self.shared and self.clock is time.process_time_ns):
             return None
         return self.clock() - self.began_ns
@@ -113,7 +117,9 @@ class Returns:
         spend()
         fetched, task.fetched = task.fetched, None
         cpu_ns = task.cpu_ns()
-        if self.number == 1 and cpu_ns is not None:  # nearly every task: put together without an encoder
+        if (
+            self.number == 1 and cpu_ns is not None and task.awaits is None
+        ):  # nearly every task: put together without an encoder
             given = b""
             if fetched is not None:
                 ids, sizes = b2a_base64(fetched.objects, newline=False), str(fetched.sizes).encode()
@@ -125,6 +131,8 @@ class Returns:
         told: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
         if cpu_ns is not None:
             told["u"] = cpu_ns
+        if task.awaits is not None and (stretches := task.awaits.take()):
+            told["y"] = _numbers(stretches)
         if self.number > len(self.sizes):
             told["n"], told["b"] = self.number, self.sum
         if fetched is not None:
@@ -442,6 +450,20 @@ def tell_fetched(task: Task) -> None:
         _send(b"rayscope.fetched", told, task)
 
 
+def report_awaits(task: Task, stretches: Sequence[Stretch]) -> None:
+    """A call of an async method that runs on was suspended in these stretches."""
+    spend()
+    _send(b"rayscope.awaited", {"y": _numbers(stretches)}, task)
+
+
+def _numbers(stretches: Sequence[Stretch]) -> list[int]:
+    """Stretches on the wire: of each its begin, length, time awaited, and number of suspensions."""
+    numbers: list[int] = []
+    for begin, end_ns, awaited, times in stretches:
+        numbers += (begin, end_ns - begin, awaited, times)
+    return numbers
+
+
 def end(call: Call, told: dict[str, Any]) -> None:
     """Tell a call that has ended, or add it to the sums if the budget is spent."""
     # What was told while it blocked needs its end.
@@ -535,6 +557,11 @@ def _look() -> None:
     for task in list(state.tasks.values()):
         if task.fetched is not None and task.fetched.at_ns < late:
             tell_fetched(task)
+        if task.awaits is not None and (since := task.awaits.open_since(late)):
+            if not spend():
+                break
+            if task.awaits.mark_open(since):
+                _send(b"rayscope.suspended", {"k": since}, task)
     for key, call in list(state.open.items()):
         if call.begin_ns > late:
             break  # they are in the order in which they began

@@ -16,7 +16,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rayscope.tracer import data, emit, functions, risks, serve, train, tune
+from rayscope.tracer import coroutines, data, emit, functions, risks, serve, train, tune
+from rayscope.tracer.awaits import Awaits
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 
@@ -80,6 +81,7 @@ def install() -> None:
         TaskError=exceptions.RayTaskError,
         TaskCancelled=exceptions.TaskCancelledError,
         Generator=ray.ObjectRefGenerator,
+        async_task_id=getattr(getattr(_raylet, "async_task_id", None), "get", lambda: None),
         looked_into=frozenset({_raylet.ObjectRef, list, tuple, set, dict}),
         main_loop=getattr(getattr(worker.Worker, "main_loop", None), "__code__", None),
     )
@@ -353,8 +355,13 @@ def _begin_task() -> Task | None:
     core = state.core
     current = core.get_current_task_id().binary()
     # Coroutines leave this thread, and what they call has no task as far as Ray knows.
-    thread = 0 if core.current_actor_is_asyncio() else threading.get_ident()
+    is_coroutine = core.current_actor_is_asyncio()
+    thread = 0 if is_coroutine else threading.get_ident()
     task = Task(current, core.get_current_task_attempt_number(), thread)
+    if is_coroutine:
+        task.awaits = Awaits()
+        if not state.watching:
+            emit.watch()
     task.begin()
     return task
 
@@ -365,7 +372,7 @@ def _end_task(task: Task) -> None:
     returns, _thread.returns = _thread.returns, None
     if not emit.ready():
         return
-    if returns is None and task.thread:
+    if returns is None and (task.thread or task.cpu_ns() is not None):
         returns = Returns()  # of none
     if returns is not None:
         returns.tell(task)
@@ -685,7 +692,9 @@ def end_span(call: Call, values: dict[str, Any]) -> None:
 
 
 def _asyncio(original: Any) -> Any:
-    """The ``asyncio`` that Ray's ``await ref`` uses: its ``wrap_future`` is where the waiting begins."""
+    """The ``asyncio`` that Ray uses: ``await ref`` begins to wait in its ``wrap_future``, and the call of an
+    async method goes to its event loop through ``run_coroutine_threadsafe``.
+    """
     stand_in = types.ModuleType(original.__name__)
     stand_in.__dict__.update(original.__dict__)
 
@@ -696,7 +705,16 @@ def _asyncio(original: Any) -> Any:
             _awaiting(waiting, ref)
         return waiting
 
+    def run_coroutine_threadsafe(coroutine: Any, loop: Any) -> Any:
+        if not state.on:
+            return original.run_coroutine_threadsafe(coroutine, loop)
+        driver = coroutines.Driver(coroutine, _ray.async_task_id)
+        future = original.run_coroutine_threadsafe(driver, loop)
+        future.add_done_callback(coroutines.hide_frames)
+        return future
+
     stand_in.wrap_future = wrap_future  # type: ignore[attr-defined]
+    stand_in.run_coroutine_threadsafe = run_coroutine_threadsafe  # type: ignore[attr-defined]
     return stand_in
 
 
@@ -705,12 +723,16 @@ def _awaiting(waiting: Any, ref: Any) -> None:
     if emit.ready():
         call = Call("await", ref.binary(), 1)
         emit.started(call)
+        if call.task.awaits is not None:
+            call.task.awaits.ref_awaited(call.begin_ns)
         waiting.add_done_callback(lambda done: _awaited(call, done))
 
 
 @_safe
 def _awaited(call: Call, done: Any) -> None:
     emit.ended(call)
+    if call.task.awaits is not None:
+        call.task.awaits.ref_ready()
     if emit.ready():
         told = emit.objects(call.objects, 1)
         if done.cancelled():

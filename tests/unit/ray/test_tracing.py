@@ -323,6 +323,24 @@ def test_what_it_used_of_cpus_comes_with_the_returns() -> None:
     assert [span.name for span in wrong.spans] == ["rayscope.returned"]
 
 
+def test_suspensions_of_a_coroutine() -> None:
+    batch = records(
+        told("rayscope.returned", 50, 600, s=[15], k=40, u=7, t=OTHER, a=1, y=[100, 9, 9, 1, 200, 90, 50, 4]),
+        told("rayscope.awaited", 50, 60, t=OTHER, a=1, y=[20, 5, 5, 1]),
+        told("rayscope.suspended", 50, 60, k=30, t=OTHER, a=1),
+    )
+    assert [(one.task_id, one.attempt, one.cpu_ns) for one in batch.attempts] == [(OTHER, 1, 7)]
+    assert batch.spans == [
+        Span(OTHER, 1, "awaiting", 100, 109),
+        Span(OTHER, 1, "awaiting", 200, 290, '{"calls":4,"objects":0,"bytes":0,"blocked_ns":50}'),
+        Span(OTHER, 1, "awaiting", 20, 25),
+    ]
+    assert [(edge.task_id, edge.kind, edge.begin_ns) for edge in batch.edges] == [(OTHER, "awaiting", 30)]
+    for wrong in ([20, 5, 6, 1], [20, 5, 5], [20, 2**61, 5, 1]):
+        (span,) = records(told("rayscope.awaited", 50, 60, t=OTHER, y=wrong)).spans
+        assert span.name == "rayscope.awaited"
+
+
 def test_sums_annotations_counters_and_spans_of_the_user() -> None:
     batch = records(
         told("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),

@@ -17,21 +17,23 @@ OTHER_JOB = "02000000"
 ACTOR = "c" * 16 + "d" * 8
 #: Nothing is on record after this (ms of the story): what has not ended lasts until then.
 NOW = 1000
-#: By function of the first job, in ms: (attempts, total, waiting, duration, executing, blocked). All of
-#: ``total`` that is neither waiting, executing nor blocked is storing.
+#: By function of the first job, in ms: (attempts, total, waiting, duration, executing, awaiting, blocked).
+#: All of ``total`` that is none of waiting, executing, awaiting, and blocked is storing.
 WANTED = {
     # Each: 10 to the node, 20 to the worker, 5 of loading, 60 in the function, 5 of storing; it waits for 30.
-    "train": (2, 200, 70, 140, 60, 60),
+    "train": (2, 200, 70, 140, 60, 0, 60),
     # One in 10 after 30, one runs since 50, one waits for a node since 100, one failed and is tried again.
-    "load": (5, 30 + 10 + 20 + 950 + 900 + 30 + 50, 30 + 20 + 900 + 10 + 20, 10 + 950 + 20 + 30, 1010, 0),
+    "load": (5, 30 + 10 + 20 + 950 + 900 + 30 + 50, 30 + 20 + 900 + 10 + 20, 10 + 950 + 20 + 30, 1010, 0, 0),
     # It is blocked since 240, and nobody told the end.
-    "waits": (1, 800, 10, 790, 30, 760),
-    "Store.__init__": (2, 40, 20, 20, 20, 0),
-    "Store.put": (1, 10, 5, 5, 5, 0),
+    "waits": (1, 800, 10, 790, 30, 0, 760),
+    "Store.__init__": (2, 40, 20, 20, 20, 0, 0),
+    "Store.put": (1, 10, 5, 5, 5, 0, 0),
+    # One awaits 30 + 15 of 100, and a value for 20; one is suspended since 640, to this day.
+    "Store.poll": (2, 110 + 400, 10, 500, 35 + 40, 45 + 360, 20),
     # It was never to run, as its argument failed.
-    "never": (1, 45, 45, 0, 0, 0),
+    "never": (1, 45, 45, 0, 0, 0, 0),
     # It ran, but its worker died before it could report that: how long it waited is not known.
-    "lost": (1, 50, 0, 0, 0, 0),
+    "lost": (1, 50, 0, 0, 0, 0, 0),
 }
 Numbers = dict[str, dict[str, Any]]
 
@@ -64,6 +66,11 @@ def recorded(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
     restart.name = restart.func_name = None  # nobody defines Ray's restarts of actors
     story.batch.entities.append(Entity("actor", init[16:], {"class_name": "Store", "job_id": JOB}))
     story.task("Store.put", 400, 405, 410, actor=ACTOR)
+    poll = story.task("Store.poll", 400, 410, 510, actor=ACTOR)
+    story.awaits(poll, 420, 450)
+    story.awaits(poll, 460, 500, awaited=15)
+    story.get(poll, read, 450, 470)
+    story.suspended(story.task("Store.poll", 600, 600, actor=ACTOR), 640)
     story.task("never", 500, None, 545, failed=True)
     story.batch.attempts[-1].error = TaskError(at(545), "OBJECT_LOST", "Its argument was lost.")
     story.task("lost", 500, None, 550, failed=True)
@@ -100,7 +107,7 @@ def _sql(server: Running, query: str) -> Numbers:
 def _flame(server: Running, **params: Any) -> Numbers:
     frames = server.get("/api/flow/flame", limit=2000, **params)["frames"]
     calls = [{**frame, "func_name": frame["name"]} for frame in frames if frame["attempts"]]
-    fields = ("attempts", "duration_ns", "executing_ns", "blocked_ns")
+    fields = ("attempts", "duration_ns", "executing_ns", "awaiting_ns", "blocked_ns")
     sums: dict[str, Counter[str]] = {}
     for call in calls:
         sums.setdefault(call["func_name"], Counter()).update({field: call[field] for field in fields})
@@ -119,7 +126,7 @@ def everywhere(server: Running) -> dict[str, Numbers]:
         for scheduled in server.get(f"/api/tasks/{task_id}")["scheduling"]
     ]
     times = ("total_ns", "waiting_ns", "duration_ns")
-    phases = ("executing_ns", "blocked_ns")
+    phases = ("executing_ns", "awaiting_ns", "blocked_ns")
     sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in times)
     more = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in phases)
     grouped = f"WHERE job_id = '{JOB}' GROUP BY func_name"
@@ -138,7 +145,7 @@ def everywhere(server: Running) -> dict[str, Numbers]:
     }
 
 
-FIELDS = ("attempts", "total_ns", "waiting_ns", "duration_ns", "executing_ns", "blocked_ns")
+FIELDS = ("attempts", "total_ns", "waiting_ns", "duration_ns", "executing_ns", "awaiting_ns", "blocked_ns")
 
 
 def test_every_page_tells_the_same_numbers(recorded: Running) -> None:

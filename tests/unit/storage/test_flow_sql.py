@@ -35,7 +35,8 @@ def attempts(draw: st.DrawFn) -> tuple[Attempt, list[Span]]:
     attempt.states = draw(st.dictionaries(st.sampled_from(STATES), times, min_size=1))
     attempt.phases = draw(st.dictionaries(st.sampled_from(PHASES), intervals))
     waits = draw(st.lists(intervals, max_size=4))
-    return attempt, [Span(attempt.task_id, 0, "ray.get", *wait) for wait in waits]
+    names = st.sampled_from(["ray.get", "awaiting"])
+    return attempt, [Span(attempt.task_id, 0, draw(names), *wait) for wait in waits]
 
 
 def connect(made: list[Attempt], spans: list[Span]) -> duckdb.DuckDBPyConnection:
@@ -87,6 +88,10 @@ def test_each_phase_of_a_plain_task_and_of_an_actors() -> None:
         *(Span(TASK, 0, name, *at) for name, at in (("ray.get", (20, 40)), ("await", (30, 50)))),
         *(Span(TASK, 0, name, *at) for name, at in (("ray.wait", (32, 35)), ("ray.put", (60, 90)))),
         Span(TASK, 0, "ray.get", 60, 90, '{"calls":9,"blocked_ns":7}'),
+        # Suspended once for something else, several times in a sum, and what the user calls so.
+        Span(TASK, 0, "awaiting", 50, 55),
+        Span(TASK, 0, "awaiting", 56, 90, '{"calls":4,"objects":0,"bytes":0,"blocked_ns":3}'),
+        Span(TASK, 0, "awaiting", 20, 90, '{"user":{}}'),
     ]
     found = (
         connect([plain, called], waits)
@@ -97,8 +102,8 @@ def test_each_phase_of_a_plain_task_and_of_an_actors() -> None:
         .fetchall()
     )
     assert found == [
-        (2, 3, 0, 4, 2, 3, 80 - 37, 37, 15, 109),
-        (2, 3, 0, 4 + 15, 0, 5 + 2, 18, 0, 10, 59),
+        (2, 3, 0, 4, 2, 3, 80 - 37 - 8, 8, 37, 15, 109),
+        (2, 3, 0, 4 + 15, 0, 5 + 2, 18, 0, 0, 10, 59),
     ]
 
 
@@ -219,9 +224,10 @@ def test_what_lies_in_the_parts_of_a_time_adds_up_to_the_whole(
             f"FROM ({execution.with_worker_starts()})))"
         ).fetchone()
         waits = connection.execute(
-            f"SELECT sum(blocked) FROM ({execution.blocked_ns('true', inside=inside or None)})"
+            "SELECT coalesce(sum(blocked), 0), coalesce(sum(awaiting), 0) "
+            f"FROM ({execution.waited_ns('true', inside=inside or None)})"
         ).fetchone()
-        return (*(times_ or ()), (waits or (0,))[0] or 0)
+        return (*(times_ or ()), *(waits or ()))
 
     edges = [0, *sorted(cuts), 10**7]
     parts = [sums(str(since), str(upto)) for since, upto in pairwise(edges)]

@@ -28,6 +28,7 @@ def _figures(attempts: int, duration_ns: int) -> dict[str, Any]:
         "failed": 0,
         "duration_ns": duration_ns,
         "executing_ns": duration_ns,
+        "awaiting_ns": 0,
         "blocked_ns": 0,
         "output_bytes": 0,
         **_QUANTILES,

@@ -1225,7 +1225,7 @@ export interface FlameAnswer {
   frames_total: number;
   folded: number;
   session: string;
-  weight: 'executing' | 'duration' | 'cpu' | 'count' | 'bytes';
+  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes';
   total: number;
   attempts: number;
   baseline_total: number | null;
@@ -1249,6 +1249,7 @@ export interface FlameFrame {
   running: number;
   duration_ns: number;
   executing_ns: number;
+  awaiting_ns: number;
   blocked_ns: number;
   bytes: number;
   cpu_ns: number;
@@ -1439,6 +1440,7 @@ export interface FunctionSchedulingItem {
   loading_ns: number | null;
   fetching_ns: number | null;
   executing_ns: number | null;
+  awaiting_ns: number | null;
   blocked_ns: number | null;
   storing_ns: number | null;
   func_name: string | null;
@@ -2131,6 +2133,7 @@ export interface LogicalNode {
   failed: number;
   duration_ns: number;
   executing_ns: number;
+  awaiting_ns: number;
   blocked_ns: number;
   output_bytes: number;
   total_p50_ns: number | null;
@@ -2160,6 +2163,7 @@ export interface LogicalCall {
   failed: number;
   duration_ns: number;
   executing_ns: number;
+  awaiting_ns: number;
   blocked_ns: number;
   output_bytes: number;
   total_p50_ns: number | null;
@@ -3024,6 +3028,7 @@ export interface RangeFunction {
   attempts: number;
   failed: number;
   executing_ns: number;
+  awaiting_ns: number;
   blocked_ns: number;
   busy_ns: number;
   mean: number;
@@ -3188,7 +3193,7 @@ export interface RulesAnswer {
  */
 export interface SandwichAnswer {
   session: string;
-  weight: 'executing' | 'duration' | 'cpu' | 'count' | 'bytes';
+  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes';
   of: string;
   own: number;
   value: number;
@@ -3217,6 +3222,7 @@ export interface SchedulingItem {
   loading_ns: number | null;
   fetching_ns: number | null;
   executing_ns: number | null;
+  awaiting_ns: number | null;
   blocked_ns: number | null;
   storing_ns: number | null;
   task_id: string;

@@ -157,6 +157,7 @@ class PhaseTimes(Answer):
     loading_ns: int | None
     fetching_ns: int | None
     executing_ns: int | None
+    awaiting_ns: int | None
     blocked_ns: int | None
     storing_ns: int | None
 

@@ -4,7 +4,9 @@ The text of such an event is JSON with short names: ``t`` and ``a`` the task and
 Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
 and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
 What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
-and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
+and with ``u``, the CPU time (ns) that it took. ``y`` are the stretches in which a call of an async method was
+suspended, four numbers each: begin (ns), length (ns), how much of it was awaited (ns), and in how many
+suspensions. ``d`` pairs of callers and
 the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, of which ``values`` say
 more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code; ``values`` of a
 definition are those of :func:`rayscope.tracer.functions.describe`; ``sums`` are check sums of arguments. Of
@@ -42,6 +44,8 @@ _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
 #: The number of an object in an edge that is about none.
 _NO_OBJECT = 2**32 - 1
+#: The span of a stretch in which a call of an async method was suspended, and the edge of one that lasts.
+AWAITING = "awaiting"
 #: The span of a report of Ray Train.
 TRAIN_REPORT = "train.report"
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
@@ -51,6 +55,7 @@ _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _Attempt = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+_Stretches = Annotated[list[_Time], msgspec.Meta(max_length=1_000)]
 _Sizes = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**48)]], msgspec.Meta(max_length=10_000)]
 
 
@@ -82,6 +87,7 @@ class _Told(msgspec.Struct, gc=False):
     text: str = ""
     code: str = ""
     sums: _Sizes = []
+    y: _Stretches = []
     rank: _Attempt = 0
     wait: _Number | None = None
     off: str = ""
@@ -97,6 +103,7 @@ class _Returned(msgspec.Struct, gc=False):
     k: _Time = 0
     n: _Number = 0
     b: _Number = 0
+    y: _Stretches = []
     o: str = ""
     f: _Sizes = []
     h: _Time = 0
@@ -131,6 +138,8 @@ def add(
                     outcome = Outcome(_returned(told, entry, task_id, attempt, batch), told.u)
                 else:  # of a coroutine, which Ray ties to another task
                     theirs = Attempt(_task(told.t), told.a)
+                    theirs.cpu_ns = told.u
+                    batch.spans += _awaited(told.y, entry, theirs.task_id, theirs.attempt)
                     theirs.returned = _returned(told, entry, theirs.task_id, theirs.attempt, batch)
                     batch.attempts.append(theirs)
             elif entry.event_name.startswith("rayscope.tune_"):
@@ -144,6 +153,25 @@ def add(
                 Span(task_id, attempt, entry.event_name, entry.start_time, entry.end_time, entry.extra_data)
             )
     return outcome
+
+
+def _awaited(numbers: Sequence[int], entry: ProfileEntry, task_id: str, attempt: int) -> list[Span]:
+    """The stretches in which a call of an async method was suspended.
+
+    Raises ValueError for what cannot be.
+    """
+    if len(numbers) % 4:
+        raise ValueError(f"stretches of {len(numbers)} numbers")
+    spans = []
+    for at in range(0, len(numbers), 4):
+        told_ns, length, awaited, times = numbers[at : at + 4]
+        begin = _begin(told_ns, entry)
+        if awaited > length or begin + length > entry.end_time + _SKEW_NS:
+            raise ValueError("a suspension that has nothing to do with the end")
+        is_one = awaited == length
+        text = "" if is_one else _text({"calls": times, "objects": 0, "bytes": 0, "blocked_ns": awaited})
+        spans.append(Span(task_id, attempt, AWAITING, begin, begin + length, text))
+    return spans
 
 
 def _returned(
@@ -221,6 +249,10 @@ def _add(
         if not told.name or told.text not in FINAL_STATES["dataset"]:
             raise ValueError("no end of a dataset")
         batch.entities.append(_dataset(told.name, task_id, told.text, {"end_ns": end}, end))
+    elif name == "rayscope.awaited":
+        batch.spans += _awaited(told.y, entry, task_id, attempt)
+    elif name == "rayscope.suspended":
+        batch.edges.append(Edge(task_id, attempt, AWAITING, task_id, _NO_OBJECT, None, begin, end))
     elif name == "rayscope.callers":
         batch.edges += [
             Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)

@@ -323,17 +323,25 @@ WAITS = (
     f"name IN ({', '.join(map(repr, BLOCKING_SPANS))}) "
     "AND NOT coalesce(starts_with(extra, '{\"user\":'), false)"
 )
+#: Stretches in which calls of async methods were suspended, other than for object references; and the edges
+#: of those that were reported while they last.
+AWAITING = "awaiting"
+#: Whether a row of ``span_rows`` is such a stretch.
+IS_AWAITING = f"name = '{AWAITING}' AND NOT {IS_USERS_SPAN}"
 #: Whether a row of ``span_rows`` sums up several calls: its text is ours.
 SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
 #: Whether a row of ``span_rows`` is of a wait that a signal ended, such as Ctrl-C: not what it was for.
 INTERRUPTED = """coalesce(ends_with(extra, '"interrupted":1}'), false)"""
 #: Whether a row of ``span_rows`` is of one call with more objects than it names.
 COUNTED = "(starts_with(extra, '{\"objects\":') AND json_valid(extra))"
-#: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it
-#: lasted: it lasts still, or its task died.
-UNTOLD = """starts_with(b.kind, 'blocked:') AND NOT EXISTS (
+_HAS_NO_END = """NOT EXISTS (
     SELECT 1 FROM span_rows s
     WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)"""
+#: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it
+#: lasted: it lasts still, or its task died.
+UNTOLD = f"starts_with(b.kind, 'blocked:') AND {_HAS_NO_END}"
+#: The same of a wait or a stretch of :data:`AWAITING`.
+IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS_NO_END}"
 
 #: The tasks whose values a span of ray.get, ray.wait or await (a row of ``span_rows``) waited for.
 BLOCKED_ON = f"""
@@ -354,13 +362,13 @@ SELECT task_hi, task_lo, attempt, begin_ns FROM edge_rows b WHERE {UNTOLD} AND b
 
 
 def still_blocked(where: str = "true") -> str:
-    """SQL of the waits that are :data:`UNTOLD`, as rows of the view of spans."""
+    """SQL of what :data:`IS_OPEN`, as rows of the view of spans."""
     return f"""
-SELECT {TASK_ID} AS task_id, attempt, substr(kind, 9) AS name, begin_ns, NULL::BIGINT AS end_ns,
+SELECT {TASK_ID} AS task_id, attempt, split_part(kind, ':', -1) AS name, begin_ns, NULL::BIGINT AS end_ns,
     NULL::BIGINT AS duration_ns, NULL::VARCHAR AS extra,
     list(DISTINCT {hex_id("object")}) FILTER (object_index < {FIRST_PUT}) AS blocked_on
 FROM edge_rows b
-WHERE {UNTOLD} AND {where}
+WHERE {IS_OPEN} AND {where}
 GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 """
 
@@ -414,7 +422,7 @@ BEGINS: tuple[tuple[str, str], ...] = (
     ("executing", "coalesce(execute_begin_ns, running_ns)"),
     ("storing", "execute_end_ns"),
 )
-#: The phases that the view gives, in order; ``executing`` is without ``blocked``.
+#: The phases that the view gives, in order; ``executing`` is without ``awaiting`` and ``blocked``.
 SCHEDULING_PHASES = (
     "waiting_args",
     "waiting_node",
@@ -423,6 +431,7 @@ SCHEDULING_PHASES = (
     "loading",
     "fetching",
     "executing",
+    "awaiting",
     "blocked",
     "storing",
 )
@@ -473,8 +482,8 @@ def all_ended_at(last: str | int) -> str:
 def times(last: str | int) -> dict[str, str]:
     """SQL of the times (ns) of an attempt; docs/reference/glossary.md defines them, and nothing else may.
 
-    ``executing`` still has the time that was blocked in it; :func:`blocked_ns` tells that. What never began
-    to run has no ``duration`` and no ``executing``; where the begin was lost, ``waiting`` is not known.
+    ``executing`` still has the time in it that :func:`waited_ns` returns. What never began to run has no
+    ``duration`` and no ``executing``; where the begin was lost, ``waiting`` is not known.
     ``last``: until when what has not ended lasts.
     """
     return {
@@ -507,7 +516,7 @@ def phase_begins(last: str | int) -> str:
 
 def phase_durations(since: str | None = None, upto: str | None = None) -> str:
     """SQL of a column for each phase: what of it (ns) lies between ``since`` and ``upto``, or all of it; from
-    the columns of :func:`phase_begins`. ``executing`` has the time that was blocked in it.
+    the columns of :func:`phase_begins`. ``executing`` has the time in it that :func:`waited_ns` returns.
     """
     durations: dict[str, list[str]] = {}
     for number, (name, _) in enumerate(BEGINS):
@@ -523,14 +532,15 @@ def phase_durations(since: str | None = None, upto: str | None = None) -> str:
     return ", ".join(f"{' + '.join(parts)} AS {name}" for name, parts in durations.items())
 
 
-def blocked_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None = None) -> str:
-    """SQL of how long attempts were blocked: ``key`` (:func:`attempt_key`) and ``blocked``, ns.
+def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None = None) -> str:
+    """SQL of how long attempts did not run between their begin and their end: ``key`` (:func:`attempt_key`),
+    ``blocked`` and ``awaiting``, ns.
 
     Waits may overlap (``asyncio.gather``): what counts is the union, and of calls that were summed up the
     sum. Most attempts wait once; only the waits of the others are put in order.
 
     ``of`` narrows whose waits are looked at. ``ended``: SQL of attempts with ``ended``, until when those of
-    their waits lasted that are :data:`UNTOLD`; without it these do not count. ``inside``: SQL of two times;
+    their waits lasted that are :data:`IS_OPEN`; without it these do not count. ``inside``: SQL of two times;
     what lies between them counts, of summed calls their share by time.
     """
     key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""
@@ -545,32 +555,47 @@ def blocked_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None
             f"ELSE ({told} * ({within} / (end_ns - begin_ns)))::BIGINT END"
         )
     waits = f"""
-    SELECT {key} AS key, {clipped}, coalesce({SUMMED}, false) AS is_sum,
+    SELECT {key} AS key, name = '{AWAITING}' AS awaits, {clipped}, coalesce({SUMMED}, false) AS is_sum,
         CASE WHEN is_sum THEN {told} END AS summed
-    FROM span_rows WHERE {WAITS} AND {of}{touching}"""
+    FROM span_rows WHERE (({WAITS}) OR ({IS_AWAITING})) AND {of}{touching}"""
     if ended:
         waits += f"""
     UNION ALL
-    SELECT {key}, {clipped}, false, NULL
+    SELECT {key}, awaits, {clipped}, false, NULL
     FROM (
         SELECT b.*, e.ended AS end_ns
-        FROM (SELECT DISTINCT task_hi, task_lo, attempt, begin_ns FROM edge_rows b WHERE {UNTOLD} AND {of}) b
+        FROM (SELECT DISTINCT task_hi, task_lo, attempt, begin_ns, kind = '{AWAITING}' AS awaits
+            FROM edge_rows b WHERE {IS_OPEN} AND {of}) b
         JOIN ({ended}) e ON e.task_hi = b.task_hi AND e.task_lo = b.task_lo AND e.attempt = b.attempt)
     WHERE end_ns IS NOT NULL{touching}"""
     fresh = "coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce({}, 0))))"
     return f"""
 WITH waits AS MATERIALIZED ({waits}),
 first AS MATERIALIZED (
-    SELECT key, count(*) AS n, any_value({fresh.format("NULL")}) AS blocked FROM waits GROUP BY key)
-SELECT key, blocked FROM first WHERE n = 1
+    SELECT key, count(*) AS n, any_value(awaits) AS awaits, any_value({fresh.format("NULL")}) AS waited
+    FROM waits GROUP BY key)
+SELECT key, CASE WHEN awaits THEN 0 ELSE waited END AS blocked,
+    CASE WHEN awaits THEN waited ELSE 0 END AS awaiting
+FROM first WHERE n = 1
 UNION ALL
-SELECT key, {total(fresh.format("reached"))}
+SELECT key, {total(f"CASE WHEN NOT awaits THEN {fresh.format('reached')} END")},
+    {total(f"CASE WHEN awaits THEN {fresh.format('reached')} END")}
 FROM (
-    SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (PARTITION BY key ORDER BY begin_ns, end_ns
+    SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (
+        PARTITION BY key, awaits ORDER BY begin_ns, end_ns
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
     FROM waits WHERE key IN (SELECT key FROM first WHERE n > 1)
 ) GROUP BY key
 """
+
+
+def waited_columns(of: str = "b.", executing: str = "executing") -> str:
+    """SQL of ``blocked`` and ``awaiting`` of an attempt from its row ``of`` of :func:`waited_ns`, if it has
+    one: together they are no longer than ``executing``, which has both in it.
+    """
+    blocked = f"least({executing}, coalesce({of}blocked, 0))"
+    awaiting = f"least({executing} - {blocked}, coalesce({of}awaiting, 0))"
+    return f"{blocked} AS blocked, {awaiting} AS awaiting"
 
 
 def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", last: str | int = LAST) -> str:
@@ -591,23 +616,25 @@ WITH begun AS (
     SELECT *, {phase_begins(last)}, {of_attempt["duration"]} AS duration,
         {of_attempt["waiting"]} AS waiting, {function_name("attempts")} AS func
     FROM ({with_worker_starts(where)}) AS attempts),
-lasted AS (SELECT *, {phase_durations()} FROM begun),
+lasted AS (
+    SELECT l.*, {waited_columns(executing="l.executing")}
+    FROM (SELECT *, {phase_durations()} FROM begun) l
+    LEFT JOIN ({waited_ns(of, ended)}) b ON b.key = {attempt_key("l.")}),
 submitters AS (
     SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
     WHERE node_id IS NOT NULL AND {parents} GROUP BY task_hi, task_lo)
 SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func AS func_name, l.type AS type,
     l.state AS state, l.job_id AS job_id,
     {", ".join(map(known, SCHEDULING_PHASES[: SCHEDULING_PHASES.index("executing")]))},
-    CASE WHEN l.b_last IS NOT NULL THEN l.executing - least(l.executing, coalesce(b.blocked, 0)) END
-        AS executing_ns,
-    CASE WHEN l.b_last IS NOT NULL THEN least(l.executing, coalesce(b.blocked, 0)) END AS blocked_ns,
+    CASE WHEN l.b_last IS NOT NULL THEN l.executing - l.awaiting - l.blocked END AS executing_ns,
+    CASE WHEN l.b_last IS NOT NULL THEN l.awaiting END AS awaiting_ns,
+    CASE WHEN l.b_last IS NOT NULL THEN l.blocked END AS blocked_ns,
     {known("storing")},
     l.b_end - l.b0 AS total_ns, l.waiting AS waiting_ns,
     l.duration AS duration_ns, coalesce(l.node_id, w.node_id) AS node_id,
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
 FROM lasted l
-LEFT JOIN ({blocked_ns(of, ended)}) b ON b.key = {attempt_key("l.")}
 LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id

@@ -14,6 +14,7 @@ UNKNOWN = "unknown"
 #: What a frame's width can be: a field of :class:`Own`.
 WEIGHTS: Mapping[str, str] = {
     "executing": "executing_ns",
+    "awaiting": "awaiting_ns",
     "duration": "duration_ns",
     "cpu": "cpu_ns",
     "count": "attempts",
@@ -40,6 +41,7 @@ class Own(NamedTuple):
     running: int = 0
     duration_ns: int = 0
     executing_ns: int = 0
+    awaiting_ns: int = 0
     blocked_ns: int = 0
     bytes: int = 0
     cpu_ns: int = 0
@@ -79,6 +81,7 @@ class Frame(msgspec.Struct):
     running: int = 0
     duration_ns: int = 0
     executing_ns: int = 0
+    awaiting_ns: int = 0
     blocked_ns: int = 0
     bytes: int = 0
     cpu_ns: int = 0
@@ -317,6 +320,7 @@ _SUMS = (
     "running",
     "duration_ns",
     "executing_ns",
+    "awaiting_ns",
     "blocked_ns",
     "bytes",
     "cpu_ns",

@@ -7,7 +7,7 @@ from typing import Literal
 from rayscope.server.schemas import Answer
 
 #: What frames are as wide as.
-Weight = Literal["executing", "duration", "cpu", "count", "bytes"]
+Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes"]
 
 
 class FlameFrame(Answer):
@@ -25,6 +25,7 @@ class FlameFrame(Answer):
     running: int
     duration_ns: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     bytes: int
     cpu_ns: int

@@ -18,12 +18,13 @@ from rayscope.storage.sql.execution import (
     MADE,
     START,
     attempt_key,
-    blocked_ns,
     called_name,
     creation_name,
     ended_at,
     executed_at,
     total,
+    waited_columns,
+    waited_ns,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Where
@@ -57,7 +58,7 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
     # Of CPU time a range takes its share by time.
     lies = inside("began", "ended")
     used = f"(cpu_ns * (({lies}) / greatest(1, ended - began)))::BIGINT" if is_ranged else "cpu_ns"
-    waited = blocked_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
+    waited = waited_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
     timed = f"""
 WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN {called_name("attempts")} END AS lone,
@@ -67,30 +68,33 @@ WITH chosen AS NOT MATERIALIZED (
     FROM attempts{where.sql}),
 timed AS NOT MATERIALIZED (SELECT *, {inside("runs", "executed")} AS executing FROM chosen)"""
     return (
-        f"CREATE OR REPLACE TEMP TABLE waited AS {timed} SELECT key, blocked FROM ({waited})",
+        f"CREATE OR REPLACE TEMP TABLE waited AS {timed} SELECT * FROM ({waited})",
         f"""{timed},
 lasted AS (
     SELECT {_GROUP}, state, output_bytes, executing, coalesce(began, created) AS first_ns,
         CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
         {inside("began", "ended")} AS inside, {used} AS used,
-        CASE WHEN w.blocked IS NOT NULL THEN least(executing, w.blocked) END AS blocked
+        {waited_columns("w.")}
     FROM timed t LEFT JOIN waited w ON w.key = {attempt_key("t.")}),
 sums AS (
     SELECT {_GROUP}, {bucket("took")} AS bucket, count(*) AS n, count(took) AS took_n,
         count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
-        {total("inside")} AS inside, {total("executing")} AS executing, {total("blocked")} AS blocked,
-        {total("output_bytes")} AS bytes, {total("used")} AS used, count(used) AS used_n,
+        {total("inside")} AS inside, {total("executing")} AS executing,
+        {total("awaiting")} AS awaiting, {total("blocked")} AS blocked, {total("output_bytes")} AS bytes,
+        {total("used")} AS used, count(used) AS used_n,
         min(first_ns) AS first_ns, min(took) AS min_took, max(took) AS max_took
     FROM lasted GROUP BY {_GROUP}, bucket),
 named AS (
     SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n, sum(took_n) AS took_n, sum(failed) AS failed,
-        sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked,
-        sum(bytes) AS bytes, sum(used) AS used, sum(used_n) AS used_n, min(first_ns) AS first_ns,
-        min(min_took) AS min_took, max(max_took) AS max_took
+        sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing,
+        sum(awaiting) AS awaiting, sum(blocked) AS blocked, sum(bytes) AS bytes, sum(used) AS used,
+        sum(used_n) AS used_n, min(first_ns) AS first_ns, min(min_took) AS min_took,
+        max(max_took) AS max_took
     FROM sums GROUP BY path_id, {_LONE}, bucket),
 ranked AS ({ranked("named", "path_id, lone")})
 SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
-    greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
+    greatest(0, {total("executing")} - {total("awaiting")} - {total("blocked")}), {total("awaiting")},
+    {total("blocked")}, {total("bytes")},
     {total("used")}, sum(used_n)::BIGINT, min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(max_took)
 FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """,

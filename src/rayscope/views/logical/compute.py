@@ -15,7 +15,7 @@ UNKNOWN = "unknown"
 OTHER = "other"
 OTHER_DRIVERS = "drivers"
 _LARGEST = 2**63 - 1
-_SUMS = ("attempts", "failed", "duration_ns", "executing_ns", "blocked_ns", "output_bytes")
+_SUMS = ("attempts", "failed", "duration_ns", "executing_ns", "awaiting_ns", "blocked_ns", "output_bytes")
 _QUANTILES = ("total_p50_ns", "total_p95_ns", "p50_ns", "p95_ns")
 _MOVED = ("arguments", "argument_bytes", "gets", "get_bytes")
 
@@ -47,6 +47,7 @@ class Node(msgspec.Struct):
     states: dict[str, int] = {}
     duration_ns: int = 0
     executing_ns: int = 0
+    awaiting_ns: int = 0
     blocked_ns: int = 0
     output_bytes: int = 0
     total_p50_ns: int | None = None
@@ -65,6 +66,7 @@ class Call(msgspec.Struct):
     failed: int = 0
     duration_ns: int = 0
     executing_ns: int = 0
+    awaiting_ns: int = 0
     blocked_ns: int = 0
     output_bytes: int = 0
     total_p50_ns: int | None = None

@@ -13,6 +13,7 @@ class LogicalFigures(Answer):
     failed: int
     duration_ns: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     output_bytes: int
     total_p50_ns: int | None

@@ -16,11 +16,12 @@ from rayscope.storage.sql.execution import (
     NOT_DRIVER,
     TASK_ID,
     attempt_key,
-    blocked_ns,
     called_name,
     ended_at,
     is_driver,
     times,
+    waited_columns,
+    waited_ns,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.function_names import (
@@ -88,10 +89,10 @@ called AS (
             END AS caller_kind,
         CASE WHEN of_driver THEN right(parent_lo, 8) ELSE coalesce(n.up, c.func) END AS caller,
         CASE WHEN NOT of_driver THEN {caller_box} END AS caller_box,
-        least(executing, coalesce(b.blocked, 0)) AS waited
+        {waited_columns()}
     FROM placed n
     LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
-    LEFT JOIN ({blocked_ns(spans, ended)}) b ON b.key = {attempt_key("n.")})
+    LEFT JOIN ({waited_ns(spans, ended)}) b ON b.key = {attempt_key("n.")})
 {one_by_one("called", IS_ACTOR, *estimated)}"""
 
 

@@ -9,13 +9,14 @@ from rayscope.storage.sql.execution import (
     END,
     MADE,
     attempt_key,
-    blocked_ns,
     called_name,
     creation_name,
     ended_at,
     is_driver,
     times,
     total,
+    waited_columns,
+    waited_ns,
 )
 from rayscope.storage.sql.function_names import IS_ACTOR, tasks_named
 from rayscope.storage.sql.pages import Row, Where, rows_of
@@ -27,8 +28,8 @@ _KEY = "task_hi, task_lo, attempt"
 GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
 #: The actor of an attempt that filters by name find by its class: Ray's restarts of actors have no name.
 RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
-#: How long an attempt of ``keyed`` was blocked, ns; ``w`` is its row of :func:`wait_sums`.
-WAITED = "CASE WHEN w.blocked IS NOT NULL THEN least(executing, w.blocked) END"
+#: The columns ``blocked`` and ``awaiting`` of an attempt of ``keyed``; ``w`` is its row of :func:`wait_sums`.
+WAITED = waited_columns("w.")
 #: Call paths with the name of their caller.
 _KNOWN = (
     "known AS (SELECT own.path_id AS path_id, up.name AS name "
@@ -51,8 +52,9 @@ def called(
     wait_sums(reader, where, last, spans)
     buckets = f"{bucket('duration')} AS duration_in, {bucket('total')} AS total_in"
     reader.execute(
-        f"CREATE TEMP TABLE sums AS {keyed(where, last)} {sums(GROUP, buckets, WAITED)} "
-        f"FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key('k.')} GROUP BY ALL",
+        f"CREATE TEMP TABLE sums AS {keyed(where, last)} {sums(GROUP, buckets)} "
+        f"FROM (SELECT k.*, {WAITED} FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key('k.')}) "
+        "GROUP BY ALL",
         where.values,
     )
     states = reader.execute(
@@ -69,7 +71,7 @@ def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans:
     )
     lasted = f"SELECT {_KEY}, ended FROM picked"
     reader.execute(
-        f"CREATE TEMP TABLE waited AS {picked} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
+        f"CREATE TEMP TABLE waited AS {picked} SELECT * FROM ({waited_ns(spans, lasted)})",
         where.values,
     )
 
@@ -99,7 +101,7 @@ keyed AS NOT MATERIALIZED (
 
 def one_by_one(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
     """SQL of rows as :func:`by_edge` gives them, also by box, from ``of``: attempts with their function,
-    caller and boxes, ``duration``, ``executing``, ``waited`` and ``total``.
+    caller and boxes, ``duration``, ``executing``, ``awaiting``, ``blocked`` and ``total``.
 
     ``is_method``: SQL of whether an attempt is one of an actor. ``quantile`` and ``sample``: the function
     that quantiles are made with, and its last parameter.
@@ -112,22 +114,23 @@ def one_by_one(of: str, is_method: str, quantile: str = "quantile_cont", sample:
     return f"""
 SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
     bool_or({is_method}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
-    {total("duration")} AS duration_ns, {total("executing - waited")} AS executing_ns,
-    {total("waited")} AS blocked_ns,
+    {total("duration")} AS duration_ns, {total("executing - awaiting - blocked")} AS executing_ns,
+    {total("awaiting")} AS awaiting_ns, {total("blocked")} AS blocked_ns,
     {total("output_bytes")} AS output_bytes, {quantiles}
 FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
 """
 
 
-def sums(group: str, buckets: str, waited: str) -> str:
-    """SQL of what is summed up of attempts with ``duration``, ``executing``, ``total`` and ``output_bytes``.
+def sums(group: str, buckets: str) -> str:
+    """SQL of what is summed up of attempts with their times, :data:`WAITED`, and ``output_bytes``.
 
     ``group``: by what, besides their state and their ``buckets`` (``duration_in``, ``total_in``).
     """
     bounds = ", ".join(f"min({of}) AS min_{of}, max({of}) AS max_{of}" for of, _ in QUANTILES)
     return (
         f"SELECT {group}, state, {buckets}, count(*) AS n, {total('duration')} AS took, "
-        f"{total('executing')} AS executed, {total(waited)} AS waited, {total('output_bytes')} AS bytes, "
+        f"{total('executing')} AS executed, {total('awaiting')} AS awaited, "
+        f"{total('blocked')} AS blocked, {total('output_bytes')} AS bytes, "
         f"{bounds}"
     )
 
@@ -173,15 +176,15 @@ every AS (
 grouped AS (
     SELECT true AS is_duration, {_spread("duration")}, bool_or(is_method) AS is_method, sum(n) AS n,
         sum(n) FILTER (state = 'FAILED') AS failed, sum(took) AS took, sum(executed) AS executed,
-        sum(waited) AS waited, sum(bytes) AS bytes
+        sum(awaited) AS awaited, sum(blocked) AS blocked, sum(bytes) AS bytes
     FROM every GROUP BY {_EDGE}, bucket
     UNION ALL BY NAME SELECT false AS is_duration, {_spread("total")} FROM every GROUP BY {_EDGE}, bucket),
 ranked AS ({ranked("grouped", f"{_EDGE}, is_duration")})
 SELECT func, NULL::VARCHAR AS box, caller_kind, caller, NULL::VARCHAR AS caller_box, is_node,
     bool_or(is_method) AS is_method, coalesce(sum(n), 0)::BIGINT AS attempts,
     coalesce(sum(failed), 0)::BIGINT AS failed, {total("took")} AS duration_ns,
-    greatest(0, {total("executed")} - {total("waited")}) AS executing_ns,
-    {total("waited")} AS blocked_ns, {total("bytes")} AS output_bytes,
+    greatest(0, {total("executed")} - {total("awaited")} - {total("blocked")}) AS executing_ns,
+    {total("awaited")} AS awaiting_ns, {total("blocked")} AS blocked_ns, {total("bytes")} AS output_bytes,
     {quantiles}
 FROM ranked GROUP BY {_EDGE}
 """

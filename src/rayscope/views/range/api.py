@@ -65,7 +65,15 @@ def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
             {
                 **{
                     name: row[name]
-                    for name in ("name", "attempts", "failed", "executing_ns", "blocked_ns", "busy_ns")
+                    for name in (
+                        "name",
+                        "attempts",
+                        "failed",
+                        "executing_ns",
+                        "awaiting_ns",
+                        "blocked_ns",
+                        "busy_ns",
+                    )
                 },
                 "mean": row["busy_ns"] / length,
             }

@@ -12,6 +12,7 @@ class RangeFunction(Answer):
     attempts: int
     failed: int
     executing_ns: int
+    awaiting_ns: int
     blocked_ns: int
     busy_ns: int
     mean: float

@@ -15,12 +15,13 @@ from rayscope.storage.sql.execution import (
     REACHED,
     SCHEDULING_PHASES,
     attempt_key,
-    blocked_ns,
     ended_at,
     function_name,
     phase_begins,
     phase_durations,
     total,
+    waited_columns,
+    waited_ns,
     with_worker_starts,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
@@ -147,21 +148,21 @@ SELECT lane, shown, state, max(node_id) AS node_id, max(worker_pid) AS worker_pi
 FROM (
     SELECT lane, shown, state, node_id, worker_pid, actor_id, actor_repr_name, began_ns,
         greatest(ended_ns, began_ns) AS ended_ns, {phase_durations(*inside)},
-        least(executing, coalesce(b.blocked, 0)) AS waited
+        {waited_columns()}
     FROM (
         SELECT {_KEY}, coalesce({function_name("attempts")}, '') AS shown, coalesce(state, 'NIL') AS state,
             node_id, worker_pid, actor_id, actor_repr_name, {REACHED} AS began_ns,
             {ended_at(last)} AS ended_ns, CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane,
             {phase_begins(last)}
         FROM ({with_worker_starts(where.sql.removeprefix(" WHERE "))}) AS attempts) a
-    LEFT JOIN ({blocked_ns("true", ended, inside)}) b
+    LEFT JOIN ({waited_ns("true", ended, inside)}) b
         ON b.key = {attempt_key("a.")})
 GROUP BY lane, shown, state
 """
 
 
 def _phase_inside(phase: str) -> str:
-    return {"executing": "executing - waited", "blocked": "waited"}.get(phase, phase)
+    return "executing - awaiting - blocked" if phase == "executing" else phase
 
 
 def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:

@@ -1,0 +1,123 @@
+"""Drives the coroutines of an actor's async methods, to measure when they run and when they are suspended.
+
+Ray passes each call of such a method to an event loop as a coroutine. :class:`Driver` stands in for it there
+and passes every step on. The loop's task, its context and its cancellation are those that the user's code
+would have without us. If a method starts others with ``asyncio.create_task`` or in threads, they run while it
+awaits them.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rayscope.tracer import emit
+from rayscope.tracer.awaits import Awaits
+from rayscope.tracer.emit import Task, state
+from rayscope.tracer.faults import is_users
+
+_time_ns, _thread_time_ns = time.time_ns, time.thread_time_ns
+
+
+class Driver:
+    """Stands in for a coroutine.
+
+    ``task_id``: returns Ray's id of the task whose coroutine runs in this context, or None.
+    """
+
+    __slots__ = ("__weakref__", "_awaits", "_coroutine", "_queued_ns", "_send", "_task", "_task_id")
+
+    def __init__(self, coroutine: Any, task_id: Callable[[], Any]) -> None:
+        self._coroutine, self._send, self._task_id = coroutine, coroutine.send, task_id
+        self._task: Task | None = None
+        self._awaits: Awaits | None = None
+        self._queued_ns = _time_ns()  # 0: it has run
+
+    def send(self, value: Any) -> Any:
+        """Run it until it is suspended or ends."""
+        awaits = self._awaits
+        if awaits is None:
+            return self._start(value) if self._queued_ns else self._send(value)
+        if awaits.resume():
+            self._report(awaits)
+        cpu_ns = _thread_time_ns()
+        try:
+            return self._send(value)
+        finally:
+            awaits.suspend(_thread_time_ns() - cpu_ns)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an error in it, and run it until it is suspended or ends."""
+        awaits = self._awaits
+        if awaits is None:
+            return self._coroutine.throw(*error)
+        if awaits.resume():
+            self._report(awaits)
+        cpu_ns = _thread_time_ns()
+        try:
+            return self._coroutine.throw(*error)
+        finally:
+            awaits.suspend(_thread_time_ns() - cpu_ns)
+
+    def close(self) -> None:
+        """End it."""
+        self._coroutine.close()
+
+    def __await__(self) -> Any:
+        return self._coroutine.__await__()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._coroutine, name)  # cr_frame, cr_await, __qualname__, and the like
+
+    def __repr__(self) -> str:
+        return repr(self._coroutine)
+
+    def _start(self, value: Any) -> Any:
+        """The first step, in which Ray's coroutine names its task before it calls the user's method."""
+        queued_ns, self._queued_ns = self._queued_ns, 0
+        started_ns, cpu_ns = _time_ns(), _thread_time_ns()
+        try:
+            return self._send(value)
+        finally:
+            self._find_task(queued_ns, started_ns, _thread_time_ns() - cpu_ns)
+
+    def _find_task(self, queued_ns: int, started_ns: int, cpu_ns: int) -> None:
+        try:
+            task_id = self._task_id()
+            task = None if task_id is None else state.tasks.get(task_id.binary())
+            if task is not None and task.awaits is not None:
+                self._task, self._awaits = task, task.awaits
+                task.awaits.start(queued_ns, started_ns)
+                task.awaits.suspend(cpu_ns)
+        except Exception as error:
+            _fail(error)
+
+    def _report(self, awaits: Awaits) -> None:
+        try:
+            if self._task is not None and emit.ready():
+                emit.report_awaits(self._task, awaits.take_part(_time_ns()))
+        except Exception as error:
+            _fail(error)
+
+
+def _fail(error: Exception) -> None:
+    if is_users(error):
+        raise error
+    emit.off("drive a coroutine", error)
+
+
+# asyncio takes it for a coroutine.
+collections.abc.Coroutine.register(Driver)
+_OUR_FRAMES = frozenset(method.__code__ for method in (Driver.send, Driver.throw, Driver._start))
+
+
+def hide_frames(future: Any) -> None:
+    """Take our frames out of the traceback of the error that a driven coroutine raised."""
+    error = None if future.cancelled() else future.exception()
+    if error is not None:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code in _OUR_FRAMES:
+            trace = trace.tb_next
+        error.__traceback__ = trace
