@@ -68,6 +68,7 @@ def shares(causes: Sequence[PathCause], origins: Mapping[str, str | None]) -> li
 
 
 def _cause(one: PathCause, origins: Mapping[str, str | None]) -> str:
-    if one["phase"] == "executing":
-        return owned(one["name"] or "a task", None if one["is_driver"] else origins.get(one["name"]))
+    if one["phase"] in ("executing", "awaiting"):
+        name = owned(one["name"] or "a task", None if one["is_driver"] else origins.get(one["name"]))
+        return name if one["phase"] == "executing" else f"{name}, awaiting"
     return _CAUSE_NAMES.get(one["phase"], one["phase"])

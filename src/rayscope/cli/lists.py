@@ -162,11 +162,14 @@ _FUNCTIONS = (
         Column(title, lambda row, name=name: duration(row.get(name)), right=True)  # type: ignore[misc]
         for title, name in (
             *(("p50", "p50_ns"), ("p95", "p95_ns"), ("max", "max_ns")),
-            *(("duration", "duration_ns"), ("waiting", "waiting_ns"), ("total", "total_ns")),
+            *(("duration", "duration_ns"), ("executing", "executing_ns"), ("awaiting", "awaiting_ns")),
+            *(("CPU", "cpu_ns"), ("waiting", "waiting_ns"), ("total", "total_ns")),
         )
     ),
     text("type"),
 )
+#: What the scheduling of a function adds to its row.
+_OF_SCHEDULING = ("executing_ns", "awaiting_ns", "blocked_ns", "storing_ns", "cpu_ns")
 _PLACEMENT_GROUPS = (
     text("name", long=True),
     state(),
@@ -360,7 +363,15 @@ def functions(
     """List the 50 functions with the longest total duration."""
     with asking(server, data_dir, token, session) as client:
         found = client.functions(**given(job_id=job, name=name, q=query), **between(since, until))
-    print_list(form, found["items"], _FUNCTIONS, wide)
+        scheduled: dict[str | None, Row] = {}
+        if not (name or query):  # those may pick some of a function's attempts
+            items = client.scheduling(job_id=job, limit=1000, **between(since, until))["items"]
+            scheduled = {one["func_name"]: one for one in items}
+    rows = [
+        {**row, **{field: scheduled.get(row["func_name"], {}).get(field) for field in _OF_SCHEDULING}}
+        for row in found["items"]
+    ]
+    print_list(form, rows, _FUNCTIONS, wide)
 
 
 def events(

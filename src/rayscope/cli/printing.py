@@ -37,6 +37,7 @@ PHASES = {
     "loading": "loading code",
     "fetching": "unpacking arguments",
     "executing": "executing",
+    "awaiting": "awaiting",
     "blocked": "blocked",
     "storing": "storing outputs",
 }

@@ -195,6 +195,24 @@ class Api(LogsApi):
         return Call("GET", "/api/functions", params(f.TaskFilters, filters, **more))
 
     @asked
+    def scheduling(
+        self,
+        *,
+        session: str | None = None,
+        job_id: str | None = None,
+        limit: int | None = None,
+        since_ns: int | None = None,
+        until_ns: int | None = None,
+    ) -> Call[t.SchedulingAnswer]:
+        """Where the time of each function's attempts went, those with the longest total first."""
+        session = self._of(session)
+        return Call(
+            "GET",
+            "/api/scheduling",
+            params(session=session, job_id=job_id, limit=limit, since_ns=since_ns, until_ns=until_ns),
+        )
+
+    @asked
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
         """A task in full: attempts, errors, call path, children, spans, data."""
         return Call("GET", f"/api/tasks/{part(task_id)}", params(session=self._of(session)))

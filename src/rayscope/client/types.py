@@ -845,6 +845,7 @@ class FunctionSchedulingItem(TypedDict):
     total_ns: int
     waiting_ns: int
     duration_ns: int
+    cpu_ns: int | None
     local: int
     spilled: int
 
@@ -902,11 +903,12 @@ class GanttLane(TypedDict):
 
 
 class GanttSpans(TypedDict):
-    """Stretches in which the attempts of wide bars were blocked."""
+    """Stretches in which the attempts of wide bars were blocked, or awaited something else."""
 
     bar: list[int]
     begin: list[int]
     end: list[int]
+    is_awaiting: list[bool]
 
 
 class GpuProcess(TypedDict):
@@ -1958,6 +1960,7 @@ class SchedulingItem(TypedDict):
     job_id: str | None
     total_ns: int | None
     node_id: str | None
+    cpu_ns: int | None
     submitter_node_id: str | None
     is_local: bool | None
     waiting_ns: int | None
@@ -2798,6 +2801,7 @@ class Verdict(TypedDict):
         "actor",
         "cluster",
         "function",
+        "awaiting",
         "waiting_args",
         "waiting_node",
         "starting_worker",

@@ -47,6 +47,7 @@ class Verdict(Answer):
         "actor",
         "cluster",
         "function",
+        "awaiting",
         "waiting_args",
         "waiting_node",
         "starting_worker",

@@ -16,6 +16,7 @@ _BOUND_BY = {
     "cluster": "Bound by the size of the cluster: {name} ran for {took} of {whole} while other tasks waited "
     "for room.",
     "function": "Bound by one function: {name} ran for {took} of {whole}.",
+    "awaiting": "Bound by an async method: {name} awaited for {took} of {whole}.",
     "waiting_args": "Bound by data: tasks waited for their arguments for {took} of {whole}.",
     "waiting_node": "Bound by resources: tasks waited for them for {took} of {whole}.",
     "starting_worker": "Bound by worker start-up: tasks waited for new workers for {took} of {whole}.",
@@ -35,6 +36,8 @@ _SPANS = "Mark its parts with rayscope.span to see which takes long."
 _EXPLANATIONS = {
     "executing": "{name} itself ran for {took}. Python stacks of its workers, or rayscope.span in its code, "
     "tell which part takes long.",
+    "awaiting": "{name} awaited for {took}: it slept, or waited for I/O, a lock, or its turn in the "
+    "event loop.",
     "driver": f"The driver's own code ran for {{took}}. {_SPANS}",
     "preparing": f"The driver ran for {{took}} before its first task. {_SPANS}",
     "finishing": f"The driver ran for {{took}} after its last task. {_SPANS}",
@@ -95,7 +98,7 @@ def judge(
         waited = cause.held_ns > cause.total_ns / 2
         code = ("actor" if cause.name in calls else "cluster") if waited else "function"
     took, whole = duration(cause.total_ns), duration(recorded_ns)
-    actor = (actors or {}).get(cause.name) if code in ("actor", "function") else None
+    actor = (actors or {}).get(cause.name) if code in ("actor", "awaiting", "function") else None
     name = (cause.name or "a task") + (f" ({_place(actor)})" if actor else "")
     text = _BOUND_BY[code].format(name=name, took=took, whole=whole)
     remedy = _remedy(code, findings, functions, options)

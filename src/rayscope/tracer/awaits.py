@@ -101,7 +101,7 @@ class Awaits:
         return stretches
 
     def open_since(self, before_ns: int) -> int:
-        """When the suspension began that lasts since ``before_ns`` or earlier. 0 where there is none to report:
+        """When the suspension began that lasts since ``before_ns`` or earlier. 0 if there is none to report:
         the call runs, it awaits references, or the suspension is marked as open.
         """
         since = self._suspended_at_ns

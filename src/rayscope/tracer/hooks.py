@@ -6,6 +6,7 @@ Every wrapper calls what it wraps, whatever becomes of the tracing: what a wrapp
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import sys
@@ -86,6 +87,8 @@ def install() -> None:
         main_loop=getattr(getattr(worker.Worker, "main_loop", None), "__code__", None),
     )
     state.worker = worker
+    # Before Ray's own ``asyncio``, which is a copy of this one.
+    asyncio.wrap_future = asyncio.futures.wrap_future = _wrap_future(asyncio.wrap_future)
     missing = []
     for owner, name, wrapped in (
         (worker.Worker, "get_objects", _get_objects),
@@ -691,19 +694,24 @@ def end_span(call: Call, values: dict[str, Any]) -> None:
         emit.end(call, values)
 
 
-def _asyncio(original: Any) -> Any:
-    """The ``asyncio`` that Ray uses: ``await ref`` begins to wait in its ``wrap_future``, and the call of an
-    async method goes to its event loop through ``run_coroutine_threadsafe``.
-    """
-    stand_in = types.ModuleType(original.__name__)
-    stand_in.__dict__.update(original.__dict__)
+def _wrap_future(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The wait for a reference begins here: ``await ref`` calls it, and users do with ``ref.future()``."""
 
+    @functools.wraps(original)
     def wrap_future(future: Any, *args: Any, **kwargs: Any) -> Any:
-        waiting = original.wrap_future(future, *args, **kwargs)
+        waiting = original(future, *args, **kwargs)
         ref = getattr(future, "object_ref", None)
-        if state.on and ref is not None:
+        if state.on and ref is not None and waiting is not future:
             _awaiting(waiting, ref)
         return waiting
+
+    return wrap_future
+
+
+def _asyncio(original: Any) -> Any:
+    """The ``asyncio`` through which Ray passes the call of an async method to its event loop."""
+    stand_in = types.ModuleType(original.__name__)
+    stand_in.__dict__.update(original.__dict__)
 
     def run_coroutine_threadsafe(coroutine: Any, loop: Any) -> Any:
         if not state.on:
@@ -713,7 +721,6 @@ def _asyncio(original: Any) -> Any:
         future.add_done_callback(coroutines.hide_frames)
         return future
 
-    stand_in.wrap_future = wrap_future  # type: ignore[attr-defined]
     stand_in.run_coroutine_threadsafe = run_coroutine_threadsafe  # type: ignore[attr-defined]
     return stand_in
 

@@ -1449,6 +1449,7 @@ export interface FunctionSchedulingItem {
   total_ns: number;
   waiting_ns: number;
   duration_ns: number;
+  cpu_ns: number | null;
   local: number;
   spilled: number;
 }
@@ -1544,12 +1545,13 @@ export interface GanttDetails {
   storing: (number | null)[];
 }
 /**
- * Stretches in which the attempts of wide bars were blocked.
+ * Stretches in which the attempts of wide bars were blocked, or awaited something else.
  */
 export interface GanttSpans {
   bar: number[];
   begin: number[];
   end: number[];
+  is_awaiting: boolean[];
 }
 /**
  * The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on.
@@ -1731,6 +1733,7 @@ export interface Verdict {
     | 'actor'
     | 'cluster'
     | 'function'
+    | 'awaiting'
     | 'waiting_args'
     | 'waiting_node'
     | 'starting_worker'
@@ -3233,6 +3236,7 @@ export interface SchedulingItem {
   job_id: string | null;
   total_ns: number | null;
   node_id: string | null;
+  cpu_ns: number | null;
   submitter_node_id: string | null;
   is_local: boolean | null;
   waiting_ns: number | null;

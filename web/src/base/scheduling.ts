@@ -7,6 +7,7 @@ export const SCHEDULING_PHASES = [
   'loading',
   'fetching',
   'executing',
+  'awaiting',
   'blocked',
   'storing',
 ] as const;
@@ -22,9 +23,22 @@ export const PHASE_STATES: Record<SchedulingPhase, string> = {
   loading: 'PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY',
   fetching: 'GETTING_AND_PINNING_ARGS',
   executing: 'RUNNING',
+  awaiting: 'RUNNING_IN_RAY_WAIT',
   blocked: 'RUNNING_IN_RAY_GET',
   storing: 'FINISHED',
 };
+
+/** The parts of a function's total time, in order, and the phases that each consists of. */
+export const TIME_PARTS = {
+  waitingRest: ['waiting_args', 'waiting_node', 'queued'],
+  setup: ['starting_worker', 'loading', 'fetching'],
+  executing: ['executing'],
+  awaiting: ['awaiting'],
+  blocked: ['blocked'],
+  storing: ['storing'],
+} as const satisfies Record<string, readonly SchedulingPhase[]>;
+
+export type TimePart = keyof typeof TIME_PARTS;
 
 /** What an attempt waits for before a worker has it, by its state; other attempts were scheduled. */
 const UNSCHEDULED = {

@@ -130,7 +130,7 @@ def scheduling(
 ) -> list[Row]:
     """By function: attempts, sums of their times and phases (ns), and how many ran where they were submitted.
 
-    docs/reference/glossary.md defines the times.
+    docs/reference/glossary.md defines the times. ``cpu_ns`` is None where it is known of no attempt.
 
     ``local`` and ``spilled`` count those of which both nodes are known. ``since_ns`` and ``until_ns``: only
     attempts that were in flight between them.
@@ -148,6 +148,7 @@ def scheduling(
         return rows_of(
             reader.execute(
                 f"SELECT func_name, any_value(type) AS type, count(*) AS attempts, {sums}, "
+                f"CASE WHEN count(cpu_ns) > 0 THEN {execution.total('cpu_ns')} END AS cpu_ns, "
                 "count(*) FILTER (is_local) AS local, count(*) FILTER (NOT is_local) AS spilled "
                 f"FROM ({execution.phases(where, last=int(last_ns))}) "
                 "GROUP BY func_name ORDER BY total_ns DESC, func_name NULLS LAST "

@@ -173,6 +173,7 @@ class SchedulingItem(PhaseTimes):
     job_id: str | None
     total_ns: int | None
     node_id: str | None
+    cpu_ns: int | None
     submitter_node_id: str | None
     is_local: bool | None
     waiting_ns: int | None
@@ -218,6 +219,7 @@ class FunctionSchedulingItem(PhaseTimes):
     total_ns: int
     waiting_ns: int
     duration_ns: int
+    cpu_ns: int | None
     local: int
     spilled: int
 

@@ -630,7 +630,7 @@ SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func AS func_name,
     CASE WHEN l.b_last IS NOT NULL THEN l.awaiting END AS awaiting_ns,
     CASE WHEN l.b_last IS NOT NULL THEN l.blocked END AS blocked_ns,
     {known("storing")},
-    l.b_end - l.b0 AS total_ns, l.waiting AS waiting_ns,
+    l.b_end - l.b0 AS total_ns, l.cpu_ns AS cpu_ns, l.waiting AS waiting_ns,
     l.duration AS duration_ns, coalesce(l.node_id, w.node_id) AS node_id,
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local

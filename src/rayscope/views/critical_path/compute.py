@@ -7,7 +7,7 @@ that it has come to.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 #: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
@@ -15,6 +15,8 @@ SLACK_NS = 50_000_000
 MAX_STEPS = 20_000
 #: What an attempt does by itself, between its waits. The time of a driver without a tracer is ``unknown``.
 _OWN = ("executing", "unknown")
+#: Phases of which each function is a cause of its own.
+_OF_FUNCTION = ("executing", "awaiting")
 #: Phases in which an attempt keeps no worker busy.
 _BEFORE_RUN = ("waiting_args", "waiting_node", "starting_worker", "queued", "retrying", "unknown")
 #: Task ids of actor creations begin so.
@@ -229,6 +231,32 @@ def stretches(of: Attempt) -> list[tuple[str, int]]:
     return found
 
 
+def split_awaiting(path: Path, stretches: Mapping[tuple[str, int], Sequence[tuple[int, int, int]]]) -> Path:
+    """The path with links ``awaiting`` where calls of async methods were suspended.
+
+    ``stretches``: by task and attempt (begin, end, how much of it was awaited), in the order of their begins.
+    """
+    links: list[Link] = []
+    for link in path.links:
+        at = link.begin_ns
+
+        def add(phase: str, until: int, of: Link = link) -> None:
+            nonlocal at
+            if until > at:
+                held = of.held_ns * (until - at) // (of.end_ns - of.begin_ns)
+                links.append(of._replace(phase=phase, begin_ns=at, end_ns=until, held_ns=held))
+                at = until
+
+        known = stretches.get((link.task_id, link.attempt), ()) if link.phase == "executing" else ()
+        for begin, end, awaited in known:
+            first, last = max(begin, at), min(end, link.end_ns)
+            if last > first:
+                add(link.phase, first)
+                add("awaiting", first + awaited * (last - first) // (end - begin))
+        add(link.phase, link.end_ns)
+    return path._replace(links=links)
+
+
 class Share(NamedTuple):
     """What of the path is one function's; ``held_ns`` as of :class:`Link`."""
 
@@ -260,8 +288,10 @@ def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
 
 
 class Cause(NamedTuple):
-    """What held a job up: a function that executed, or a phase of all functions. ``name``: the function with
-    the most of it, "" if it is not known; ``functions``: of how many it is; ``held_ns`` as of :class:`Link`.
+    """What held a job up: a function that executed or awaited, or another phase of all functions.
+
+    ``name``: the function with the most of it, "" if it is not known; ``functions``: of how many it is;
+    ``held_ns`` as of :class:`Link`.
     """
 
     phase: str
@@ -273,8 +303,8 @@ class Cause(NamedTuple):
 
 
 def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
-    """A path by cause, the largest first: each function that executed is one, and each other phase. What the
-    driver executed before all others is ``preparing``, what it executed after them ``finishing``.
+    """A path by cause, the largest first: each function that executed or awaited is one, and each other
+    phase. What the driver executed before all others is ``preparing``, and after them ``finishing``.
     """
     found: dict[tuple[str, ...], list[tuple[int, Share]]] = defaultdict(list)
     links = list(path.links)
@@ -284,7 +314,7 @@ def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
                 links[place] = links[place]._replace(phase=phase)
     for share in shares(path._replace(links=links), is_driver):
         for phase, total in share.by_phase.items():
-            key = (phase, share.name, str(share.is_driver)) if phase == "executing" else (phase,)
+            key = (phase, share.name, str(share.is_driver)) if phase in _OF_FUNCTION else (phase,)
             found[key].append((total, share))
     summed = []
     for (phase, *_), parts in found.items():

@@ -10,7 +10,8 @@ from typing import Any
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.sql import Extent, PathReader, read_actors
+from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
+from rayscope.views.critical_path.sql import Extent, PathReader
 
 _TIME_S = 10.0
 #: The most causes in an answer, and the most that name an actor.
@@ -30,6 +31,7 @@ def read_path(
         path = compute.walk(
             record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
         )
+        path = compute.split_awaiting(path, read_awaiting(reader, path.links, record.last_ns))
     return record, path
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
@@ -26,7 +26,7 @@ from rayscope.storage.sql.execution import (
     called_name,
 )
 from rayscope.storage.sql.jobs import longest_job
-from rayscope.views.critical_path.compute import SLACK_NS, Link, stretches
+from rayscope.views.critical_path.compute import SLACK_NS, stretches
 from rayscope.views.critical_path.slices_sql import (
     Attempts,
     Slice,
@@ -105,7 +105,7 @@ class PathReader:
         extent: Extent | None = None,
     ) -> None:
         self._reader = reader
-        self._last_ns = last_ns
+        self.last_ns = last_ns
         self._slices: dict[int, Slice] = {}
         self._tasks: dict[str, list[PathAttempt]] = {}
         if job_id is None:
@@ -141,7 +141,7 @@ class PathReader:
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:
             return Extent(True, begun, max(begun, ended))
-        return Extent(False, begun, self._last_ns if live else max(begun, heard or begun))
+        return Extent(False, begun, self.last_ns if live else max(begun, heard or begun))
 
     def _is_traced(self) -> bool:
         """Whether the tracer was in the driver: it said so, or told of a wait."""
@@ -189,8 +189,8 @@ class PathReader:
             self._reader,
             select_attempts(f"{NOT_DRIVER} AND {within}", is_guessed),
             values,
-            select_waits(since_ns, upto_ns, self._last_ns, by_itself),
-            select_arguments(since_ns, upto_ns, self._last_ns),
+            select_waits(since_ns, upto_ns, self.last_ns, by_itself),
+            select_arguments(since_ns, upto_ns, self.last_ns),
         )
 
     def _slice_at(self, at_ns: int) -> Slice:
@@ -302,7 +302,7 @@ class PathReader:
         """By attempt the waits whose end nobody told, in the order of their begins: begin and awaited."""
         found = defaultdict(list)
         for high, low, attempt, begin, *awaited in self._reader.execute(
-            select_untold_waits(self._last_ns)
+            select_untold_waits(self.last_ns)
         ).fetchall():
             task_id = join_id(*awaited[:2])
             key = None if task_id is None else (task_id, awaited[2])
@@ -325,7 +325,7 @@ class PathReader:
             int(attempts.number[row]),
             name,
             begins,
-            self._last_ns if end == FOREVER else end,
+            self.last_ns if end == FOREVER else end,
             attempts.task(row, "parent"),
             worker,
         )
@@ -375,40 +375,6 @@ class PathReader:
             "SELECT id, launch_ns, start_ns FROM worker_rows WHERE launch_ns > 0 AND start_ns > 0"
         ).fetchall()
         return {worker: (launched, started) for worker, launched, started in found}
-
-
-def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dict[str, dict[str, Any]]:
-    """By function the actor in which the most time of these links is, as :class:`schemas.PathActor`."""
-    keys = [(*split_id(link.task_id), link.attempt, link.name, link.end_ns - link.begin_ns) for link in links]
-    high, low, attempt, name, length = zip(*keys, strict=True) if keys else ((),) * 5
-    found = reader.execute(
-        """
-SELECT name, max_by(actor_id, ns), max_by(pid, ns), max_by(node_id, ns), max_by(host, ns), count(*), max(ns)
-FROM (
-    SELECT l.name, a.actor_id, max(a.worker_pid) AS pid, max(a.node_id) AS node_id,
-        max(coalesce(n.hostname, n.node_name)) AS host, sum(l.ns) AS ns
-    FROM (
-        SELECT unnest($high::UBIGINT[]) AS high, unnest($low::VARCHAR[]) AS low,
-            unnest($attempt::INTEGER[]) AS attempt, unnest($name::VARCHAR[]) AS name,
-            unnest($ns::BIGINT[]) AS ns) l
-    JOIN attempts a ON a.task_hi = l.high AND a.task_lo = l.low AND a.attempt = l.attempt
-    LEFT JOIN node_rows n ON n.id = a.node_id
-    WHERE a.actor_id IS NOT NULL
-    GROUP BY l.name, a.actor_id)
-GROUP BY name""",
-        {"high": [*high], "low": [*low], "attempt": [*attempt], "name": [*name], "ns": [*length]},
-    ).fetchall()
-    return {
-        function: {
-            "actor_id": actor_id,
-            "pid": pid,
-            "node_id": node_id,
-            "host": host,
-            "actors": actors,
-            "total_ns": int(total),
-        }
-        for function, actor_id, pid, node_id, host, actors, total in found
-    }
 
 
 def _since(attempt: PathAttempt, before_ns: int) -> int:

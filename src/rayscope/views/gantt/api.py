@@ -212,6 +212,7 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
             "bar": [span[0] for span in window.spans],
             "begin": [span[1] for span in window.spans],
             "end": [span[2] for span in window.spans],
+            "is_awaiting": [span[3] for span in window.spans],
         },
         "in_window": window.in_window,
         "merged": sum(bar["count"] for bar in window.bars if bar["count"] > 1),

@@ -57,11 +57,12 @@ class GanttDetails(Answer):
 
 
 class GanttSpans(Answer):
-    """Stretches in which the attempts of wide bars were blocked."""
+    """Stretches in which the attempts of wide bars were blocked, or awaited something else."""
 
     bar: list[int]
     begin: list[int]
     end: list[int]
+    is_awaiting: list[bool]
 
 
 class Utilisation(Answer):

@@ -12,8 +12,10 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import call_lanes
 from rayscope.storage.sql.execution import (
+    AWAITING,
     CREATED,
     END,
+    IS_AWAITING,
     REACHED,
     START_LOST,
     SUMMED,
@@ -73,12 +75,13 @@ class UtilisationEvents(NamedTuple):
 class WindowBars(NamedTuple):
     """What is on record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
 
-    ``spans``: (index of the bar, begin, end) of the stretches in which the longer ones were blocked.
+    ``spans``: (index of the bar, begin, end, is_awaiting) of the stretches in which the longer ones were
+    blocked, or awaited something other than object references.
     """
 
     resolution_ns: int
     bars: list[Row]
-    spans: list[tuple[int, int, int]]
+    spans: list[tuple[int, int, int, bool]]
     in_window: int
     left_out: int
 
@@ -349,29 +352,32 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
 
 def _blocked(
     reader: duckdb.DuckDBPyConnection, bars: Sequence[Row], origin: int, grain: int, last_ns: int
-) -> list[tuple[int, int, int]]:
-    """(index of the bar, begin, end) of the stretches in which the longer bars' attempts were blocked."""
+) -> list[tuple[int, int, int, bool]]:
+    """(index of the bar, begin, end, is_awaiting) of the stretches in which the longer bars' attempts were
+    blocked or awaited. Suspensions that are summed up count where they are most of their stretch.
+    """
     wide = {(bar["task_id"], bar["attempt"]): at for at, bar in enumerate(bars) if bar["created"] is not None}
     if not wide:
         return []
     tasks = sorted({int(task_id[:16], 16) for task_id, _ in wide})
     found = reader.execute(
-        f"SELECT {hex_id('task')}, attempt, begin_ns, end_ns FROM span_rows "
-        "WHERE task_hi IN (SELECT unnest($tasks::UBIGINT[])) "
-        f"AND {WAITS} AND end_ns - begin_ns >= $grain AND NOT coalesce({SUMMED}, false) UNION ALL "
-        "SELECT task_id, attempt, begin_ns, $last FROM "
+        f"SELECT {hex_id('task')}, attempt, begin_ns, end_ns, name FROM span_rows "
+        "WHERE task_hi IN (SELECT unnest($tasks::UBIGINT[])) AND end_ns - begin_ns >= $grain AND "
+        f"(({WAITS} AND NOT coalesce({SUMMED}, false)) OR ({IS_AWAITING} AND (NOT coalesce({SUMMED}, false) "
+        "OR 2 * TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) >= end_ns - begin_ns))) UNION ALL "
+        "SELECT task_id, attempt, begin_ns, $last, name FROM "
         f"({still_blocked('b.task_hi IN (SELECT unnest($tasks::UBIGINT[]))')}) "
         f"ORDER BY end_ns - begin_ns DESC LIMIT {MAX_SPANS}",
         {"tasks": tasks, "grain": grain, "last": last_ns},
     ).fetchall()
-    spans: list[tuple[int, int, int]] = []
-    for task_id, attempt, begin, end in found:
+    spans: list[tuple[int, int, int, bool]] = []
+    for task_id, attempt, begin, end, name in found:
         at = wide.get((task_id, attempt))
         if at is None:
             continue
         begin, end = max(begin - origin, bars[at]["begin"]), min(end - origin, bars[at]["end"])
         if end > begin:
-            spans.append((at, begin, end))
+            spans.append((at, begin, end, name == AWAITING))
     return spans
 
 

@@ -11,6 +11,7 @@ export const enInsights = {
       cluster:
         'Bound by the size of the cluster: {{name}} ran for {{took}} of {{whole}} while other tasks waited for room.',
       function: 'Bound by one function: {{name}} ran for {{took}} of {{whole}}.',
+      awaiting: 'Bound by an async method: {{name}} awaited for {{took}} of {{whole}}.',
       waiting_args: 'Bound by data: tasks waited for their arguments for {{took}} of {{whole}}.',
       waiting_node: 'Bound by resources: tasks waited for them for {{took}} of {{whole}}.',
       starting_worker: 'Bound by worker start-up: tasks waited for new workers for {{took}} of {{whole}}.',
@@ -27,6 +28,8 @@ export const enInsights = {
     explained: {
       executing:
         '{{name}} itself ran for {{took}}. Python stacks of its workers, or `rayscope.span` in its code, tell which part takes long.',
+      awaiting:
+        '{{name}} awaited for {{took}}: it slept, or waited for I/O, a lock, or its turn in the event loop.',
       driver:
         "The driver's own code ran for {{took}}. Mark its parts with `rayscope.span` to see which takes long.",
       preparing:

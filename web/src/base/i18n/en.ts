@@ -396,19 +396,28 @@ export const en = {
   time: {
     total: 'Total',
     waiting: 'Waiting',
+    waitingRest: 'Waiting without setup',
     setup: 'Setup',
+    cpu: 'CPU time',
     executing: 'Executing',
+    awaiting: 'Awaiting',
     blocked: 'Blocked',
+    storing: 'Storing',
     duration: 'Duration',
   },
   timeHint: {
     total: 'From submission to the end (until now if it has not ended)',
     waiting: 'From submission until the function starts',
+    waitingRest: 'Waiting for arguments, for resources, and in the queue of the worker',
+    cpu: 'CPU time of the attempts, as the tracer measured it: far below executing, the code waits for I/O; near it, it computes',
     setup:
       'Part of waiting: starting the worker, loading code, and unpacking arguments. Setting up the runtime environment counts as waiting for resources.',
     executing:
-      'Inside the function, excluding time blocked in ray.get, ray.wait, or await of an object reference',
+      'Inside the function, excluding time awaiting, and time blocked in ray.get, ray.wait, or await of an object reference',
+    awaiting:
+      'An async method was suspended, other than for an object reference: it slept, or waited for I/O, a lock, or its turn in the event loop',
     blocked: 'In ray.get, ray.wait, or await of an object reference',
+    storing: 'Storing the return value and notifying the owner',
     duration: 'From RUNNING to the end, as Ray counts it (until now if it is still running)',
   },
   column: {
@@ -523,6 +532,9 @@ export const en = {
   },
   functions: {
     share: 'Share of the total duration of all listed functions',
+    parts: 'Where the time went',
+    partsHint:
+      'The parts of the total: waiting without setup, setup, executing, awaiting, blocked, and storing',
     ofDuration: "Durations of this function's attempts",
     all: '{{n}} function{{n, s}} by total time. Click one to see its attempts, slowest first.',
     top: 'Top {{n}} functions by total time; there may be more. Click one to see its attempts, slowest first.',
@@ -626,6 +638,7 @@ export const en = {
       loading: 'Loading code',
       fetching: 'Unpacking arguments',
       executing: 'Executing',
+      awaiting: 'Awaiting',
       blocked: 'Blocked',
       storing: 'Storing outputs',
       preparing: 'Before the first task',
@@ -640,7 +653,9 @@ export const en = {
       loading: 'The worker loaded the function or class, including its imports',
       fetching:
         'The worker fetched and unpacked the arguments. The first time, this includes importing the modules they need.',
-      executing: 'The function itself, excluding time blocked',
+      executing: 'The function itself, excluding time awaiting or blocked',
+      awaiting:
+        'The async method was suspended: it slept, or waited for I/O, a lock, or its turn in the event loop',
       blocked: 'Inside ray.get, ray.wait, or await of an object reference',
       storing: 'Storing the return value and notifying the owner',
     },
@@ -653,6 +668,7 @@ export const en = {
       loading: 'loading code',
       fetching: 'unpacking arguments',
       executing: 'executing',
+      awaiting: 'awaiting something other than a task',
       blocked: 'blocked on other tasks',
       storing: 'storing outputs',
     },
@@ -833,6 +849,7 @@ export const en = {
     attemptsOf: '{{n}} matching attempt{{n, s}}.',
     nothing: {
       executing: 'None of these attempts has executed yet',
+      awaiting: 'None of these attempts awaited anything but tasks',
       duration: 'None of these attempts has run yet',
       count: 'No attempts',
       cpu: 'CPU time is unknown: only the tracer records it, and these workers were not traced',

@@ -320,6 +320,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       actor: '瓶颈是一个 Actor：{{whole}} 中 {{name}} 运行了 {{took}}，其他调用在等它。',
       cluster: '瓶颈是集群规模：{{whole}} 中 {{name}} 运行了 {{took}}，其他任务在等待空位。',
       function: '瓶颈是一个函数：{{whole}} 中 {{name}} 运行了 {{took}}。',
+      awaiting: '瓶颈在一个 async 方法：{{whole}} 中 {{name}} 异步等待了 {{took}}。',
       waiting_args: '瓶颈在数据：{{whole}} 中有 {{took}} 任务在等待参数。',
       waiting_node: '瓶颈在资源：{{whole}} 中有 {{took}} 任务在等待资源。',
       starting_worker: '瓶颈在启动 Worker：{{whole}} 中有 {{took}} 任务在等待新的 Worker。',
@@ -336,6 +337,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     explained: {
       executing:
         '{{name}} 自身运行了 {{took}}。查看其 Worker 的 Python 调用栈，或在代码中使用 `rayscope.span`，即可看出哪一部分耗时。',
+      awaiting: '{{name}} 异步等待了 {{took}}：休眠、等待 I/O、等待锁，或等待事件循环调度。',
       driver: 'Driver 自身的代码运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
       preparing: '首个任务之前 Driver 运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
       finishing:

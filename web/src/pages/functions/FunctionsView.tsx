@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useFunctions, useScheduling } from '../../api/queries';
 import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types';
 import { count } from '../../base/format';
+import { TIME_PARTS, type TimePart } from '../../base/scheduling';
 import { onlyMineOf, slowestOf } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
@@ -22,12 +23,17 @@ import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FunctionsView.module.css';
+import { PartsBar } from './PartsBar';
 
 /** A function with where the time of its attempts went, as far as that is known yet. */
 interface Row extends FunctionStats {
   executing_ns: number | null;
+  awaiting_ns: number | null;
   blocked_ns: number | null;
-  /** The part of waiting in which its worker got ready. */
+  storing_ns: number | null;
+  cpu_ns: number | null;
+  /** Waiting consists of these two: setup is the part in which its worker got ready. */
+  waitingRest_ns: number | null;
   setup_ns: number | null;
   local_share: number | null;
 }
@@ -52,6 +58,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const functions = useMemo(() => withScheduling(found, scheduling), [found, scheduling]);
   const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
   const all = functions.reduce((sum, row) => sum + row.duration_ns, 0);
+  const longest = functions.reduce((found, row) => Math.max(found, row.total_ns ?? 0), 0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: typeName changes with the language alone.
   const columns = useMemo<Column<Row>[]>(() => {
@@ -85,11 +92,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       sort: `${id}_ns`,
       cell: (row) => <Duration ns={row[`${id}_ns`]} />,
     });
-    const time = (id: 'total' | 'waiting' | 'setup' | 'executing' | 'blocked' | 'duration'): Column<Row> => ({
+    const time = (id: TimePart | 'total' | 'waiting' | 'duration' | 'cpu'): Column<Row> => ({
       id,
       header: t(`time.${id}`),
       hint: t(`timeHint.${id}`),
-      width: 96,
+      width: id === 'waitingRest' ? 150 : 96,
       align: 'right',
       sort: `${id}_ns`,
       cell: (row) => (row[`${id}_ns`] ? <Duration ns={row[`${id}_ns`]} /> : <Dash />),
@@ -130,11 +137,22 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         },
       },
       time('duration'),
+      {
+        id: 'parts',
+        header: t('functions.parts'),
+        hint: t('functions.partsHint'),
+        width: 140,
+        cell: (row) => <PartsBar parts={row} of={longest} />,
+      },
       time('executing'),
+      time('cpu'),
+      time('awaiting'),
       time('blocked'),
-      time('waiting'),
+      time('waitingRest'),
       time('setup'),
-      { ...time('total'), optional: true },
+      time('storing'),
+      { ...time('waiting'), optional: true },
+      time('total'),
       number('attempts', 88),
       quantile('p50'),
       quantile('p95'),
@@ -159,7 +177,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         cell: (row) => (row.type ? typeName(row.type) : <Dash />),
       },
     ];
-  }, [t, i18n.language, most, all, findings]);
+  }, [t, i18n.language, most, all, longest, findings]);
 
   const choice = useColumnChoice('functions', columns);
   const sort = url.sort ?? '-duration_ns';
@@ -220,15 +238,21 @@ function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduli
   return functions.map((counted) => {
     const row = { ...counted, failed: counted.failed - counted.stopped_by_libraries };
     const item = byName.get(row.func_name);
-    if (item === undefined)
-      return { ...row, executing_ns: null, blocked_ns: null, setup_ns: null, local_share: null };
-    const placed = item.local + item.spilled;
+    const placed = item === undefined ? 0 : item.local + item.spilled;
+    const part = (name: TimePart) =>
+      item === undefined
+        ? null
+        : TIME_PARTS[name].reduce((sum, phase) => sum + (item[`${phase}_ns`] ?? 0), 0);
     return {
       ...row,
-      executing_ns: item.executing_ns,
-      blocked_ns: item.blocked_ns,
-      setup_ns: (item.starting_worker_ns ?? 0) + (item.loading_ns ?? 0) + (item.fetching_ns ?? 0),
-      local_share: placed > 0 ? item.local / placed : null,
+      executing_ns: part('executing'),
+      awaiting_ns: part('awaiting'),
+      blocked_ns: part('blocked'),
+      storing_ns: part('storing'),
+      waitingRest_ns: part('waitingRest'),
+      setup_ns: part('setup'),
+      cpu_ns: item?.cpu_ns ?? null,
+      local_share: item !== undefined && placed > 0 ? item.local / placed : null,
     };
   });
 }

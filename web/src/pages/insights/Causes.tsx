@@ -110,7 +110,7 @@ function usePartName(): (cause: Cause | null) => { name: string; beside: string 
     if (cause === null) return { name: t('insights.causes.other'), beside: '' };
     const { phase, name, is_driver: isDriver, functions } = cause;
     const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
-    if (phase === 'executing') return { name: who, beside: phaseName(phase) };
+    if (phase === 'executing' || phase === 'awaiting') return { name: who, beside: phaseName(phase) };
     const beside = functions > 1 ? t('overview.whyMost', { name: who, more: functions - 1 }) : who;
     return { name: phaseName(phase), beside };
   };
@@ -125,9 +125,9 @@ function colorOf({ cause }: Part): string {
 const shadedColor = (parts: readonly Part[], part: Part) =>
   `color-mix(in srgb, ${colorOf(part)} ${shadeOf(parts, part, colorOf)}%, var(--rs-panel))`;
 
-/** A function that ran leads to its slowest attempts, all else to the path on the Gantt chart. */
+/** A function that ran or awaited leads to its slowest attempts, all else to the path on the Gantt chart. */
 function placeOf(url: SessionUrl, job: string, cause: Cause): SessionUrl {
-  if (cause.phase !== 'executing' || cause.is_driver || cause.name === '')
+  if (!['executing', 'awaiting'].includes(cause.phase) || cause.is_driver || cause.name === '')
     return withSettings(toView(url, 'gantt', { job_id: job }), { path: '1' });
   return withFilter(slowestOf(url, { func_name: cause.name, type: null }), 'job_id', job);
 }

@@ -20,6 +20,8 @@ const SCHEDULING: AttemptScheduling = {
   loading_ns: 0,
   fetching_ns: 0,
   executing_ns: 500 * MS,
+  awaiting_ns: 0,
+  cpu_ns: null,
   blocked_ns: 250 * MS,
   storing_ns: 0,
   task_id: TASK_ID,

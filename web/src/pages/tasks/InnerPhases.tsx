@@ -5,12 +5,15 @@ import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import css from './InnerPhases.module.css';
 
-/** What the worker did and when it was blocked, at their times between submission and end. */
+/** What the worker did and when it was blocked or awaited, at their times between submission and end. */
 export function InnerPhases(props: { task: TaskDetail; attempt: TaskAttempt; total: number }) {
   const { task, attempt, total } = props;
   const { t, i18n } = useTranslation();
   const blocked = task.spans.filter(
-    (span) => span.attempt === attempt.attempt && span.end_ns !== null && (span.blocked_on?.length ?? 0) > 0,
+    (span) =>
+      span.attempt === attempt.attempt &&
+      span.end_ns !== null &&
+      (span.name === 'awaiting' || (span.blocked_on?.length ?? 0) > 0),
   );
   const parts = [
     ...attempt.phases
@@ -25,8 +28,9 @@ export function InnerPhases(props: { task: TaskDetail; attempt: TaskAttempt; tot
       })),
     ...blocked.map((span) => ({
       ...span,
-      label: `${t('flow.phase.blocked')} (${span.name})`,
-      color: PHASE_STATES.blocked,
+      label:
+        span.name === 'awaiting' ? t('flow.phase.awaiting') : `${t('flow.phase.blocked')} (${span.name})`,
+      color: PHASE_STATES[span.name === 'awaiting' ? 'awaiting' : 'blocked'],
     })),
   ].flatMap((part) => {
     const from = nanosBetween(attempt.created_ns, part.begin_ns);

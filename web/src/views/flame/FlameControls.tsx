@@ -14,7 +14,7 @@ import { ORDERS, WEIGHTS, type Weight } from './flame';
 import { RangeCompared } from './RangeCompared';
 
 function weightLabel(weight: Weight, t: TFunction) {
-  const isTime = weight === 'executing' || weight === 'duration';
+  const isTime = weight === 'executing' || weight === 'awaiting' || weight === 'duration';
   return (
     <span title={isTime ? t(`timeHint.${weight}`) : t(`flame.weightHint.${weight}`)}>
       {isTime ? t(`time.${weight}`) : t(`flame.weights.${weight}`)}

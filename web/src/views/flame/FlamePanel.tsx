@@ -73,6 +73,11 @@ export function FlamePanel(props: {
             <Fact name={t('time.executing')}>
               <Duration ns={frame.executing_ns} />
             </Fact>
+            {frame.awaiting_ns > 0 && (
+              <Fact name={t('time.awaiting')} share={shareText(frame.awaiting_ns, frame.duration_ns)}>
+                <Duration ns={frame.awaiting_ns} />
+              </Fact>
+            )}
             <Fact
               name={t('time.blocked')}
               share={frame.blocked_ns > 0 ? shareText(frame.blocked_ns, frame.duration_ns) : ''}

@@ -28,6 +28,7 @@ function frame(id: string, parent: string | null, value: number, more: Partial<F
     running: 0,
     duration_ns: 0,
     executing_ns: 0,
+    awaiting_ns: 0,
     blocked_ns: 0,
     bytes: 0,
     cpu_ns: 0,

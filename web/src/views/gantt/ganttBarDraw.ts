@@ -84,6 +84,15 @@ function drawBar(
     const end = Math.min(x + width, xOf(scene, size, to + shift));
     if (end - begin >= 1) context.fillRect(begin, y + 2, end - begin, BAR - 4);
   };
+  // A suspended coroutine is as light as a blocked attempt, with a line through it.
+  const midline = (from: number, to: number) => {
+    const first = Math.max(x, xOf(scene, size, from + shift));
+    const last = Math.min(x + width, xOf(scene, size, to + shift));
+    const panel = context.fillStyle;
+    context.fillStyle = look.named(name);
+    if (last - first >= 1) context.fillRect(first, y + BAR / 2 - 1, last - first, 2);
+    context.fillStyle = panel;
+  };
   const detail = scene.detail.get(bar);
   const origin = bars.begin[bar] as number;
   context.fillStyle = look.panel;
@@ -96,8 +105,11 @@ function drawBar(
     context.globalAlpha *= 2;
   }
   context.globalAlpha *= 0.72;
-  for (const at of scene.blocked.get(bar) ?? [])
-    lighter(data.blocked.begin[at] as number, data.blocked.end[at] as number);
+  const { begin, end, is_awaiting } = data.blocked;
+  for (const at of scene.blocked.get(bar) ?? []) {
+    lighter(begin[at] as number, end[at] as number);
+    if (is_awaiting[at]) midline(begin[at] as number, end[at] as number);
+  }
   context.globalAlpha = faded ? 0.22 : 1;
   if ((bars.failed[bar] as number) > 0) drawFailed(context, look, x, y, width, merged);
   const retry = merged ? 0 : (bars.attempt[bar] as number);

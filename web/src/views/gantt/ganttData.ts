@@ -63,7 +63,7 @@ export interface Gantt {
     executing: Offset[];
     storing: Offset[];
   };
-  blocked: { bar: number[]; begin: number[]; end: number[] };
+  blocked: { bar: number[]; begin: number[]; end: number[]; is_awaiting: boolean[] };
   in_window: number;
   merged: number;
   left_out: number;

@@ -101,6 +101,11 @@ export function LogicalPanel(props: {
               <Field name={t('time.executing')} hint="executing_ns">
                 <Duration ns={node.executing_ns} />
               </Field>
+              {node.awaiting_ns > 0 && (
+                <Field name={t('time.awaiting')} hint="awaiting_ns">
+                  <Duration ns={node.awaiting_ns} />
+                </Field>
+              )}
               <Field name={t('time.blocked')} hint="blocked_ns">
                 <Duration ns={node.blocked_ns} />
               </Field>

@@ -23,6 +23,7 @@ const figures = {
   failed: 0,
   duration_ns: 5,
   executing_ns: 5,
+  awaiting_ns: 0,
   blocked_ns: 0,
   output_bytes: 0,
   total_p50_ns: null,

@@ -7,6 +7,7 @@ export interface Figures {
   failed: number;
   duration_ns: number;
   executing_ns: number;
+  awaiting_ns: number;
   blocked_ns: number;
   output_bytes: number;
   total_p50_ns: number | null;
