@@ -10,12 +10,14 @@ the events cost later (sending, receiving) is not in here: see overhead.py.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 os.environ["RAYSCOPE_TRACE"] = "1"
 
@@ -25,7 +27,9 @@ sys.path.insert(0, str(SRC))
 
 import ray
 
-from rayscope.tracer import entry, hooks
+from rayscope.tracer import emit, entry, hooks
+from rayscope.tracer.awaits import Awaits
+from rayscope.tracer.coroutines import Driver
 
 if not hooks.state.on:  # this interpreter was started without the setting
     entry.enter(ray)
@@ -81,7 +85,46 @@ def main() -> int:
         rows.append([name, f"{without:.1f}", f"{with_it:.1f}", f"**{added:.1f}**"])
     print(table(["Call", "without, us", "with, us", "added, us"], rows))
     ray.shutdown()
+    print("\nCoroutines of async methods, CPU time:\n")
+    print(table(["", "without, us", "with, us", "added, us"], coroutines(args.rounds)))
     return 0
+
+
+class _TaskId:
+    def binary(self) -> bytes:
+        return b"task"
+
+
+def coroutines(rounds: int, times: int = 5_000) -> list[list[str]]:
+    """Rows of what the driver adds to a step, and to a call that is never suspended."""
+
+    async def method(steps: int) -> None:
+        for _ in range(steps):
+            await asyncio.sleep(0)
+
+    task = emit.state.tasks[b"task"] = emit.Task(b"task", 0, 0)
+
+    def drive(coroutine: Coroutine[None, None, None]) -> Any:
+        task.awaits = Awaits()
+        return Driver(coroutine, _TaskId)
+
+    async def run(wrap: Callable[[Any], Any], steps: int, calls: int) -> float:
+        loop = asyncio.get_running_loop()
+        began = time.process_time()
+        for _ in range(calls):
+            await loop.create_task(wrap(method(steps)))
+        return (time.process_time() - began) / times * 1e6
+
+    rows = []
+    for name, steps, calls in (("a step", times, 1), ("a call", 0, times)):
+        took: dict[bool, list[float]] = {True: [], False: []}
+        for number in range(rounds):
+            for is_driven in (True, False) if number % 2 else (False, True):
+                wrap = drive if is_driven else lambda coroutine: coroutine
+                took[is_driven].append(asyncio.run(run(wrap, steps, calls)))
+        without, with_it = statistics.median(took[False]), statistics.median(took[True])
+        rows.append([name, f"{without:.2f}", f"{with_it:.2f}", f"**{with_it - without:.2f}**"])
+    return rows
 
 
 if __name__ == "__main__":

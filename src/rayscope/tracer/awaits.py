@@ -27,19 +27,37 @@ class Awaits:
     time of its event loop's thread while the call ran, and ``has_run`` whether it has run at all.
     """
 
-    # Defaults of the class, since most calls change few of them: an object costs a third of one with slots.
-    cpu_ns = 0
-    has_run = False
-    _began_ns = 0
-    _next_part_ns = 0
-    _suspended_at_ns = 0  # 0: it runs, or has not begun
-    _open_since_ns = 0  # the begin of a suspension that was reported before its end
-    _refs = 0  # how many references it awaits now
-    _refs_since_ns = _refs_ns = 0
-    _blocked_before = 0  # what ``_blocked()`` was when the suspension began
-    _short_since_ns = _short_until_ns = _short_ns = _short_times = 0
-    _gap_ns = SHORT_NS
-    _stretches: list[Stretch] | None = None
+    __slots__ = (
+        "_began_ns",
+        "_blocked_before",
+        "_gap_ns",
+        "_next_part_ns",
+        "_open_since_ns",
+        "_refs",
+        "_refs_ns",
+        "_refs_since_ns",
+        "_short_ns",
+        "_short_since_ns",
+        "_short_times",
+        "_short_until_ns",
+        "_stretches",
+        "_suspended_at_ns",
+        "cpu_ns",
+        "has_run",
+    )
+
+    def __init__(self) -> None:
+        self.cpu_ns = 0
+        self.has_run = False
+        self._began_ns = self._next_part_ns = 0
+        self._suspended_at_ns = 0  # 0: it runs, or has not begun
+        self._open_since_ns = 0  # the begin of a suspension that was reported before its end
+        self._refs = 0  # how many references it awaits now
+        self._refs_since_ns = self._refs_ns = 0
+        self._blocked_before = 0  # what ``_blocked()`` was when the suspension began
+        self._short_since_ns = self._short_until_ns = self._short_ns = self._short_times = 0
+        self._gap_ns = SHORT_NS
+        self._stretches: list[Stretch] | None = None
 
     def ref_awaited(self, since_ns: int) -> None:
         """The call began to await an object reference. It may await several at a time."""

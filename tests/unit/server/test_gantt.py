@@ -78,6 +78,9 @@ def test_long_bars_tell_their_phases(fresh: Running) -> None:
     story.task("first", 0, 10, 110)
     task_id = story.task("second", 20, 120, 320, queued=100)
     story.get(task_id, story.task("third", 130, 131, 231, worker=B, parent=task_id), 140, 240)
+    story.awaits(task_id, 250, 280)
+    story.awaits(task_id, 290, 315, awaited=24)  # of so many suspensions one stretch is drawn
+    story.awaits(task_id, 145, 235, awaited=3)
     fresh.record(story)
     picture = fresh.get("/api/flow/gantt", width=800)
     bar = picture["bars"]["task_id"].index(task_id)
@@ -92,7 +95,12 @@ def test_long_bars_tell_their_phases(fresh: Running) -> None:
         "executing": 0,
         "storing": None,
     }
-    assert picture["blocked"] == {"bar": [bar], "begin": [140 * MS], "end": [240 * MS]}
+    assert picture["blocked"] == {
+        "bar": [bar, bar, bar],
+        "begin": [140 * MS, 250 * MS, 290 * MS],
+        "end": [240 * MS, 280 * MS, 315 * MS],
+        "is_awaiting": [False, True, True],
+    }
 
 
 @pytest.mark.parametrize(

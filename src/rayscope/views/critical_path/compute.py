@@ -304,7 +304,7 @@ class Cause(NamedTuple):
 
 def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
     """A path by cause, the largest first: each function that executed or awaited is one, and each other
-    phase. What the driver executed before all others is ``preparing``, and after them ``finishing``.
+    phase. The driver's executing before all others is ``preparing``, and after them ``finishing``.
     """
     found: dict[tuple[str, ...], list[tuple[int, Share]]] = defaultdict(list)
     links = list(path.links)

@@ -1,4 +1,4 @@
-"""What a record says of the links of a path: their actors, and when they were suspended."""
+"""Reads more of the links of a path: their actors, and when they were suspended."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def read_awaiting(
     """
     keys = {split_id(link.task_id) for link in links if link.phase == "executing"}
     high, low = zip(*keys, strict=True) if keys else ((), ())
-    told = "TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)"
+    summed = "TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)"
     found: dict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
     for task_hi, task_lo, attempt, begin, end, awaited in reader.execute(
         f"""
 WITH wanted AS (SELECT unnest($high::UBIGINT[]) AS task_hi, unnest($low::VARCHAR[]) AS task_lo)
 SELECT task_hi, task_lo, attempt, begin_ns, end_ns,
-    CASE WHEN {SUMMED} THEN greatest(0, least({told}, end_ns - begin_ns)) ELSE end_ns - begin_ns END
+    CASE WHEN {SUMMED} THEN greatest(0, least({summed}, end_ns - begin_ns)) ELSE end_ns - begin_ns END
 FROM span_rows SEMI JOIN wanted USING (task_hi, task_lo) WHERE {IS_AWAITING} AND end_ns > begin_ns
 UNION ALL
 SELECT DISTINCT b.task_hi, b.task_lo, attempt, begin_ns, $last, $last - begin_ns
