@@ -79,7 +79,7 @@ def test_long_bars_tell_their_phases(fresh: Running) -> None:
     task_id = story.task("second", 20, 120, 320, queued=100)
     story.get(task_id, story.task("third", 130, 131, 231, worker=B, parent=task_id), 140, 240)
     story.awaits(task_id, 250, 280)
-    story.awaits(task_id, 290, 315, awaited=24)  # of so many suspensions one stretch is drawn
+    story.awaits(task_id, 290, 315, awaited=24)  # several suspensions, drawn as one stretch
     story.awaits(task_id, 145, 235, awaited=3)
     fresh.record(story)
     picture = fresh.get("/api/flow/gantt", width=800)

@@ -51,6 +51,7 @@ def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
         "loading": 0,
         "fetching": 0,
         "executing": (100 - 60) + 80 + 40,
+        "awaiting": 0,
         "blocked": 60,
         "storing": 0,
     }
