@@ -11,7 +11,7 @@ from tests.unit.server.conftest import Running
 
 from rayscope.client import Client
 from rayscope.errors import RayscopeError
-from rayscope.model import Edge, Span
+from rayscope.model import Edge, Entity, Span
 
 A, B, C = "a1" * 28, "b2" * 28, "c3" * 28
 ONE_CPU = '{"CPU":1.0}'
@@ -215,6 +215,38 @@ def test_a_loop_that_waits_for_some(fresh: Running) -> None:
     found = fresh.get("/api/insights")
     assert found["calibration"]["error"] == pytest.approx(0, abs=0.02)
     assert ask(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(55 * MS, abs=2 * MS)
+
+
+def test_a_loop_whose_waits_time_out(fresh: Running) -> None:
+    """Calls of ray.wait name two of three objects. An ended task of the same function looks like the third."""
+    story = Story()
+    early = story.task("work", 0, 0, 100, worker=A, resources=ONE_CPU)
+    late = story.task("work", 0, 0, 1000, worker=B, resources=ONE_CPU)
+    for begin in range(0, 1000, 100):
+        of, extra = ((early, late), 0) if begin == 0 else ((late,), 1)
+        outcome = {"ready": int(begin in (0, 900)), "objects": len(of) + extra, "unnamed": extra}
+        story.batch.spans.append(Span(DRIVER, 0, "ray.wait", at(begin), at(begin + 100), json.dumps(outcome)))
+        story.batch.edges += [Edge(DRIVER, 0, "wait", one, 1, None, at(begin), at(begin + 100)) for one in of]
+    cluster(story, 2, 1010)
+    fresh.record(story)
+    assert fresh.get("/api/insights")["calibration"]["error"] == pytest.approx(0, abs=0.02)
+
+
+def test_a_placement_group_that_a_task_makes_while_the_driver_waits(fresh: Running) -> None:
+    story = Story()
+    group = "9" * 28 + JOB
+    outer = story.task("outer", 0, 0, 500, worker=A)
+    inner = story.task("inner", 100, 100, 400, parent=outer, worker=B, resources=ONE_CPU)
+    story.batch.attempts[-1].placement_group_id = group
+    story.get(outer, inner, 100, 400)
+    story.get(DRIVER, outer, 0, 500)
+    made = Entity("placement_group", group, {"job_id": JOB, "bundles": '[{"resources":{"CPU":1.0}}]'})
+    made.fields["created_ns"] = at(50)
+    story.batch.entities.append(made)
+    cluster(story, 2, 510)
+    fresh.record(story)
+    found = fresh.get("/api/insights")
+    assert (found["withheld"], found["calibration"]["error"]) == (None, pytest.approx(0, abs=0.01))
 
 
 def test_why_nothing_is_predicted(fresh: Running) -> None:

@@ -324,11 +324,21 @@ class _Builder:
             if a.start[row] < 0 and a.ended[row] < 0:
                 continue  # it never came so far
             self._marks[self._run_of(a.parent[row], a.created[row])].append((a.created[row], 1, SUBMIT, row))
-        driver = self._programs.roots[0]
+        self._mark_groups()
+
+    def _mark_groups(self) -> None:
+        """A placement group is made, and removed, by the submitter of its first task: its maker is not on
+        record, and a driver that waits meanwhile would never make it.
+        """
+        a = self._attempts
+        submitters: dict[int, int] = {}
+        for rows in self._rows:
+            submitters.setdefault(a.group[rows[0]], a.parent[rows[0]])
         for number, group in enumerate(self._recorded.groups):
-            self._marks[driver].append((group.created, 0, RESERVE, number))
-            if group.removed >= 0:
-                self._marks[driver].append((group.removed, 3, REMOVE, number))
+            for time, order, step in ((group.created, 0, RESERVE), (group.removed, 3, REMOVE)):
+                if time >= 0:
+                    run = self._run_of(submitters.get(number, -1), time)
+                    self._marks[run].append((time, order, step, number))
 
     def _mark_ends_of_actors(self) -> None:
         """An actor that held something gave it back when its creator had no more use for it."""
@@ -396,7 +406,11 @@ class _Builder:
             loop.add((one, index), self._yield(one, index, _FOREVER) if is_yield else one, self._known[one])
         loop.end, loop.named = wait.end, set(named)
         removed = max(0, len(loop.ends) - max(wait.objects, len(named)))
-        made = Wait((), counter=loop.counter, needed=removed + max(1, wait.ready))
+        needed = removed + max(1, wait.ready)
+        if wait.ready == 0:
+            # Objects that ended before it did are not those that it waited for.
+            needed = max(needed, bisect.bisect_right(loop.ends, wait.end) + 1)
+        made = Wait((), counter=loop.counter, needed=needed)
         there = loop.ends[made.needed - 1] if made.needed <= len(loop.ends) else _FOREVER
         if wait.ready == 0 or there > wait.end + SLACK_NS:
             made.timeout_ns = wait.end - wait.begin
