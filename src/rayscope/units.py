@@ -27,6 +27,17 @@ def duration(ns: float | None) -> str:
     return f"{hours // 24}d {hours % 24:02}h"
 
 
+def duration_range(low_ns: float, high_ns: float) -> str:
+    """Two lengths of time: ``20.0 to 35.0 s``, ``450 ms to 1.20 s``; only one if both read alike."""
+    low, high = duration(low_ns), duration(high_ns)
+    if low == high:
+        return high
+    number, _, unit = low.partition(" ")
+    # Of ``1m 05s`` and ``0 s`` nothing can be left out.
+    has_unit = low_ns > 0 and unit.isalpha() and high.endswith(f" {unit}")
+    return f"{number if has_unit else low} to {high}"
+
+
 def _three_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 

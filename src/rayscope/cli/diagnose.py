@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rayscope.cli.asking import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
-from rayscope.cli.findings import gain, owned, shares, where
+from rayscope.cli.findings import gain, owned, saving, shares, where
 from rayscope.cli.options import DataDir, ServerUrl, Session, SessionArgument, Token
 from rayscope.cli.printing import counted
 from rayscope.model.program import program_name
@@ -132,10 +132,10 @@ def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
     if not found["findings"]:
         yield Text(f"\n{_nothing(found)}")
     if functions := found["functions"][:_FUNCTIONS]:
-        yield Text("\nIf it took half the time, the job would save", style="bold")
+        yield Text("\nIf it took half the time, the job would save (9 of 10)", style="bold")
         for each in functions:
             function = owned(each["function"], each["origin"])
-            yield Text(f"  {function:30} {duration(each['saving_ns']):>9}  {each['share']:6.1%}")
+            yield Text(f"  {function:30} {saving(each):>16}  {each['share']:6.1%}")
     for note in _notes(found):
         yield Text(f"\n{note}", style="yellow")
 
@@ -158,9 +158,9 @@ def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:
     if not found["findings"]:
         yield from (_nothing(found), "")
     if found["functions"]:
-        yield from ("| Function | Saving at half its time | Share |", "|---|---|---|")
+        yield from ("| Function | Saving at half its time (9 of 10) | Share |", "|---|---|---|")
         for one in found["functions"][:_FUNCTIONS]:
             function = owned(one["function"], one["origin"]).replace("|", "\\|")
-            yield f"| {function} | {duration(one['saving_ns'])} | {one['share']:.1%} |"
+            yield f"| {function} | {saving(one)} | {one['share']:.1%} |"
     for note in _notes(found):
         yield from ("", note)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rayscope.cli.console import shown
 from rayscope.cli.printing import PHASES
-from rayscope.units import duration
+from rayscope.units import duration, duration_range
 
 if TYPE_CHECKING:
-    from rayscope.client.types import FindingItem, PathCause
+    from rayscope.client.types import FindingItem, FunctionGain, PathCause
 
 #: Causes that are named.
 _CAUSES = 6
@@ -41,7 +41,13 @@ def gain(finding: FindingItem) -> str:
         return "costs nothing so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
     if finding["saving_ns"] is None:
         return f"costs up to {duration(finding['cost_ns'])}, {finding['share']:.0%}"
-    return f"would save {duration(finding['saving_ns'])}, {finding['share']:.0%}"
+    return f"would save {saving(finding)} (9 of 10), {finding['share']:.0%}"
+
+
+def saving(item: FindingItem | FunctionGain) -> str:
+    """The range of the saving in 9 of 10 cases, ``-`` if it is not known."""
+    low, high = item["saving_low_ns"], item["saving_high_ns"]
+    return "-" if low is None or high is None else duration_range(low, high)
 
 
 class Share(NamedTuple):

@@ -244,11 +244,17 @@ class BatchChange(TypedDict):
 
 
 class Calibration(TypedDict):
-    """How long the job took, how long its replay takes unchanged, and by how much of it they differ."""
+    """
+    How long the job took, how long its replay takes unchanged, and by how much of it they differ.
+
+    ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
+    predicted.
+    """
 
     recorded_ns: int
     replayed_ns: int | None
     error: float | None
+    ray_ns: int | None
 
 
 class CellNodes(TypedDict):
@@ -647,11 +653,13 @@ class FindingItem(TypedDict):
     ``filters``: of the list of tasks.
     """
 
+    saving_ns: int | None
+    saving_low_ns: int | None
+    saving_high_ns: int | None
     kind: str
     title: str
     severity: Literal["critical", "warning", "info"]
     share: float
-    saving_ns: int | None
     cost_ns: int
     is_risk: bool
     on_path_ns: int | None
@@ -763,13 +771,15 @@ class FunctionGain(TypedDict):
     ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
     """
 
+    saving_ns: int
+    saving_low_ns: int
+    saving_high_ns: int
     function: str
     origin: str | None
     is_driver: bool
     attempts: int
     own_ns: int
     predicted_ns: int
-    saving_ns: int
     share: float
 
 
@@ -1467,9 +1477,11 @@ class OperatorLogin(TypedDict):
 class OptionGain(TypedDict):
     """What the job would gain by something else."""
 
+    saving_ns: int
+    saving_low_ns: int
+    saving_high_ns: int
     option: Literal["no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus"]
     predicted_ns: int
-    saving_ns: int
     share: float
 
 
@@ -2796,6 +2808,9 @@ class Verdict(TypedDict):
     which most of the time is, if ``name`` is a method.
     """
 
+    saving_ns: int | None
+    saving_low_ns: int | None
+    saving_high_ns: int | None
     code: Literal[
         "driver",
         "actor",
@@ -2821,7 +2836,6 @@ class Verdict(TypedDict):
     remedy: Literal["finding", "function", "option"] | None
     remedy_name: str | None
     remedy_place: str | None
-    saving_ns: int | None
     text: str
     actor: PathActor | None
 
@@ -3975,6 +3989,9 @@ class WhatIfAnswer(TypedDict):
     ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
     """
 
+    saving_ns: int | None
+    saving_low_ns: int | None
+    saving_high_ns: int | None
     session: str
     job_id: str
     attempts: int
@@ -3984,7 +4001,6 @@ class WhatIfAnswer(TypedDict):
     withheld: Withheld | None
     baseline_ns: int
     predicted_ns: int | None
-    saving_ns: int | None
     speedup: float | None
     utilisation_before: float | None
     utilisation: float | None

@@ -67,7 +67,12 @@ def _record(
         "attempts": attempts,
         "so_far": recorded is not None and not recorded.has_ended,
         "end_ns": end_ns,
-        "calibration": {"recorded_ns": end_ns - begin_ns, "replayed_ns": None, "error": None},
+        "calibration": {
+            "recorded_ns": end_ns - begin_ns,
+            "replayed_ns": None,
+            "error": None,
+            "ray_ns": None,
+        },
         "withheld": None,
     }
     _check(0.0)
@@ -191,9 +196,18 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
 
     def find(file: SessionFile) -> dict[str, Any]:
         found: dict[str, Any] = dict.fromkeys(
-            ("predicted_ns", "saving_ns", "speedup", "utilisation_before", "utilisation")
+            (
+                "predicted_ns",
+                "saving_ns",
+                "saving_low_ns",
+                "saving_high_ns",
+                "speedup",
+                "utilisation_before",
+                "utilisation",
+            )
         )
-        with _replaying(services, chosen, file, asked.job_id, long=True, replays=2) as (
+        replays = gains.BASELINE_REPLAYS + 1
+        with _replaying(services, chosen, file, asked.job_id, long=True, replays=replays) as (
             about,
             recorded,
             check,
@@ -235,7 +249,7 @@ def _predict(
     path, functions = gains.path_of(base, programs, replayed)
     found |= {
         "predicted_ns": predicted,
-        "saving_ns": base.recorded_ns - predicted,
+        **base.saving_fields(base.recorded_ns - predicted),
         "speedup": base.recorded_ns / max(1, predicted),
         "utilisation_before": gains.utilisation(base.programs, base.replayed),
         "utilisation": gains.utilisation(programs, replayed),

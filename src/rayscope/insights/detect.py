@@ -81,12 +81,13 @@ def detect(
             saving = savings[finding.changes]
         else:
             saving = None
+        range_ns = None if base is None or saving is None else base.saving_fields(saving)
         share = int(finding.cost_ns if saving is None else saving) / facts.duration_ns
         severity = next((name for name, least in SEVERITIES if share >= least), None)
         if severity is None and finding.is_risk:
             severity = SEVERITIES[-1][0]
         if severity is not None:
-            items.append(_item(facts, detector, finding, severity, share, saving, on_path_ns))
+            items.append(_item(facts, detector, finding, severity, share, range_ns, on_path_ns))
     return sorted(items, key=lambda item: -item["share"]), silent
 
 
@@ -115,7 +116,7 @@ def _item(
     finding: Finding,
     severity: str,
     share: float,
-    saving: int | None,
+    saving: dict[str, int] | None,
     on_path_ns: int | None,
 ) -> dict[str, Any]:
     # A detector's numbers may be NumPy's.
@@ -129,7 +130,7 @@ def _item(
         "title": detector.title,
         "severity": severity,
         "share": share,
-        "saving_ns": saving,
+        **(saving or {"saving_ns": None, "saving_low_ns": None, "saving_high_ns": None}),
         "cost_ns": int(finding.cost_ns),
         "is_risk": share < _LEAST,
         "on_path_ns": on_path_ns,

@@ -10,12 +10,33 @@ from rayscope.server.schemas import Answer, Body
 from rayscope.views.critical_path.schemas import PathActor, PathCause
 
 
+class Saving(Answer):
+    """The predicted saving of a change, and the range that holds in 9 of 10 cases."""
+
+    saving_ns: int
+    saving_low_ns: int
+    saving_high_ns: int
+
+
+class SavingIfKnown(Answer):
+    """The same, null where nothing is predicted."""
+
+    saving_ns: int | None
+    saving_low_ns: int | None
+    saving_high_ns: int | None
+
+
 class Calibration(Answer):
-    """How long the job took, how long its replay takes unchanged, and by how much of it they differ."""
+    """How long the job took, how long its replay takes unchanged, and by how much of it they differ.
+
+    ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
+    predicted.
+    """
 
     recorded_ns: int
     replayed_ns: int | None
     error: float | None
+    ray_ns: int | None
 
 
 class Withheld(Answer):
@@ -31,7 +52,7 @@ class ProgressAnswer(Answer):
     share: float | None
 
 
-class Verdict(Answer):
+class Verdict(SavingIfKnown):
     """What bound a job, the largest of its causes, and what would help most.
 
     ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
@@ -67,12 +88,11 @@ class Verdict(Answer):
     remedy: Literal["finding", "function", "option"] | None
     remedy_name: str | None
     remedy_place: str | None
-    saving_ns: int | None
     text: str
     actor: PathActor | None
 
 
-class FunctionGain(Answer):
+class FunctionGain(Saving):
     """What the job would gain if a function took half the time. ``own_ns``: what its attempts computed.
     ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
     """
@@ -83,20 +103,18 @@ class FunctionGain(Answer):
     attempts: int
     own_ns: int
     predicted_ns: int
-    saving_ns: int
     share: float
 
 
-class OptionGain(Answer):
+class OptionGain(Saving):
     """What the job would gain by something else."""
 
     option: Literal["no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus"]
     predicted_ns: int
-    saving_ns: int
     share: float
 
 
-class FindingItem(Answer):
+class FindingItem(SavingIfKnown):
     """Something that slows the job down or puts it at risk, and what to do about it.
 
     ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
@@ -113,7 +131,6 @@ class FindingItem(Answer):
     title: str
     severity: Literal["critical", "warning", "info"]
     share: float
-    saving_ns: int | None
     cost_ns: int
     is_risk: bool
     on_path_ns: int | None
@@ -191,7 +208,7 @@ class FunctionOnPath(Answer):
     share: float
 
 
-class WhatIfAnswer(Answer):
+class WhatIfAnswer(SavingIfKnown):
     """What a job would take with changes: ``baseline_ns`` is what it took until ``end_ns``.
 
     ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
@@ -206,7 +223,6 @@ class WhatIfAnswer(Answer):
     withheld: Withheld | None
     baseline_ns: int
     predicted_ns: int | None
-    saving_ns: int | None
     speedup: float | None
     utilisation_before: float | None
     utilisation: float | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rayscope.units import duration
+from rayscope.units import duration, duration_range
 from rayscope.views.critical_path.compute import Cause
 
 #: What would save less of the job's time is no remedy.
@@ -30,6 +30,8 @@ _BOUND_BY = {
     "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
     "unknown": "For {took} of {whole} nobody knows what the job waited for.",
 }
+#: The fields that a verdict has of its remedy.
+_SAVING = ("saving_ns", "saving_low_ns", "saving_high_ns")
 #: From this share of the path on a cause is explained.
 _EXPLAINED = 0.15
 _SPANS = "Mark its parts with rayscope.span to see which takes long."
@@ -65,13 +67,20 @@ _OPTIONS = {
 
 
 class Remedy(NamedTuple):
-    """What would help: a ``finding`` by kind and place, a ``function`` at half its time, an ``option``."""
+    """What would help: a ``finding`` by kind and place, a ``function`` at half its time, an ``option``.
+
+    ``gain``: what it would save, with the fields of :class:`schemas.Saving`.
+    """
 
     kind: str
     name: str
     place: str
-    saving_ns: int
+    gain: Mapping[str, Any]
     words: str
+
+    @property
+    def saving_ns(self) -> int:
+        return int(self.gain["saving_ns"])
 
 
 def judge(
@@ -106,7 +115,8 @@ def judge(
         remedy = None
     if remedy is not None:
         share = remedy.saving_ns / max(1, recorded_ns)
-        text += f" {remedy.words} would save {duration(remedy.saving_ns)}, {share:.0%}."
+        saved = duration_range(remedy.gain["saving_low_ns"], remedy.gain["saving_high_ns"])
+        text += f" {remedy.words} would save {saved} (9 of 10), {share:.0%}."
     return {
         "code": code,
         "name": cause.name,
@@ -115,7 +125,7 @@ def judge(
         "remedy": remedy and remedy.kind,
         "remedy_name": remedy and remedy.name,
         "remedy_place": remedy and remedy.place,
-        "saving_ns": remedy and remedy.saving_ns,
+        **{name: remedy and remedy.gain[name] for name in _SAVING},
         "text": text,
         "actor": actor,
     }
@@ -154,13 +164,13 @@ def _remedy(
         most = max(predicted, key=lambda one: one["saving_ns"])
         place = most["function"] or most["actor_class"] or ""
         words = f"Fixing “{most['title']}”" + (f" ({place})" if place else "")
-        return Remedy("finding", most["kind"], place, most["saving_ns"], words)
+        return Remedy("finding", most["kind"], place, most, words)
     cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
     if code == "cluster" and cpus is not None:
-        return Remedy("option", cpus["option"], "", cpus["saving_ns"], _OPTIONS[cpus["option"]])
+        return Remedy("option", cpus["option"], "", cpus, _OPTIONS[cpus["option"]])
     best = [one for one in functions if code == "driver" or not one["is_driver"]]
     if not best:
         return None
     most = best[0]
     name = "The driver" if most["is_driver"] else most["function"]
-    return Remedy("function", most["function"], "", most["saving_ns"], f"{name} at half its time")
+    return Remedy("function", most["function"], "", most, f"{name} at half its time")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from rayscope.cli.summary import show
-from rayscope.units import duration
+from rayscope.units import duration, duration_range
 
 SUMMARY: dict[str, Any] = {
     "session": "session_1",
@@ -175,3 +175,19 @@ def test_an_empty_session() -> None:
 )
 def test_durations(ns: int | None, text: str) -> None:
     assert duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("low_s", "high_s", "text"),
+    [
+        (20, 35, "20.0 to 35.0 s"),
+        (0.45, 1.2, "450 ms to 1.20 s"),
+        (0, 1.2, "0 s to 1.20 s"),
+        (50, 70, "50.0 s to 1m 10s"),
+        (65, 125, "1m 05s to 2m 05s"),
+        (3600, 3660, "1h 00m to 1h 01m"),
+        (2, 2.001, "2.00 s"),
+    ],
+)
+def test_ranges_of_durations(low_s: float, high_s: float, text: str) -> None:
+    assert duration_range(low_s * 1e9, high_s * 1e9) == text

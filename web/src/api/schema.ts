@@ -371,11 +371,15 @@ export interface BatchChange {
 }
 /**
  * How long the job took, how long its replay takes unchanged, and by how much of it they differ.
+ *
+ * ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
+ * predicted.
  */
 export interface Calibration {
   recorded_ns: number;
   replayed_ns: number | null;
   error: number | null;
+  ray_ns: number | null;
 }
 /**
  * Nodes by columns, the head first and then by name.
@@ -1194,11 +1198,13 @@ export interface FoundItem {
  * ``filters``: of the list of tasks.
  */
 export interface FindingItem {
+  saving_ns: number | null;
+  saving_low_ns: number | null;
+  saving_high_ns: number | null;
   kind: string;
   title: string;
   severity: 'critical' | 'warning' | 'info';
   share: number;
-  saving_ns: number | null;
   cost_ns: number;
   is_risk: boolean;
   on_path_ns: number | null;
@@ -1367,13 +1373,15 @@ export interface FramesWorker {
  * ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
  */
 export interface FunctionGain {
+  saving_ns: number;
+  saving_low_ns: number;
+  saving_high_ns: number;
   function: string;
   origin: string | null;
   is_driver: boolean;
   attempts: number;
   own_ns: number;
   predicted_ns: number;
-  saving_ns: number;
   share: number;
 }
 /**
@@ -1728,6 +1736,9 @@ export interface Withheld {
  * which most of the time is, if ``name`` is a method.
  */
 export interface Verdict {
+  saving_ns: number | null;
+  saving_low_ns: number | null;
+  saving_high_ns: number | null;
   code:
     | 'driver'
     | 'actor'
@@ -1752,7 +1763,6 @@ export interface Verdict {
   remedy: ('finding' | 'function' | 'option') | null;
   remedy_name: string | null;
   remedy_place: string | null;
-  saving_ns: number | null;
   text: string;
   actor: PathActor | null;
 }
@@ -1767,9 +1777,11 @@ export interface SilentDetector {
  * What the job would gain by something else.
  */
 export interface OptionGain {
+  saving_ns: number;
+  saving_low_ns: number;
+  saving_high_ns: number;
   option: 'no_startup' | 'no_stragglers' | 'no_retries' | 'no_transfer' | 'twice_the_cpus';
   predicted_ns: number;
-  saving_ns: number;
   share: number;
 }
 /**
@@ -4211,6 +4223,9 @@ export interface Wanted {
  * ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
  */
 export interface WhatIfAnswer {
+  saving_ns: number | null;
+  saving_low_ns: number | null;
+  saving_high_ns: number | null;
   session: string;
   job_id: string;
   attempts: number;
@@ -4220,7 +4235,6 @@ export interface WhatIfAnswer {
   withheld: Withheld | null;
   baseline_ns: number;
   predicted_ns: number | null;
-  saving_ns: number | null;
   speedup: number | null;
   utilisation_before: number | null;
   utilisation: number | null;

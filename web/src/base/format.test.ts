@@ -8,6 +8,7 @@ import {
   headline,
   nanosBetween,
   programName,
+  rangeEnds,
   shortId,
   time,
   toMillis,
@@ -33,6 +34,19 @@ describe('duration', () => {
     [352_800_000_000_000, '4d 02h'],
     [-3_200_000, '−3.20 ms'],
   ])('%s ns is %s', (ns, text) => expect(duration(ns)).toBe(text));
+});
+
+describe('range', () => {
+  it.each([
+    [20, 35, '20.0', '35.0 s'],
+    [0.45, 1.2, '450 ms', '1.20 s'],
+    [0, 1.2, '0 s', '1.20 s'],
+    [65, 125, '1m 05s', '2m 05s'],
+    [3600, 3660, '1h 00m', '1h 01m'],
+    [2, 2.001, '', '2.00 s'],
+  ])('%s s to %s s', (low, high, begin, end) => {
+    expect(rangeEnds(low * 1e9, high * 1e9)).toEqual([begin, end]);
+  });
 });
 
 describe('times beyond 2^53 ns', () => {

@@ -54,6 +54,16 @@ export function duration(ns: Nanos): string {
   return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
 }
 
+/** Both ends of a range: `20.0` and `35.0 s`, `450 ms` and `1.20 s`; only the second if both read alike. */
+export function rangeEnds(low: number, high: number): [string, string] {
+  const [begin, end] = [duration(low), duration(high)];
+  if (begin === end) return ['', end];
+  const [number = '', unit = ''] = begin.split(' ');
+  // Of `1m 05s` and `0 s` nothing can be left out.
+  const sharesUnit = low > 0 && /^\p{L}+$/u.test(unit) && end.endsWith(` ${unit}`);
+  return [sharesUnit ? number : begin, end];
+}
+
 /**
  * A command line without what all of them begin with: `/usr/bin/python -u /home/me/train.py --lr 1` is
  * `train.py --lr 1`.

@@ -54,11 +54,12 @@ export const enInsights = {
     theActor: 'Show this actor',
     asOf: 'as of {{time}}',
     theDriver: 'The driver',
+    range: '{{low}} to {{high}}',
     remedy: {
-      finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}}, {{share}}%.',
-      findingOfJob: 'Fixing “{{title}}” would save {{saving}}, {{share}}%.',
-      function: '{{name}} at half its time would save {{saving}}, {{share}}%.',
-      option: '{{name}} would save {{saving}}, {{share}}%.',
+      finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}} (9 of 10), {{share}}%.',
+      findingOfJob: 'Fixing “{{title}}” would save {{saving}} (9 of 10), {{share}}%.',
+      function: '{{name}} at half its time would save {{saving}} (9 of 10), {{share}}%.',
+      option: '{{name}} would save {{saving}} (9 of 10), {{share}}%.',
     },
     option: {
       no_startup: 'No worker start-up',
@@ -89,7 +90,7 @@ export const enInsights = {
       notYet: 'Nothing is predicted yet.',
       consequence: 'Findings say what they cost at most, not what fixing them would save.',
       inaccurate:
-        'Replayed unchanged, the job takes {{replayed}} instead of {{recorded}}. Predictions are withheld beyond 15%.',
+        'Replayed unchanged, the job takes {{replayed}} instead of {{recorded}}. Nothing is predicted if that is off by more than 50%.',
       no_driver: "The job's driver is not on record, so nobody knows what it waited for.",
       not_traced:
         "It is not known what the job's driver and tasks waited for: the tracer was not in them. Start the program with `rayscope run`, or the cluster with `rayscope start`.",
@@ -108,7 +109,7 @@ export const enInsights = {
     findings: {
       title: 'Findings',
       noneText: 'No finding costs 1% of the job or more, and none is a risk.',
-      saves: 'would save {{time}} ({{share}}%)',
+      saves: 'would save {{time}} (9 of 10), {{share}}%',
       costs: 'costs up to {{time}} ({{share}}%)',
       risk: 'a risk',
       free: 'costs nothing so far: nothing waits for it',
@@ -138,6 +139,7 @@ export const enInsights = {
       ownHint: 'What its attempts computed, without what they waited for',
       other: 'Change',
       saving: 'Would save',
+      savingHint: 'A range that holds in 9 of 10 cases',
       share: 'Of the duration',
       some: 'The {{n}} of {{all}} functions with the most time',
       more: 'Show {{n}} more',
@@ -176,8 +178,8 @@ export const enInsights = {
       },
       before: 'As it ran',
       after: 'With these changes',
-      saves: '{{times}}× as fast: saves {{time}} ({{share}}%)',
-      costs: '{{times}}× as fast: takes {{time}} ({{share}}%) longer',
+      saves: '{{times}}× as fast: would save {{time}} (9 of 10), {{share}}%',
+      costs: '{{times}}× as fast: would take {{time}} longer (9 of 10), {{share}}%',
       same: 'No difference',
       utilisation: 'CPU utilization: {{before}}% before, {{after}}% after',
       path: 'The new critical path',

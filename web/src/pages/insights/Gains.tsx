@@ -8,6 +8,7 @@ import { onlyMineOf } from '../../base/url';
 import { OnlyMineSwitch, useLibraryTexts } from '../../ui/insights/OnlyMine';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { isOwn } from '../../ui/insights/useFindingTexts';
+import { useRange } from '../../ui/insights/useRange';
 import { Panel } from '../../ui/panels/Panel';
 import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
@@ -90,7 +91,7 @@ function FunctionTable(props: {
             <th data-align="right" title={t('insights.gains.ownHint')}>
               {t('insights.gains.own')}
             </th>
-            <th data-align="right">{t('insights.gains.saving')}</th>
+            <SavingHead />
             <th>{t('insights.gains.share')}</th>
           </tr>
         </thead>
@@ -116,7 +117,7 @@ function FunctionTable(props: {
               <td data-align="right" className={words.num}>
                 {duration(row.own_ns)}
               </td>
-              <Saving saving={row.saving_ns} share={row.share} most={most} />
+              <Saving gain={row} most={most} />
             </Row>
           ))}
         </tbody>
@@ -144,12 +145,12 @@ function OptionTable(props: { options: Insights['options']; most: number; onTry:
       <thead>
         <tr>
           <th>{t('insights.gains.otherTitle')}</th>
-          <th data-align="right">{t('insights.gains.saving')}</th>
+          <SavingHead />
           <th>{t('insights.gains.share')}</th>
         </tr>
       </thead>
       <tbody>
-        {options.map(({ option, saving_ns: saving, share }) => (
+        {options.map(({ option, ...gain }) => (
           <Row
             key={option}
             change={option === 'twice_the_cpus' ? changeOf('cpus', '', cpus) : changeOf(option)}
@@ -161,7 +162,7 @@ function OptionTable(props: { options: Insights['options']; most: number; onTry:
               </span>
             }
           >
-            <Saving saving={saving} share={share} most={most} />
+            <Saving gain={gain} most={most} />
           </Row>
         ))}
       </tbody>
@@ -215,17 +216,30 @@ function Row(props: {
   );
 }
 
-function Saving({ saving, share, most }: { saving: number; share: number; most: number }) {
-  const gain = Math.max(0, share);
+function SavingHead() {
+  const { t } = useTranslation();
+  return (
+    <th data-align="right" title={t('insights.gains.savingHint')}>
+      {t('insights.gains.saving')}
+    </th>
+  );
+}
+
+type Gain = Pick<Insights['options'][number], 'saving_ns' | 'saving_low_ns' | 'saving_high_ns' | 'share'>;
+
+function Saving({ gain, most }: { gain: Gain; most: number }) {
+  const range = useRange();
+  const share = Math.max(0, gain.share);
+  const isNone = gain.saving_ns <= 0;
   return (
     <>
-      <td data-align="right" className={words.num} data-zero={saving <= 0 || undefined}>
-        {saving <= 0 ? '–' : duration(saving)}
+      <td data-align="right" className={words.num} data-zero={isNone || undefined}>
+        {isNone ? '–' : range(gain.saving_low_ns, gain.saving_high_ns)}
       </td>
       <td>
         <span className={css.share}>
-          <ShareBar share={gain / most} />
-          <span className={`${words.num} ${css.percent}`}>{saving <= 0 ? '' : `${percent(gain)}%`}</span>
+          <ShareBar share={share / most} />
+          <span className={`${words.num} ${css.percent}`}>{isNone ? '' : `${percent(share)}%`}</span>
         </span>
       </td>
     </>

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { WhatIf } from '../../api/insights';
 import { duration, percent } from '../../base/format';
+import { useRange } from '../../ui/insights/useRange';
 import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
 import { NewPath } from './NewPath';
@@ -12,9 +13,11 @@ const NOTHING = 0.001;
 /** What the changes come to, beside what the job took. */
 export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: boolean }) {
   const { t } = useTranslation();
+  const range = useRange();
   const { baseline_ns: before, predicted_ns, saving_ns, speedup, utilisation, utilisation_before } = answer;
   const after = predicted_ns ?? before;
   const saving = saving_ns ?? 0;
+  const [low, high] = [answer.saving_low_ns ?? saving, answer.saving_high_ns ?? saving];
   const most = Math.max(1, before, after);
   const share = Math.abs(saving) / Math.max(1, before);
   const times = (speedup ?? 1).toFixed(2);
@@ -23,7 +26,7 @@ export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: b
       ? t('insights.whatif.same')
       : t(saving > 0 ? 'insights.whatif.saves' : 'insights.whatif.costs', {
           times,
-          time: duration(Math.abs(saving)),
+          time: saving > 0 ? range(low, high) : range(-high, -low),
           share: percent(share),
         });
   return (

@@ -11,6 +11,8 @@ const FINDING: Finding = {
   severity: 'critical',
   share: 0.3,
   saving_ns: null,
+  saving_low_ns: null,
+  saving_high_ns: null,
   cost_ns: 3e9,
   is_risk: false,
   on_path_ns: null,

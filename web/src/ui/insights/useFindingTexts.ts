@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Finding } from '../../api/insights';
 import { duration, percent } from '../../base/format';
 import { numberText, plainName } from './findings';
+import { useRange } from './useRange';
 
 /** Code of the user's own, or whose is not known. */
 export const isOwn = (origin: string | null) => origin === null || origin === 'user';
@@ -10,6 +11,7 @@ export const isOwn = (origin: string | null) => origin === null || origin === 'u
 /** The texts of findings in the reader's language: by their kind, or else as the server has them. */
 export function useFindingTexts() {
   const { t, i18n } = useTranslation();
+  const range = useRange();
   const translate = t as TFunction<'translation', undefined> as (key: string, values: object) => string;
   const hasText = (key: string) => i18n.exists(`insights.${key}`);
   const title = (kind: string, english?: string) =>
@@ -37,12 +39,11 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    gain: ({ is_risk, on_path_ns, saving_ns, cost_ns, share }: Finding) =>
+    gain: ({ is_risk, on_path_ns, saving_low_ns: low, saving_high_ns: high, cost_ns, share }: Finding) =>
       is_risk
         ? t(on_path_ns === 0 ? 'insights.findings.free' : 'insights.findings.risk')
-        : t(saving_ns === null ? 'insights.findings.costs' : 'insights.findings.saves', {
-            time: duration(saving_ns ?? cost_ns),
-            share: percent(share),
-          }),
+        : low === null || high === null
+          ? t('insights.findings.costs', { time: duration(cost_ns), share: percent(share) })
+          : t('insights.findings.saves', { time: range(low, high), share: percent(share) }),
   };
 }

@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Insights } from '../../api/insights';
 import { duration, percent, shortId } from '../../base/format';
 import { useFindingTexts } from './useFindingTexts';
+import { useRange } from './useRange';
 
 type Actor = NonNullable<NonNullable<Insights['verdict']>['actor']>;
 
@@ -16,6 +17,7 @@ function placeOf(actor: Actor | null): string {
 export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
   const { t } = useTranslation();
   const texts = useFindingTexts();
+  const range = useRange();
   const { verdict, calibration, findings, functions } = insights;
   if (verdict === null) return null;
   const whole = calibration.recorded_ns;
@@ -26,7 +28,8 @@ export function useVerdict(insights: Insights): { bound: string; remedy: string 
   });
   const { remedy, remedy_name: name, remedy_place: place, saving_ns: saving } = verdict;
   if (remedy === null || name === null || saving === null) return { bound, remedy: null };
-  const gain = { saving: duration(saving), share: percent(saving / Math.max(1, whole)) };
+  const { saving_low_ns: low, saving_high_ns: high } = verdict;
+  const gain = { saving: range(low ?? saving, high ?? saving), share: percent(saving / Math.max(1, whole)) };
   if (remedy === 'option')
     return {
       bound,

@@ -1,0 +1,43 @@
+"""How far a predicted saving may be off, as the job's own record shows.
+
+Three things make a real run differ from its replay. The replay simplifies, which its calibration shows only
+in part. The unchanged replay may be off. And Ray needs more or less time for the same work, most of all on a
+busy machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rayscope.insights.replay.program import Programs
+
+#: The error that remains when a replay is exact, as a share of the saving. With it, ranges held the measured
+#: saving of 9 of 10 changes in ``benchmarks/whatif.py``.
+MODEL_ERROR = 0.2
+
+
+def with_slower_ray(programs: Programs) -> Programs:
+    """The same programs, where Ray takes twice as long to submit, dispatch and report.
+
+    Starting workers, loading code and moving values take as long as before.
+    """
+    slower = programs.copy()
+    fixed = [start + move for start, move in zip(programs.startup, programs.transfer, strict=True)]
+    slower.lead = [2 * lead for lead in programs.lead]
+    slower.delay = [2 * delay - rest for delay, rest in zip(programs.delay, fixed, strict=True)]
+    slower.tail = [2 * tail for tail in programs.tail]
+    slower.waits = [
+        replace(wait, after_ns=2 * wait.after_ns - wait.transfer_ns) if wait.after_ns else wait
+        for wait in programs.waits
+    ]
+    return slower
+
+
+def saving_range(saving_ns: int, error: float, ray_ns: int, recorded_ns: int) -> tuple[int, int]:
+    """The least and the most that a change saves, ns. A change that saves time has no range below zero.
+
+    ``error``: of the calibration, a share. ``ray_ns``: by how much a slower Ray delays the job.
+    ``recorded_ns``: how long the job took, which is the most that can be saved.
+    """
+    margin = min(abs(saving_ns), round((MODEL_ERROR + abs(error)) * abs(saving_ns)) + ray_ns)
+    return saving_ns - margin, min(saving_ns + margin, max(saving_ns, recorded_ns))
