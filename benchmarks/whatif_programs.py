@@ -2,8 +2,8 @@
 
     python benchmarks/whatif_programs.py fan_out before
 
-After a warm-up, which is not timed, it prints the job's ID and how long it took. Tasks sleep rather than compute: what
-a machine with few cores makes of many tasks is no question of Ray's.
+After a warm-up, which is not timed, it prints the job's ID and how long it took. All tasks but those of ``computing`` sleep
+rather than compute: what a machine with few cores makes of many tasks is no question of Ray's.
 """
 
 from __future__ import annotations
@@ -91,6 +91,17 @@ def get_in_a_loop(after: bool, _: None) -> None:
     else:
         for _ in range(24):
             ray.get(work.remote(0.15))
+
+
+@ray.remote
+def crunch(loops: int) -> int:
+    return sum(range(loops))
+
+
+# The one program that computes: its tasks contend for the machine's cores.
+@program(faster("crunch", 2))
+def computing(after: bool, _: None) -> None:
+    ray.get([crunch.remote(5_000_000 if after else 10_000_000) for _ in range(24)])
 
 
 @ray.remote
