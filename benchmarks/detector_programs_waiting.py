@@ -45,6 +45,23 @@ def unschedulable_group_bad() -> None:
     remove_placement_group(group)
 
 
+def unschedulable_group_got() -> None:
+    """It is waited for by its reference."""
+    warm_up()
+    group = placement_group([{"CPU": 1000}])
+    try:
+        ray.get(group.ready(), timeout=4)
+    except ray.exceptions.GetTimeoutError:
+        remove_placement_group(group)
+
+
+def unschedulable_group_ignored() -> None:
+    """Nobody waits for it."""
+    group = placement_group([{"CPU": 1000}])
+    ray.get([work.remote(0.5) for _ in range(8)])
+    remove_placement_group(group)
+
+
 def unschedulable_group_good() -> None:
     warm_up()
     group = placement_group([{"CPU": 0.5}])

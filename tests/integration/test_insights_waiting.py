@@ -36,3 +36,12 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     # Too many pending tasks cost memory, and little time.
     assert kind == "unbounded_pending" or bad[kind]["severity"] in ("critical", "warning")
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
+
+
+def test_a_placement_group_costs_what_was_waited_for_it(cluster: Any) -> None:
+    for name in ("bad", "got"):
+        found = findings(cluster, PROGRAMS, f"unschedulable_group_{name}")["unschedulable_group"]
+        assert found["on_path_ns"] >= found["cost_ns"] >= 3_900_000_000
+    found = findings(cluster, PROGRAMS, "unschedulable_group_ignored")["unschedulable_group"]
+    assert found["on_path_ns"] == found["cost_ns"] == 0
+    assert found["is_risk"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -14,7 +14,7 @@ import numpy as np
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
 from rayscope.insights.replay.recorded import Actor, Attempts, Bools, Group, Ints, Recorded, Wait, no_numbers
-from rayscope.insights.spans import Span
+from rayscope.insights.spans import Span, union_ns
 from rayscope.model.origin import origin
 
 Confidence = Literal["high", "medium", "low"]
@@ -26,8 +26,6 @@ ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
 #: The driver, where a task is asked for.
 DRIVER = -1
 _LATEST = 1 << 62
-#: The ID of a driver's task begins so, and ends with the job's.
-_DRIVER_TASK = "f" * 40
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,8 @@ class Finding:
     ``function`` or ``actor_class``: where; ``caller``: the function in which it happens, "" in the driver.
     ``cost_ns``: what it costs of the job's time at most, if no replay can tell; ``changes``: what the replay
     changes to predict the saving. ``rows``: the attempts whose time it is, if it is about some: they cost no
-    more than what the critical path leads through. ``is_risk``: worth telling even if it costs no time.
+    more than what the critical path leads through. ``groups``: the IDs of the placement groups that it is
+    about: they cost what was waited for them. ``is_risk``: worth telling even if it costs no time.
     ``numbers``: the evidence, by the names that the texts use. ``filters``: of the view that shows it.
     """
 
@@ -47,6 +46,7 @@ class Finding:
     caller: str | None = None
     changes: tuple[Change, ...] = ()
     rows: Ints | None = None
+    groups: tuple[str, ...] = ()
     is_risk: bool = False
     confidence: Confidence = "high"
     numbers: Mapping[str, Number] = field(default_factory=dict)
@@ -113,21 +113,30 @@ class Facts:
 
     def on_path_ns(self, finding: Finding) -> int | None:
         """How much of the critical path is time of the attempts that a finding is about; None if that is not
-        known, or it is not about some.
-
-        About none: of a placement group, which the driver itself may wait for without a word.
+        known, or it is not about some. A wait for its placement groups counts too.
         """
         if self._path_ns is None or finding.rows is None:
             return None
-        if not len(finding.rows):
-            return self._path_ns.get(_DRIVER_TASK + self.recorded.job_id, 0)
+        # Without the tracer nobody knows who waited for a group.
+        if finding.groups and not self.recorded.is_traced:
+            return None
         tasks = np.unique(self.attempts.task[finding.rows])
         # The path does not follow a wait that timed out.
         waits = self.recorded.waits
         named = np.flatnonzero(np.isin(waits.named_task, tasks))
         its = np.unique(np.searchsorted(waits.first_named, named, "right") - 1)
         blocked = int(waits.blocked_ns[its[waits.task[its] == DRIVER]].sum())
-        return max(int(self._on_path_ns[tasks].sum()), min(blocked, self.duration_ns))
+        of_tasks = max(int(self._on_path_ns[tasks].sum()), min(blocked, self.duration_ns))
+        return of_tasks + self._waited_for_groups_ns(finding.groups)
+
+    def _waited_for_groups_ns(self, groups: Collection[str]) -> int:
+        """How long the driver, and tasks on the critical path, waited for placement groups."""
+        waits: dict[int, list[Span]] = defaultdict(list)
+        for one in self.recorded.group_waits:
+            if one.group_id in groups:
+                waits[one.task].append((one.begin, one.end if one.end >= 0 else self.recorded.last))
+        most = {task: self.duration_ns if task == DRIVER else int(self._on_path_ns[task]) for task in waits}
+        return sum(min(union_ns(spans), most[task]) for task, spans in waits.items())
 
     def caller(self, task: int) -> str:
         """The function that a task runs; "" for the driver."""

@@ -29,7 +29,7 @@ class Holding(NamedTuple):
 
 class Waiter(NamedTuple):
     """What asked for resources and waited until it got them, or gave up. ``row`` as of :class:`Holding`;
-    ``rows``: of a placement group the attempts in it.
+    ``rows`` and ``groups``: of a placement group the attempts in it, and its ID.
     """
 
     kind: str
@@ -39,6 +39,7 @@ class Waiter(NamedTuple):
     end: int
     row: int
     rows: Ints
+    groups: tuple[str, ...] = ()
 
 
 def is_open(facts: Facts) -> Bools:
@@ -108,7 +109,16 @@ def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
         if until - group.created >= least_ns:
             name = group_name(group)
             rows = np.flatnonzero(a.group == place)
-            yield Waiter("placement_group", name, group_resources(group), group.created, until, -1, rows)
+            yield Waiter(
+                "placement_group",
+                name,
+                group_resources(group),
+                group.created,
+                until,
+                -1,
+                rows,
+                (group.group_id,),
+            )
 
 
 def group_name(group: Group) -> str:

@@ -93,7 +93,8 @@ def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dic
 
     for row, wait in blocked.items():
         task = DRIVER if row == DRIVER_ROW else int(a.task[row])
-        found[row] = rows_of([one for one, _ in wait.named] or facts.children(task).tolist())
+        known = [one for one, _ in wait.named]
+        found[row] = rows_of(known or ([] if wait.is_group else facts.children(task).tolist()))
     of_actor: dict[int, list[int]] = defaultdict(list)
     for row in rows:
         if a.actor[row] >= 0 and (a.ran[row] or a.kind[row] != CALL):

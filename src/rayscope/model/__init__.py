@@ -10,11 +10,12 @@ from rayscope.model.attempt import (
     TaskError,
 )
 from rayscope.model.entity import KINDS, STATES_OF, Entity, Kind, merge_entities
-from rayscope.model.records import Annotation, Drop, Edge, RecordBatch, Span
+from rayscope.model.records import NO_OBJECT, Annotation, Drop, Edge, RecordBatch, Span
 
 __all__ = [
     "CUT_OFF",
     "KINDS",
+    "NO_OBJECT",
     "PHASES",
     "STATES",
     "STATES_OF",

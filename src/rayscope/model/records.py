@@ -8,6 +8,9 @@ from typing import NamedTuple
 from rayscope.model.attempt import Attempt
 from rayscope.model.entity import Entity
 
+#: The index of an edge that is about no object.
+NO_OBJECT = 2**32 - 1
+
 
 class Span(NamedTuple):
     """A named stretch of time inside a task attempt. A set element: equal spans are one span.
@@ -32,8 +35,9 @@ class Edge(NamedTuple):
     ``last_return`` (what a task stored as its second value and so on: the index is the order). A ``caller``
     is no object: ``object_task`` called ``task_id``, though Ray names another parent. ``attempt``
     is -1 where only the task is known. ``object_task``: the first 24 bytes of the object's id, hex;
-    ``object_index``: the other four. ``size``: bytes, data and metadata. The times are those of the call
-    that the object was part of.
+    ``object_index``: the other four. ``size``: bytes, data and metadata. A wait for a placement group is an
+    edge too: its index is :data:`NO_OBJECT`, and ``object_task`` the group's ID, filled up with zeros. The
+    times are those of the call that the object was part of.
     """
 
     task_id: str

@@ -36,6 +36,7 @@ TRACED = frozenset(
         "ray.wait",
         "ray.put",
         "await",
+        "placement_group.wait",
         "rayscope.annotation",
         "rayscope.arguments",
         "rayscope.callers",

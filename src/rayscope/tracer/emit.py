@@ -40,6 +40,9 @@ _DEFAULT_MAX_SPANS = 1000
 #: How long whoever disconnects waits for the watcher, s.
 _WATCHER_ENDS_S = 2.0
 _DRIVER = b"\xff" * 20
+#: References from ``PlacementGroup.ready`` that a process remembers.
+_MAX_GROUPS = 1000
+_OBJECT_BYTES = 28
 #: Ray's SCRIPT_MODE and WORKER_MODE.
 _TRACED_MODES = (0, 1)
 _encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
@@ -145,14 +148,16 @@ class Call:
     """A call that has begun. ``given``: the identity of the list that Ray was given, which lives as long.
 
     ``objects``: the ids of the first of its references, joined; ``count``: how many there are; ``sizes``:
-    bytes, as far as known. ``interrupted``: whether a signal ended it, such as Ctrl-C. ``known``:
-    whether Ray itself ties to ``task`` what this thread tells.
+    bytes, as far as known. ``groups``: the IDs of the placement groups that it waits for, joined.
+    ``interrupted``: whether a signal ended it, such as Ctrl-C. ``known``: whether Ray itself ties to ``task``
+    what this thread tells.
     """
 
     __slots__ = (
         "begin_ns",
         "count",
         "given",
+        "groups",
         "interrupted",
         "known",
         "name",
@@ -169,6 +174,7 @@ class Call:
         self.task, self.known = _owner()
         self.sizes: Sequence[int] | None = None
         self.told = self.interrupted = False
+        self.groups = _groups_of(objects) if state.groups else b""
         self.outer: Call | None = None
 
 
@@ -187,6 +193,7 @@ class _State:
         self.open: dict[int, Call] = {}
         self.sums: dict[tuple[Task | None, str], list[int]] = {}
         self.calls: list[bytes] = []
+        self.groups: dict[bytes, bytes] = {}  # by reference that a group's ready() returned, the group's ID
         self.lock = threading.RLock()
         self.second, self.used = 0, 0
         self.budget = budget()
@@ -269,6 +276,7 @@ def forked() -> None:
     state.stop, state.watching = threading.Event(), None
     state.sums.clear()
     state.calls.clear()
+    state.groups.clear()
     close()
 
 
@@ -373,6 +381,19 @@ def arguments(callee: bytes, ids: bytes, count: int) -> None:
         _send(b"rayscope.arguments", {"c": callee.hex(), **objects(ids, count)}, task)
 
 
+def remember_group(reference: bytes, group: bytes) -> None:
+    """``PlacementGroup.ready`` returned a reference: who waits for it waits for the group."""
+    while len(state.groups) >= _MAX_GROUPS:
+        state.groups.pop(next(iter(state.groups)), None)
+    state.groups[reference] = group
+
+
+def _groups_of(ids: bytes) -> bytes:
+    """The placement groups behind references, joined as these are."""
+    references = (ids[at : at + _OBJECT_BYTES] for at in range(0, len(ids), _OBJECT_BYTES))
+    return b"".join(filter(None, map(state.groups.get, references)))
+
+
 def called(caller: bytes, callee: bytes) -> None:
     """A task was called by another one than Ray says. Told at once, or, of many calls a second, together."""
     with state.lock:
@@ -471,6 +492,8 @@ def end(call: Call, told: dict[str, Any]) -> None:
         _add_up(call.task, call.name, call.count, sum(call.sizes or ()), call.begin_ns, time.time_ns())
         return
     told["k"] = call.begin_ns
+    if call.groups:
+        told["g"] = base64.b64encode(call.groups).decode()
     if call.interrupted:
         told["interrupted"] = 1
     _send(call.name.encode(), told, None if call.known else call.task)
@@ -568,6 +591,8 @@ def _look() -> None:
         if call.told:
             continue
         told = {"name": call.name, "k": call.begin_ns, **objects(call.objects, call.count, most=MAX_WAITED)}
+        if call.groups:
+            told["g"] = base64.b64encode(call.groups).decode()
         if not spend(3):
             break
         call.told = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import importlib
 import os
 import sys
 import threading
@@ -76,6 +77,8 @@ def install() -> None:
     from ray import _raylet, actor, exceptions, remote_function
     from ray._private import function_manager, profiling, serialization, worker
 
+    # ray.util has a function of the same name.
+    groups = importlib.import_module("ray.util.placement_group")
     global _ray
     _ray = types.SimpleNamespace(
         ObjectRef=_raylet.ObjectRef,
@@ -105,6 +108,8 @@ def install() -> None:
         (function_manager, "check_oversized_function", _check_oversized),
         (worker, "wait", _wait),
         (worker, "cancel", _cancel),
+        (groups, "_call_placement_group_ready", _wait_for_group),
+        (groups, "_call_placement_group_ready_async", _group_reference),
         (worker, "_changeproctitle", _around_task),
         (worker, "disconnect", _disconnect),
         (profiling, "profile", _profile),
@@ -594,6 +599,60 @@ def _end_wait(call: Call, done: Any) -> None:
         if done is not None:
             told["ready"] = len(done[0])
         emit.end(call, told)
+
+
+def _wait_for_group(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _call_placement_group_ready(pg_id: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin_group(pg_id)
+        is_ready = False
+        try:
+            is_ready = original(pg_id, *args, **kwargs)
+            return is_ready
+        except _SIGNALS:
+            if call is not None:
+                call.interrupted = True
+            raise
+        finally:
+            if call is not None:
+                _end_group(call, is_ready)
+
+    return _call_placement_group_ready
+
+
+@_safe
+def _begin_group(group_id: Any) -> Call | None:
+    if not emit.ready():
+        return None
+    call = Call("placement_group.wait")
+    call.groups = group_id.binary()
+    emit.started(call)
+    return _enter(call)
+
+
+@_safe
+def _end_group(call: Call, is_ready: bool) -> None:
+    _thread.call = call.outer
+    emit.ended(call)
+    if emit.ready():
+        emit.end(call, {"ready": int(is_ready)})
+
+
+def _group_reference(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _call_placement_group_ready_async(group: Any) -> Any:
+        reference = original(group)
+        if state.on:
+            _remember_group(reference, group)
+        return reference
+
+    return _call_placement_group_ready_async
+
+
+@_safe
+def _remember_group(reference: Any, group: Any) -> None:
+    if isinstance(reference, _ray.ObjectRef) and emit.ready():
+        emit.remember_group(reference.binary(), group.id.binary())
 
 
 def _cancel(original: Callable[..., Any]) -> Callable[..., Any]:

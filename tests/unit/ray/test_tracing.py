@@ -13,7 +13,7 @@ from tests.records import decode
 from tests.reference import merge_attempts
 from tests.tables import insert_attempts
 
-from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
+from rayscope.model import NO_OBJECT, Annotation, Attempt, Edge, Entity, RecordBatch, Span
 from rayscope.ray.common import TRACED
 from rayscope.ray.events.batch import Format, join
 from rayscope.ray.events.schema import UNION, as_json
@@ -270,6 +270,19 @@ def test_a_call_that_was_told_while_it_blocked_begins_when_that_said() -> None:
         (OTHER, 1, "get", 7),
     ]
     assert batch.spans == [Span(OTHER, 1, "ray.get", 7, 2000)]
+
+
+def test_a_wait_for_a_placement_group_is_an_edge_to_it() -> None:
+    group = b"\x07" * 14 + b"\x01\0\0\0"
+    group_text = base64.b64encode(group).decode()
+    batch = records(
+        told("placement_group.wait", g=group_text, ready=0),
+        told("rayscope.blocked", name="ray.get", o=objects(PUT), g=group_text),
+    )
+    edge = Edge(TASK, 2, "wait", group.hex() + "0" * 12, NO_OBJECT, None, 5, 9)
+    assert batch.edges[0] == edge
+    assert edge._replace(kind="blocked:ray.get") in batch.edges[1:]
+    assert batch.spans == [Span(TASK, 2, "placement_group.wait", 5, 9, '{"ready":0}')]
 
 
 def test_arguments_belong_to_the_task_that_is_called() -> None:

@@ -32,6 +32,7 @@ class Wait:
     begin_ns: int
     end_ns: int
     of: list[str]
+    phase: str = "blocked"
 
 
 class Known:

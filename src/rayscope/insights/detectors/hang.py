@@ -114,6 +114,8 @@ def _text(facts: Facts, still: Standstill, chain: _Chain) -> str:
 def _situation(facts: Facts, still: Standstill, row: int) -> str:
     a, wait = facts.attempts, still.blocked.get(row)
     if wait is not None:
+        if wait.is_group:
+            return "waiting for a placement group"
         return f"blocked in {'ray.wait' if wait.is_wait else 'ray.get'}"
     if row == DRIVER_ROW or a.ran[row]:
         return "executing"

@@ -10,7 +10,6 @@ import numpy as np
 from rayscope.cluster.nodes.demand import EPSILON, amount_of
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import Holding, Waiter, holdings, totals, waiters
-from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.standstill import deadlocked, standstill
 
 #: What waits for less of the job's time is an ordinary queue.
@@ -61,8 +60,7 @@ class PendingResources:
                 total = has.get(resource, 0.0)
                 amount = sum(one.resources[resource] for one in holders)
                 if total - amount < needed - EPSILON <= total:
-                    rows = np.concatenate([one.rows for one in found])
-                    yield _finding(longest, rows, len(found), resource, total, holders)
+                    yield _finding(longest, found, resource, total, holders)
                     break
 
 
@@ -79,7 +77,7 @@ def _throughout(held: Sequence[Holding], waiter: Waiter, resource: str) -> list[
 
 
 def _finding(
-    waiter: Waiter, rows: Ints, waiting: int, resource: str, total: float, holders: Sequence[Holding]
+    waiter: Waiter, like: Sequence[Waiter], resource: str, total: float, holders: Sequence[Holding]
 ) -> Finding:
     by_name: dict[str, float] = defaultdict(float)
     for one in holders:
@@ -90,11 +88,12 @@ def _finding(
         waited,
         function=waiter.name if waiter.kind == "task" else None,
         actor_class=waiter.name if waiter.kind == "actor" else None,
-        rows=rows,
+        rows=np.concatenate([one.rows for one in like]),
+        groups=tuple(group for one in like for group in one.groups),
         is_risk=True,  # it can never run, or not for long
         numbers={
             "waiter": waiter.name,
-            "waiting": waiting,
+            "waiting": len(like),
             "waited_ns": waited,
             "needed": amount_of(waiter.resources[resource], resource),
             "resource": resource,

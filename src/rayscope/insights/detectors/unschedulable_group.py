@@ -41,6 +41,7 @@ class UnschedulableGroup:
                 yield Finding(
                     max(0, min(facts.removal(group), recorded.last) - group.created),
                     rows=np.flatnonzero(facts.attempts.group == place),
+                    groups=(group.group_id,),
                     is_risk=True,
                     numbers={
                         "group": group_name(group),

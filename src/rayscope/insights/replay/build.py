@@ -392,7 +392,11 @@ class _Builder:
         times = [self._known[task] if signal == task else wait.end for (task, _), signal in there.items()]
         since = min(wait.end, max([wait.begin, *times]))
         after = wait.end - since
-        transfer = max(0, after - _LATENCY_NS) if wait.bytes >= LARGE_BYTES or not wait.named else 0
+        transfer = (
+            max(0, after - _LATENCY_NS)
+            if wait.bytes >= LARGE_BYTES or not (wait.named or wait.is_group)
+            else 0
+        )
         return Wait(tuple(there.values()), after, transfer)
 
     def _looped(self, loop: _Loop, task: int, wait: record.Wait) -> Wait:

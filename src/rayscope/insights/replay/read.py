@@ -20,6 +20,7 @@ from rayscope.insights.replay.recorded import (
     Attempts,
     Bools,
     Group,
+    GroupWait,
     Ints,
     Node,
     Passed,
@@ -94,6 +95,7 @@ def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:
             sql.read_actors(reader, job),
             sql.read_groups(reader, job),
         )
+        recorded.group_waits = found.group_waits(sql.read_group_waits(reader, job))
         recorded.open_waits = found.open_waits(sql.read_open_waits(reader, job))
         recorded.sendings = found.sendings(sql.read_sendings(reader, job))
         recorded.risks = found.risks(sql.read_risks(reader, job))
@@ -316,7 +318,7 @@ class _Reader:
 
     def _group(
         self,
-        _: str,
+        group_id: str,
         bundles: str,
         created_ns: int | None,
         doc: str,
@@ -337,6 +339,7 @@ class _Reader:
             created + took_us * 1000 if is_ready else -1,
             name,
             strategy,
+            group_id,
         )
 
     def arguments(self, edges: pa.Table) -> Arguments:
@@ -353,11 +356,12 @@ class _Reader:
         driver = np.uint64(self._driver["task"])
         found: dict[tuple[int, int], Wait] = {}
         keys = _numbers(table, "task", np.uint64)
-        for task, is_driver, attempt, is_wait, begin, made_by, index in zip(
+        for task, is_driver, attempt, is_wait, is_group, begin, made_by, index in zip(
             self._tasks_of(keys).tolist(),
             (keys == driver).tolist(),
             _numbers(table, "attempt").tolist(),
             table["is_wait"].to_pylist(),
+            table["is_group"].to_pylist(),
             self._times(table, "begin_ns").tolist(),
             self._tasks_of(_numbers(table, "object", np.uint64)).tolist(),
             _numbers(table, "object_index").tolist(),
@@ -367,10 +371,17 @@ class _Reader:
                 continue
             wait = found.get((task, attempt))
             if wait is None or wait.begin < begin:
-                wait = found[task, attempt] = Wait(begin, -1, is_wait)
+                wait = found[task, attempt] = Wait(begin, -1, is_wait, is_group=is_group)
             if made_by >= 0 and index < FIRST_PUT:
                 wait.named.append((made_by, index))
         return found
+
+    def group_waits(self, table: pa.Table) -> list[GroupWait]:
+        """Waits for placement groups, in no order."""
+        tasks = self._makers(table, "task").tolist()
+        begins, ends = (self._times(table, name).tolist() for name in ("begin_ns", "end_ns"))
+        rows = zip(tasks, table["group_id"].to_pylist(), begins, ends, strict=True)
+        return [GroupWait(*one) for one in rows if one[0] != UNKNOWN]
 
     def waits(self, table: pa.Table, edges: pa.Table) -> Waits:
         """The waits of the tasks, and of the driver as task -1."""
@@ -399,6 +410,7 @@ class _Reader:
             ),
             summed_ns=_numbers(table, "summed_ns", missing=-1)[order],
             is_interrupted=_flags(table, "is_interrupted")[order],
+            is_group=_flags(table, "is_group")[order],
             first_named=np.searchsorted(wait, np.arange(len(order) + 1)),
             named_task=made_by[by_wait],
             named_index=_numbers(named, "object_index")[by_wait],

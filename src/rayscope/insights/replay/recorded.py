@@ -121,7 +121,7 @@ class Wait:
     """A stretch in which an attempt was blocked: in ``ray.wait`` or not, and the objects that it named, as
     (task, index). ``objects``: how many it waited for; ``ready``: how many were there at its end.
     ``summed_ns``: it sums up several calls, which were blocked for so long; -1 for a single one.
-    ``is_interrupted``: a signal ended it, not what it was for.
+    ``is_interrupted``: a signal ended it, not what it was for. ``is_group``: it was for a placement group.
     """
 
     begin: int
@@ -133,6 +133,7 @@ class Wait:
     bytes: int = 0
     summed_ns: int = -1
     is_interrupted: bool = False
+    is_group: bool = False
 
 
 @dataclass
@@ -153,6 +154,7 @@ class Waits:
     bytes: Ints
     summed_ns: Ints
     is_interrupted: Bools
+    is_group: Bools
     first_named: Ints
     named_task: Ints
     named_index: Ints
@@ -223,6 +225,7 @@ class Waits:
                 self.bytes,
                 self.summed_ns,
                 self.is_interrupted,
+                self.is_group,
             )
         )
         return [
@@ -352,6 +355,16 @@ class Group:
     ready: int = -1
     name: str = ""
     strategy: str = "PACK"
+    group_id: str = ""
+
+
+class GroupWait(NamedTuple):
+    """A task, or BY_DRIVER, waited for a placement group; ``end`` is -1 if it is not known."""
+
+    task: int
+    group_id: str
+    begin: int
+    end: int
 
 
 @dataclass
@@ -363,7 +376,7 @@ class Recorded:
     still, or ended with its task. ``last``: until when the job is on record. ``workers``: when each was
     launched and had started, None if that is not known; ``unused_workers``: node, launch and start of those
     that ran nothing; ``start_slots``: by node how many started at once. ``groups``: the placement groups that
-    attempts are in; ``empty_groups``: the others.
+    attempts are in; ``empty_groups``: the others; ``group_waits``: who waited for which of them.
     ``passed``: the objects that tasks made and took. ``sendings`` and ``risks``: in the order of time.
     ``modules``: of each function the module that it is defined in, "" if that is not known. ``begin_ns``:
     what all times count from, ns since the epoch.
@@ -388,6 +401,7 @@ class Recorded:
     actors: list[Actor]
     groups: list[Group]
     empty_groups: list[Group] = field(default_factory=list)
+    group_waits: list[GroupWait] = field(default_factory=list)
     open_waits: dict[tuple[int, int], Wait] = field(default_factory=dict)
     last: int = -1
     sendings: list[Sending] = field(default_factory=list)

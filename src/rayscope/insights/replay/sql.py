@@ -15,6 +15,7 @@ from rayscope.storage.sql.execution import (
     END,
     FIRST_PUT,
     INTERRUPTED,
+    IS_GROUP_WAIT,
     IS_USERS_SPAN,
     LAST,
     MADE,
@@ -23,6 +24,7 @@ from rayscope.storage.sql.execution import (
     STARTING,
     SUMMED,
     UNTOLD,
+    WAITED_GROUP,
     WAITS,
     called_name,
     moved,
@@ -97,6 +99,7 @@ SELECT {_TASK.format("task")} AS task, attempt, {_WAIT} AS wait, name = 'ray.wai
     end_ns,
     TRY_CAST(json_extract(extra, '$.ready') AS BIGINT) AS ready,
     TRY_CAST(json_extract(extra, '$.objects') AS BIGINT) AS objects, {INTERRUPTED} AS is_interrupted,
+    {_WAIT} IN (SELECT {_WAIT} FROM edge_rows WHERE {IS_GROUP_WAIT} AND {_OF_JOB}) AS is_group,
     CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed_ns
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE {WAITS} AND {_OF_JOB})
@@ -111,9 +114,21 @@ def read_open_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
         reader,
         f"""
 SELECT DISTINCT {_TASK.format("task")} AS task, attempt, kind = 'blocked:ray.wait' AS is_wait, begin_ns,
-    {_TASK.format("object")} AS object, object_index
+    {IS_GROUP_WAIT} AS is_group, {_TASK.format("object")} AS object, object_index
 FROM edge_rows b WHERE {UNTOLD} AND {_OF_JOB}
 ORDER BY ALL""",
+        job,
+    )
+
+
+def read_group_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """The waits of a job's tasks and driver for placement groups; ``end_ns`` is NULL if it is not known."""
+    return _table(
+        reader,
+        f"""
+SELECT DISTINCT {_TASK.format("task")} AS task, {WAITED_GROUP} AS group_id, begin_ns,
+    CASE WHEN kind = 'wait' THEN end_ns END AS end_ns
+FROM edge_rows b WHERE {IS_GROUP_WAIT} AND (kind = 'wait' OR {UNTOLD}) AND {_OF_JOB}""",
         job,
     )
 

@@ -2,7 +2,8 @@
 
 The text of such an event is JSON with short names: ``t`` and ``a`` the task and attempt it is about, where
 Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
-and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
+and the sum if there are more; ``g`` the placement groups that a call waits for (18 bytes each, base64); ``k``
+when a call began (ns), since Ray's own begin is that of telling it.
 What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
 and with ``u``, the CPU time (ns) that it took. ``y`` are the stretches in which a call of an async method was
 suspended, four numbers each: begin (ns), length (ns), how much of it was awaited (ns), and in how many
@@ -26,7 +27,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span, TaskError
+from rayscope.model import NO_OBJECT, Annotation, Attempt, Edge, Entity, RecordBatch, Span, TaskError
 from rayscope.model.attempt import CANCELED
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.model.entity import FINAL_STATES, Value
@@ -38,10 +39,11 @@ from rayscope.ray.libraries.data import dataset_name
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 
 _OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _JOB_DIGITS, _WORKER_BYTES = 28, 24, 48, 8, 28
+_GROUP_BYTES = 18
 _MAX_TEXT = 1000
 #: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
 _LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
-_SPANS = frozenset({"ray.get", "ray.wait", "await"})
+_SPANS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
 #: The number of an object in an edge that is about none.
 _NO_OBJECT = 2**32 - 1
 #: The span of a stretch in which a call of an async method was suspended, and the edge of one that lasts.
@@ -71,6 +73,7 @@ class _Told(msgspec.Struct, gc=False):
     k: _Time = 0
     e: _Time = 0
     c: str = ""
+    g: str = ""
     d: str = ""
     i: str = ""
     w: int = 0
@@ -202,7 +205,7 @@ def _add(
     entry: ProfileEntry, told: _Told, task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
 ) -> None:
     name, end = entry.event_name, entry.end_time
-    if not (told.o or told.plain) and not name.startswith("rayscope."):
+    if not (told.o or told.g or told.plain) and not name.startswith("rayscope."):
         raise ValueError("a span of Ray's own")
     begin = _begin(told.k, entry)
     if told.t:
@@ -212,6 +215,7 @@ def _add(
     elif name in _SPANS:
         got = (name == "await" and not told.x) or (name == "ray.get" and told.s is not None)
         named = _edges(batch, task_id, attempt, "get" if got else "wait", told.o, told.s, begin, end)
+        _group_edges(batch, task_id, attempt, "wait", told.g, begin, end)
         extra: dict[str, str | float] = {}
         if told.n:
             extra = {"objects": told.n, "unnamed": max(0, told.n - named)}
@@ -275,11 +279,12 @@ def _add(
     elif name == "rayscope.blocked":
         if told.name == "rayscope.train_report":
             kind = f"blocked:{TRAIN_REPORT}"
-            batch.edges.append(Edge(task_id, attempt, kind, task_id, _NO_OBJECT, None, begin, end))
+            batch.edges.append(Edge(task_id, attempt, kind, task_id, NO_OBJECT, None, begin, end))
             return
         if told.name not in _SPANS:
             raise ValueError("no call that blocks")
         _edges(batch, task_id, attempt, f"blocked:{told.name}", told.o, told.s, begin, end)
+        _group_edges(batch, task_id, attempt, f"blocked:{told.name}", told.g, begin, end)
     elif name == "rayscope.sum":
         if told.e > end + _SKEW_NS or told.e < begin:
             raise ValueError("an end that has nothing to do with the begin")
@@ -414,3 +419,15 @@ def _edges(
         for (object_task, index), size in zip(found, known, strict=True)
     ]
     return len(found)
+
+
+def _group_edges(
+    batch: RecordBatch, task_id: str, attempt: int, kind: str, groups: str, begin_ns: int, end_ns: int
+) -> None:
+    """Add an edge for each placement group: its ID, filled up, stands for the task that makes an object."""
+    raw = _bytes(groups) if groups else b""
+    if len(raw) % _GROUP_BYTES:
+        raise ValueError(f"placement groups of {len(raw)} bytes")
+    for at in range(0, len(raw), _GROUP_BYTES):
+        group = raw[at : at + _GROUP_BYTES].hex().ljust(_TASK_DIGITS, "0")
+        batch.edges.append(Edge(task_id, attempt, kind, group, NO_OBJECT, None, begin_ns, end_ns))

@@ -5,6 +5,7 @@ Used by the documented views (:mod:`rayscope.storage.schema`) and by queries ove
 
 from __future__ import annotations
 
+from rayscope.model import NO_OBJECT
 from rayscope.storage.call_paths import DRIVER_PREFIX
 
 #: Later than any time (ns), and more than any sum that is told: what is larger is cut to it.
@@ -317,7 +318,7 @@ EDGES_NEAR_TASK = f"SELECT {_SHOWN} FROM ({_NEAR_TASK})"
 # Who waits for whom.
 
 #: Spans during which a task waits for others.
-BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
+BLOCKING_SPANS = ("ray.get", "ray.wait", "await", "placement_group.wait")
 #: Whether a row of ``span_rows`` is such a wait; a span of a user's own blocks nobody, whatever its name.
 WAITS = (
     f"name IN ({', '.join(map(repr, BLOCKING_SPANS))}) "
@@ -343,6 +344,9 @@ UNTOLD = f"starts_with(b.kind, 'blocked:') AND {_HAS_NO_END}"
 #: The same of a wait or a stretch of :data:`AWAITING`.
 IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS_NO_END}"
 
+#: Whether a row of ``edge_rows`` is of a wait for a placement group; and SQL of the group's ID.
+IS_GROUP_WAIT = f"object_index = {NO_OBJECT} AND kind != 'blocked:train.report'"
+WAITED_GROUP = f"substr({hex_id('object')}, 1, 36)"
 #: The tasks whose values a span of ray.get, ray.wait or await (a row of ``span_rows``) waited for.
 BLOCKED_ON = f"""
 (SELECT list(DISTINCT {hex_id("object")}) FROM edge_rows e

@@ -43,12 +43,14 @@ class Attempt(Protocol):
 
 
 class Wait(Protocol):
-    """A stretch in which an attempt waited for others."""
+    """A stretch in which an attempt waited for others. ``phase``: what it was in as long as nothing came."""
 
     @property
     def begin_ns(self) -> int: ...
     @property
     def end_ns(self) -> int: ...
+    @property
+    def phase(self) -> str: ...
 
 
 A = TypeVar("A", bound=Attempt)
@@ -165,7 +167,7 @@ def walk(
                 break
             link(of, phase, wait.end_ns)
             begun = max(wait.begin_ns, since)
-            found = follow(of, "blocked", record.awaited(of, wait, now + SLACK_NS), begun)
+            found = follow(of, wait.phase, record.awaited(of, wait, now + SLACK_NS), begun)
             if found is not None:
                 if found.begins and found.begins[0][1] <= wait.begin_ns:
                     waiters[found.task_id, found.attempt] = of

@@ -18,6 +18,7 @@ from rayscope.storage.sql.execution import (
     FIRST_PUT,
     FOREVER,
     INTERRUPTED,
+    IS_GROUP_WAIT,
     MADE,
     REACHED,
     RECORDED,
@@ -31,6 +32,12 @@ from rayscope.views.critical_path.compute import SLACK_NS
 _BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
 _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
+
+#: Whether a wait ``w`` was for a placement group.
+_IS_GROUP = (
+    "(w.task_hi, w.task_lo, w.attempt, w.begin_ns) IN (SELECT (task_hi, task_lo, attempt, begin_ns) "
+    f"FROM edge_rows WHERE {IS_GROUP_WAIT})"
+)
 
 
 def _ended(last_ns: int) -> str:
@@ -98,9 +105,9 @@ children AS (
         WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM waits WHERE has_many)) c
     ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + {SLACK_NS} >= c.ended
     WHERE c.ended > w.begin_ns)
-SELECT task_hi, task_lo, attempt, begin_ns, end_ns, {_AWAITED}
+SELECT task_hi, task_lo, attempt, begin_ns, end_ns, is_group, {_AWAITED}
 FROM (
-    SELECT w.*, coalesce(c.awaited, n.awaited) AS awaited
+    SELECT w.*, coalesce(c.awaited, n.awaited) AS awaited, {_IS_GROUP} AS is_group
     FROM waits w LEFT JOIN named n USING (wait) LEFT JOIN children c USING (wait))
 ORDER BY end_ns, begin_ns DESC"""
 
@@ -119,9 +126,10 @@ ORDER BY end_ns"""
 def select_untold_waits(last_ns: int) -> str:
     """SQL of the waits whose end nobody told in the order of their begins, each with what it is for."""
     return f"""
-SELECT task_hi, task_lo, attempt, begin_ns, {_AWAITED}
+SELECT task_hi, task_lo, attempt, begin_ns, is_group, {_AWAITED}
 FROM (
-    SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, first({_KEY} ORDER BY {_longest(last_ns)})
+    SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, bool_or({IS_GROUP_WAIT}) AS is_group,
+        first({_KEY} ORDER BY {_longest(last_ns)})
         FILTER (b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL) AS awaited
     FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
     WHERE {UNTOLD}

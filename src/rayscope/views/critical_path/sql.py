@@ -65,11 +65,15 @@ class PathAttempt(NamedTuple):
 
 
 class PathWait(NamedTuple):
-    """A wait of an attempt's, and who of the awaited ended last: a task and its attempt."""
+    """A wait of an attempt's, and who of the awaited ended last: a task and its attempt.
+
+    ``phase``: who waits for a placement group waits for resources.
+    """
 
     begin_ns: int
     end_ns: int
     awaited: tuple[str, int] | None
+    phase: str = "blocked"
 
 
 class Extent(NamedTuple):
@@ -248,16 +252,17 @@ class PathReader:
         if attempt is self.driver and not self.traced:
             return self._guess(before_ns)
         if attempt.end_ns <= before_ns:
-            for begin, awaited in reversed(self._untold.get((attempt.task_id, attempt.attempt), [])):
+            for begin, awaited, phase in reversed(self._untold.get((attempt.task_id, attempt.attempt), [])):
                 # A worker of Ray Train waits in a report, which is recorded with its actor's creation.
                 if begin < attempt.end_ns:
-                    return PathWait(begin, attempt.end_ns, awaited)
+                    return PathWait(begin, attempt.end_ns, awaited, phase)
         for part in self._slices_back(before_ns, _since(attempt, before_ns)):
             waits = part.waits
             for row in waits.until(waits.of_task(attempt.task_id), before_ns):
                 begin = waits.value("begin_ns", row)
                 if begin < before_ns and waits.number[row] == attempt.attempt:
-                    return PathWait(begin, int(waits.end_ns[row]), waits.awaited(row))
+                    phase = "waiting_node" if waits.value("is_group", row) else "blocked"
+                    return PathWait(begin, int(waits.end_ns[row]), waits.awaited(row), phase)
         return None
 
     def _guess(self, before_ns: int) -> PathWait | None:
@@ -298,15 +303,16 @@ class PathReader:
         return self._tasks[task_id]
 
     @cached_property
-    def _untold(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None]]]:
-        """By attempt the waits whose end nobody told, in the order of their begins: begin and awaited."""
+    def _untold(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None, str]]]:
+        """By attempt the waits whose end nobody told, in the order of their begins: begin, awaited, phase."""
         found = defaultdict(list)
-        for high, low, attempt, begin, *awaited in self._reader.execute(
+        for high, low, attempt, begin, is_group, *awaited in self._reader.execute(
             select_untold_waits(self.last_ns)
         ).fetchall():
             task_id = join_id(*awaited[:2])
             key = None if task_id is None else (task_id, awaited[2])
-            found[join_id(high, low) or "", attempt].append((begin, key))
+            phase = "waiting_node" if is_group else "blocked"
+            found[join_id(high, low) or "", attempt].append((begin, key, phase))
         return found
 
     def _attempt(self, attempts: Attempts, row: int) -> PathAttempt:

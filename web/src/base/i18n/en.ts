@@ -413,10 +413,10 @@ export const en = {
     setup:
       'Part of waiting: starting the worker, loading code, and unpacking arguments. Setting up the runtime environment counts as waiting for resources.',
     executing:
-      'Inside the function, excluding time awaiting, and time blocked in ray.get, ray.wait, or await of an object reference',
+      'Inside the function, excluding time awaiting, and time blocked in ray.get, ray.wait, await of an object reference, or PlacementGroup.wait',
     awaiting:
       'An async method was suspended, other than for an object reference: it slept, or waited for I/O, a lock, or its turn in the event loop',
-    blocked: 'In ray.get, ray.wait, or await of an object reference',
+    blocked: 'In ray.get, ray.wait, await of an object reference, or PlacementGroup.wait',
     storing: 'Storing the return value and notifying the owner',
     duration: 'From RUNNING to the end, as Ray counts it (until now if it is still running)',
   },
@@ -656,7 +656,7 @@ export const en = {
       executing: 'The function itself, excluding time awaiting or blocked',
       awaiting:
         'The async method was suspended: it slept, or waited for I/O, a lock, or its turn in the event loop',
-      blocked: 'Inside ray.get, ray.wait, or await of an object reference',
+      blocked: 'Inside ray.get, ray.wait, await of an object reference, or PlacementGroup.wait',
       storing: 'Storing the return value and notifying the owner',
     },
     mostly: '{{share}}% of this was spent {{what}}.',
@@ -956,7 +956,7 @@ export const en = {
       loading: 'The worker is loading the function or class, including its imports',
       fetching: 'The worker is fetching and unpacking the arguments',
       running: 'The function itself',
-      blocked: 'Inside ray.get, ray.wait, or await of an object reference',
+      blocked: 'Inside ray.get, ray.wait, await of an object reference, or PlacementGroup.wait',
       storing: 'Storing the return value',
       ended: 'Ended before this time; shown because of what it called',
       unknown: 'The caller is not on record',

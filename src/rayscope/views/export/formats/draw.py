@@ -17,7 +17,7 @@ ATTEMPT, FAILED, DRIVER, PHASE, BLOCKED, USER, SPAN, WAIT = (
     "span",
     "wait",
 )
-_BLOCKING = frozenset({"ray.get", "ray.wait", "await"})
+_BLOCKING = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
 #: A sink is emptied once it holds so many bytes.
 CHUNK = 1 << 18
 #: The processes that stand for no node.
