@@ -111,6 +111,11 @@ class Facts:
             found[a.task[row]] = known.get(a.task_id(row), 0)
         return found
 
+    def is_on_path(self, rows: Ints) -> Bools:
+        """Whether each of some attempts is of a task on the critical path; no, if no path is known."""
+        found: Bools = self._on_path_ns[self.attempts.task[rows]] > 0
+        return found
+
     def on_path_ns(self, finding: Finding) -> int | None:
         """How much of the critical path is time of the attempts that a finding is about; None if that is not
         known, or it is not about some. A wait for its placement groups counts too.

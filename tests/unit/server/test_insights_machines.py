@@ -236,17 +236,29 @@ def test_a_slow_node(fresh: Running, slowly: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("large", "long", "kind"),
-    [(8, 800, "data_skew"), (1, 800, "straggler"), (8, 100, None), (1, 100, None)],
+    ("calls", "large", "long", "kind"),
+    [
+        (10, 8, 800, "data_skew"),
+        (10, 1, 800, "straggler"),
+        (10, 8, 100, None),
+        (10, 1, 100, None),
+        (6, 8, 800, "data_skew"),
+        (6, 1, 800, "straggler"),
+        (6, 8, 300, None),
+        (3, 8, 800, None),
+    ],
 )
-def test_one_call_gets_more_data(fresh: Running, large: int, long: float, kind: str | None) -> None:
+def test_one_call_gets_more_data(
+    fresh: Running, calls: int, large: int, long: float, kind: str | None
+) -> None:
     story = Story()
     tasks = []
-    for number in range(10):
-        size, took = (large, long) if number == 9 else (1, 100 + number % 3)
+    for number in range(calls):
+        is_last = number == calls - 1
+        size, took = (large, long) if is_last else (1, 100 + number % 3)
         source = story.task("load", 0, 1, 2, worker=f"{number:056x}", resources=CPU)
         worker = f"{number % 4:056x}"
-        begin = 10 if number == 9 else 10 + 110 * (number // 3)
+        begin = 10 if is_last else 10 + 110 * (number // 3)
         tasks.append(story.task("reduce", 2, begin, begin + took, worker=worker, resources=CPU))
         story.argument(tasks[-1], source, size * MIB)
         story.fetched(tasks[-1], source, size * MIB, begin)
@@ -257,10 +269,14 @@ def test_one_call_gets_more_data(fresh: Running, large: int, long: float, kind: 
     assert {"data_skew", "straggler"} & findings.keys() == ({kind} if kind else set())
     if kind == "data_skew":
         found = findings[kind]
-        assert (found["function"], found["numbers"]["skewed"], found["numbers"]["calls"]) == ("reduce", 1, 10)
+        assert (found["function"], found["numbers"]["skewed"], found["numbers"]["calls"]) == (
+            "reduce",
+            1,
+            calls,
+        )
         assert found["numbers"]["largest_bytes"] == 8 * MIB
         assert found["numbers"]["correlation"] == pytest.approx(1, abs=0.01)
-        assert found["cost_ns"] == pytest.approx((800 - 171) * MS, rel=0.01)
+        assert found["cost_ns"] == pytest.approx((700 - 700 / calls) * MS, rel=0.01)
         assert "up to 8.39 MB of arguments" in found["advice"]
 
 
@@ -476,3 +492,33 @@ def test_the_head_node_is_overloaded(fresh: Running, head: float, other: float) 
     assert (bool(found), silent) == ((head, other) == (99, 10), "")
     if found:
         assert found["numbers"] == {"head_busy": 0.99, "others_busy": 0.1, "workers": 1, "full_share": 1}
+
+
+@pytest.mark.parametrize(("slow", "kind"), [((3,), "slow_place"), ((0, 1, 2, 3), None), ((), None)])
+def test_slow_calls_share_an_actor(fresh: Running, slow: tuple[int, ...], kind: str | None) -> None:
+    story = Story()
+    node(story)
+    calls = []
+    for number in range(4):
+        actor, worker = f"{number + 1:024x}", f"{number + 1:056x}"
+        story.entity("actor", actor + JOB, 0, class_name="Scorer", job_id=JOB, required_resources=CPU)
+        story.task("Scorer.__init__", 0, 1, 2, actor=actor, worker=worker)
+        now = 10
+        for call in range(5):
+            # A few calls anywhere are long too.
+            took = 100 if number in slow or (call == 4 and number == 0 and slow) else 20
+            calls.append(story.task("Scorer.score", 5, now, now + took, actor=actor, worker=worker))
+            now += took
+    story.get(DRIVER, calls, 5, 520)
+    story.entity("job", JOB, 0, 520)
+    fresh.record(story)
+    findings = {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    assert {"slow_place", "straggler"} & findings.keys() == ({kind} if kind else set())
+    if kind:
+        found = findings[kind]
+        numbers = found["numbers"]
+        assert (numbers["shared"], numbers["stragglers"], numbers["calls"]) == (5, 6, 20)
+        assert numbers["ran_on"] == f"Scorer {0:08x} (pid 100 @ {HEAD[:8]})"
+        assert found["filters"]["actor_id"] == f"{4:024x}{JOB}"
+        assert "5 of the 6 slow calls of Scorer.score ran on Scorer" in found["advice"]
+        assert found["cost_ns"] == pytest.approx(400 * MS, abs=MS)

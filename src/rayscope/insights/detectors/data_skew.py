@@ -7,14 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.outliers import are_few
 from rayscope.insights.replay.recorded import Ints
 
 #: Few calls have at least so many times the median of the data, and take so many times the median of the
 #: time.
 _TIMES = 2.0
-#: More than this share of the calls are no exception.
-_FEW = 0.2
-_LEAST = 8
 #: Some part is always larger: what costs less of the job's time is noise.
 _SHARE = 0.05
 #: The duration goes with the bytes: Pearson's correlation of both.
@@ -26,7 +24,8 @@ class DataSkew:
 
     Limits: 8 calls or more with large arguments; at most a fifth of them have twice the median of the bytes
     and take twice the median of the time, longer by 1 % of the job's time; the longest is longer than the
-    average by 5 % of it; bytes and durations correlate by 0.8.
+    average by 5 % of it; bytes and durations correlate by 0.8. Of 4 to 7 calls one counts that is on the
+    critical path and takes five times the median.
 
     Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over
     100 KB).
@@ -77,11 +76,12 @@ class DataSkew:
 def skewed_calls(facts: Facts, calls: Ints) -> Ints:
     """Of the calls of a function the few that get more data and take longer; none without that reason."""
     own, sizes = facts.own_ns[calls], facts.attempts.fetched_bytes[calls]
-    if len(calls) < _LEAST or not sizes.any():
+    if not len(calls) or not sizes.any():
         return calls[:0]
     is_long = (own > _TIMES * np.median(own)) & (own - np.median(own) > facts.duration_ns / 100)
-    large = calls[is_long & (sizes > _TIMES * np.median(sizes))]
-    if not len(large) or len(large) < 0.8 * is_long.sum() or len(large) > _FEW * len(calls):
+    is_large = is_long & (sizes > _TIMES * np.median(sizes))
+    large = calls[is_large]
+    if len(large) < 0.8 * is_long.sum() or not are_few(facts, calls, is_large):
         return calls[:0]
     return large if _correlation(sizes, own) >= _CORRELATION else calls[:0]
 

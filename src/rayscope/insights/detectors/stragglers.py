@@ -8,23 +8,24 @@ import numpy as np
 
 from rayscope.insights.detectors.data_skew import skewed_calls
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.outliers import are_few, shared_place
 from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.recorded import Bools, Ints
 
 #: Spark's rule for speculation is 1.5 times the median; below three times it is seldom worth a look.
 _TIMES = 3.0
-_LEAST = 8
 #: On a busy machine some call always takes longer: all in all below this share of the job's time it is noise.
 _SHARE = 0.05
-#: More than this share of the calls are no exception.
-_FEW = 0.2
 
 
 class Stragglers:
     """Few calls take at least three times the median of their function.
 
     Limits: at least 8 calls; the long ones are at most a fifth of them, take more than three times the
-    median, and are longer than it by 1 % of the job's time, all together by 5 %. The first call on each
-    worker is compared with other first ones: it may import modules.
+    median, and are longer than it by 1 % of the job's time, all together by 5 %. Of 4 to 7 calls one counts
+    that is on the critical path and takes five times the median. The first call on each worker is compared
+    with other first ones: it may import modules. Long calls that share an actor or a node are another
+    finding.
 
     Needs: when calls began and ended.
     """
@@ -45,25 +46,21 @@ class Stragglers:
         """Functions with a few long calls."""
         for function, of_function in facts.calls_of_function.items():
             calls = of_function[facts.is_executing_known[of_function]]
-            if len(calls) < _LEAST or facts.may_be_several(calls):
+            if not len(calls) or facts.may_be_several(calls):
                 continue
-            own, is_warm = facts.own_ns[calls], facts.is_warm[calls]
-            median = float(np.median(own))
-            # On each worker the first call may import modules.
-            usual_cold = median if is_warm.all() else max(median, float(np.median(own[~is_warm])))
-            usual = np.where(is_warm, median, usual_cold)
-            is_long = (own > _TIMES * usual) & (own - median > facts.duration_ns / 100)
-            long = own[is_long]
+            own, median, longs = facts.own_ns[calls], median_ns(facts, calls), is_long(facts, calls)
+            long = own[longs]
             lost = int(long.sum()) - len(long) * median
-            few = len(long) <= _FEW * len(own)
-            if lost < _SHARE * facts.duration_ns or not few or len(skewed_calls(facts, calls)):
+            if lost < _SHARE * facts.duration_ns or not are_few(facts, calls, longs):
+                continue
+            if len(skewed_calls(facts, calls)) or shared_place(facts, calls, longs):
                 continue
             longest = int(long.max())
             yield Finding(
                 longest - round(median),
                 function=function,
                 changes=(Change("no_stragglers", function, _TIMES),),
-                rows=calls[is_long],
+                rows=calls[longs],
                 numbers={
                     "stragglers": len(long),
                     "calls": len(own),
@@ -72,3 +69,18 @@ class Stragglers:
                 },
                 filters={"func_name": function},
             )
+
+
+def median_ns(facts: Facts, calls: Ints) -> float:
+    """The median of how long calls executed."""
+    return float(np.median(facts.own_ns[calls]))
+
+
+def is_long(facts: Facts, calls: Ints) -> Bools:
+    """Whether each of some calls of a function takes much longer than is usual for it."""
+    own, is_warm, median = facts.own_ns[calls], facts.is_warm[calls], median_ns(facts, calls)
+    # On each worker the first call may import modules.
+    usual_cold = median if is_warm.all() else max(median, float(np.median(own[~is_warm])))
+    usual = np.where(is_warm, median, usual_cold)
+    found: Bools = (own > _TIMES * usual) & (own - median > facts.duration_ns / 100)
+    return found

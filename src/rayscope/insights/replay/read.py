@@ -165,6 +165,7 @@ class _Reader:
             cpu_ns=_numbers(table, "cpu_ns", missing=-1),
             ran=_numbers(table, "ran"),
             returned_bytes=_numbers(table, "returned_bytes", missing=-1),
+            pid=_numbers(table, "pid", missing=-1),
             **columns,
         )
 

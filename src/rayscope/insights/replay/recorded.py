@@ -62,7 +62,7 @@ class Attempts(Generic[Numbers]):
     may be when it came to its worker. ``state`` and ``error`` (its type) as Ray names them; ``cpu_ns``: the
     CPU time that it used. ``code``: Ray's hash of the function's code; ``call_site``: where it was called;
     ``environment``: its runtime environment, as JSON. Each text is "" if it is not known.
-    ``returned_bytes``: of its (first) value.
+    ``returned_bytes``: of its (first) value; ``pid``: of its worker, -1 if it is not known.
     """
 
     task: Numbers = field(default_factory=no_numbers)
@@ -89,6 +89,7 @@ class Attempts(Generic[Numbers]):
     ran: Numbers = field(default_factory=no_numbers)
     cpu_ns: Numbers = field(default_factory=no_numbers)
     returned_bytes: Numbers = field(default_factory=no_numbers)
+    pid: Numbers = field(default_factory=no_numbers)
     state: Texts = field(default_factory=_no_texts)
     error: Texts = field(default_factory=_no_texts)
     code: Texts = field(default_factory=_no_texts)

@@ -82,7 +82,8 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_
     CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded,
     (coalesce(execute_begin_ns, running_ns) IS NOT NULL)::BIGINT AS ran,
     state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
-    runtime_env AS environment, return_bytes AS returned_bytes
+    runtime_env AS environment, return_bytes AS returned_bytes,
+    worker_pid AS pid
 FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
     WHERE {CREATED} IS NOT NULL) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made""",

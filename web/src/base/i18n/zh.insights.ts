@@ -164,6 +164,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{function}} 的调用在节点 {{node}} 上耗时 {{median_ns}}，在其他节点上是 {{others_ns}}，相差 {{times}} 倍，而数据量相近。请检查该机器上还运行着什么，以及它的主频和内存；或把它移出集群。',
   },
+  slow_place: {
+    title: '慢调用集中在同一个 Actor 或节点',
+    advice:
+      '{{function}} 的 {{stragglers}} 次慢调用中有 {{shared}} 次在 {{ran_on}} 上运行，耗时最长 {{longest_ns}}；全部 {{calls}} 次调用的中位数是 {{median_ns}}。请先检查 {{ran_on}} 有何不同，再看输入：Actor 保存的状态、它分到的工作量，或其机器上还运行着什么。',
+  },
   straggler: {
     title: '掉队任务',
     advice:
@@ -277,12 +282,14 @@ const numbers: Record<string, string> = {
   place: '代码位置',
   queue: '排队',
   quiet_ns: '无进展时长',
+  ran_on: '运行位置',
   reason: '原因',
   references: '引用数（至少）',
   reserved: '预留',
   resource: '资源',
   running: '运行中',
   share: '占比',
+  shared: '其中位于此处',
   skewed: '数据过多的调用',
   spilled_bytes: '溢写',
   start_ns: '启动耗时',
