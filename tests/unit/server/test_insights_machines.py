@@ -522,3 +522,38 @@ def test_slow_calls_share_an_actor(fresh: Running, slow: tuple[int, ...], kind: 
         assert found["filters"]["actor_id"] == f"{4:024x}{JOB}"
         assert "5 of the 6 slow calls of Scorer.score ran on Scorer" in found["advice"]
         assert found["cost_ns"] == pytest.approx(400 * MS, abs=MS)
+
+
+@pytest.mark.parametrize(("cpus", "kind"), [(1, "waiting_actor"), (0, None)])
+def test_actors_hold_cpus_while_they_wait(fresh: Running, cpus: int, kind: str | None) -> None:
+    """Two actors on four CPUs wait for four tasks each; two tasks run at a time, or four."""
+    story = Story()
+    node(story)
+    calls = []
+    length = 800 if cpus else 400
+    for number in range(2):
+        actor, worker = f"{number + 1:024x}", f"{number + 1:056x}"
+        resources = {"required_resources": CPU} if cpus else {}
+        story.entity("actor", actor + JOB, 0, class_name="Boss", job_id=JOB, **resources)
+        story.task("Boss.__init__", 0, 1, 2, actor=actor, worker=worker, resources=CPU if cpus else None)
+        calls.append(story.task("Boss.run", 5, 10, 10 + length, actor=actor, worker=worker))
+        tasks = []
+        for part in range(4):
+            begin = 10 + (200 * part if cpus else 200 * (part // 2))
+            slot = f"{10 + 4 * number + (0 if cpus else part % 2):056x}"
+            tasks.append(
+                story.task("part", 10, begin, begin + 200, parent=calls[-1], worker=slot, resources=CPU)
+            )
+        story.get(calls[-1], tasks, 10, 10 + length)
+    story.get(DRIVER, calls, 5, 10 + length)
+    story.entity("job", JOB, 0, 20 + length)
+    fresh.record(story)
+    findings = {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    assert ("waiting_actor" in findings) == (kind is not None), sorted(findings)
+    if kind:
+        found = findings[kind]
+        numbers = found["numbers"]
+        assert (found["actor_class"], numbers["name"]) == ("Boss", "part")
+        assert (numbers["actors"], numbers["tasks"], numbers["held"], numbers["total"]) == (2, 6, "2", "4")
+        assert found["cost_ns"] == pytest.approx(300 * MS, abs=MS)
+        assert "num_cpus=0" in found["sketch"]

@@ -209,6 +209,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{group}}（{{bundles}} 个 bundle，{{strategy}}）一直没有放置。请使用更小的 bundle，换一种更少分散或更少集中的策略，或增加节点。',
   },
+  waiting_actor: {
+    title: 'Actor 等待任务时占着 CPU',
+    advice:
+      '{{actors}} 个 {{actor_class}} 在 ray.get 中等待 {{name}} 的 {{tasks}} 个任务，而这些任务为等 CPU 最长等了 {{waited_ns}}。其间等待中的 Actor 占着集群 {{total}} 个 CPU 中的 {{held}} 个。任务等待时 Ray 会把它的 CPU 借给别人，Actor 的则不会。请让 {{actor_class}} 不预留 CPU，或让它返回引用，由调用者取回结果。',
+  },
   worker_startup: {
     title: 'Worker 启动过于频繁',
     advice:
@@ -395,6 +400,11 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       utilisationHint: '所有 CPU 的时间中被任务和 Actor 预留的部分',
       error: '重放误差',
       errorHint: '预测的可信程度：不作改变地重放，作业耗时 {{replayed}}。',
+    },
+    notRecorded: {
+      title: '未记录：',
+      tracer_off: '等待和对象，因为作业的进程中没有 tracer。',
+      dropped: '{{events}} 个事件在作业运行期间被丢弃，可能缺少任务或时间。',
     },
     withheld: {
       title: '不作预测。',
