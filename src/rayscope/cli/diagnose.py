@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Functions whose gain is told, and letters of a bar.
 _FUNCTIONS, _BAR = 5, 20
+#: The exit status with ``--fail-on`` where nothing grave was found in a job that could not be analyzed.
+_NOT_ANALYZED = 4
 _STYLES = {"critical": "bold red", "warning": "yellow", "info": "dim"}
 
 
@@ -50,7 +52,11 @@ def diagnose(
     form: Annotated[Form, typer.Option("--format", help="Print text, JSON, or Markdown.")] = Form.text,
     fail_on: Annotated[
         Severity | None,
-        typer.Option("--fail-on", help="Exit with 1 if anything is found that is at least this severe."),
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 if anything is found that is at least this severe, and with 4 if the job "
+            "cannot be analyzed: without the tracer, after events were dropped, or if it is too large.",
+        ),
     ] = None,
     long: Annotated[
         bool,
@@ -75,9 +81,19 @@ def diagnose(
         console = stdout()
         for line in _lines(found, name):
             console.print(line)
+    if fail_on is None:
+        return
     grave = {"critical"} | ({"warning"} if fail_on is Severity.warning else set())
-    if fail_on is not None and any(finding["severity"] in grave for finding in found["findings"]):
+    if any(finding["severity"] in grave for finding in found["findings"]):
         raise typer.Exit(1)
+    if _is_incomplete(found):
+        raise typer.Exit(_NOT_ANALYZED)
+
+
+def _is_incomplete(insights: InsightsAnswer) -> bool:
+    """Whether findings may be missing because the record is incomplete or the job too large."""
+    withheld = insights["withheld"]
+    return bool(insights["not_recorded"]) or (withheld is not None and withheld["code"] == "too_large")
 
 
 def _job_name(client: Client, job_id: str) -> str:
@@ -96,13 +112,17 @@ def _head(found: InsightsAnswer, name: str) -> str:
 
 
 def _nothing(found: InsightsAnswer) -> str:
+    if _is_incomplete(found):
+        return "Found nothing in what is recorded."
     if found["silent"]:
         return "Found nothing."
     return "Found nothing that costs 1% of its time or more, and no risk."
 
 
 def _notes(found: InsightsAnswer) -> Iterator[str]:
-    """What could not be told."""
+    """Why findings or savings may be missing."""
+    for missing in found["not_recorded"]:
+        yield missing["message"]
     if found["withheld"] is not None:
         yield f"Savings are not predicted: {found['withheld']['message']}"
     for silent in found["silent"]:

@@ -1415,6 +1415,17 @@ class NodesChange(TypedDict):
     count: int
 
 
+class NotRecorded(TypedDict):
+    """
+    Why the record of a job is incomplete. ``events``: how many were dropped while it ran, null without a
+    tracer.
+    """
+
+    code: Literal["tracer_off", "dropped"]
+    events: int | None
+    message: str
+
+
 class NotSearched(TypedDict):
     """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
 
@@ -3284,7 +3295,8 @@ class InsightsAnswer(TypedDict):
     What slows a job down, and what would make it faster, by how much: the largest savings first.
 
     ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
-    that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
+    that had not enough data; ``not_recorded``: what is missing from the record, so that no finding may mean
+    that nobody knows. ``causes``: the whole of the job's time, as its critical path has it;
     ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
     ``functions_total`` that take the most time. ``so_far``: the job runs still. ``end_ns``: when it ended, or
     the time of this answer.
@@ -3297,6 +3309,7 @@ class InsightsAnswer(TypedDict):
     end_ns: int
     calibration: Calibration
     withheld: Withheld | None
+    not_recorded: list[NotRecorded]
     verdict: Verdict | None
     causes: list[ExplainedCause]
     utilisation: float | None

@@ -10,8 +10,10 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.cluster.sessions.recording import dropped
 from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
+from rayscope.insights.not_recorded import find_missing
 from rayscope.insights.progress import Check
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
@@ -127,12 +129,14 @@ def insights(
     its record.
     """
     chosen = services.records.resolve(session)
+    losses = dropped(services, chosen)
 
     def find(file: SessionFile) -> dict[str, Any]:
         with _replaying(services, chosen, file, job_id, long=long, replays=None) as (about, recorded, check):
             base = _baseline(about, recorded, check, long=long)
             found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0}
             found |= {"options": [], "findings": [], "silent": []}
+            found["not_recorded"] = find_missing(recorded, losses) if recorded is not None else []
             methods: set[str] = set()
             path = _path(services, chosen, file, about["job_id"], recorded)
             if recorded is not None:

@@ -15,11 +15,12 @@ from tests.story import DRIVER, JOB, SESSION, Story, at
 from tests.unit.server.conftest import Running
 from tests.unit.server.test_insights_code import puts
 from tests.waiting import wait_until
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from rayscope.cli import run, summary
 from rayscope.cli.api import Api
 from rayscope.cli.main import app
+from rayscope.model import Drop
 
 ONE_CPU = '{"CPU":1.0}'
 COMMAND = "/usr/bin/python3 -u /home/me/train.py --lr 0.1"
@@ -90,8 +91,43 @@ def test_fail_on_a_finding(looping: Running) -> None:
     text = diagnose(looping)
     assert text.startswith(f"Job {JOB} took")
     assert re.search(r"critical +ray.get in a loop: load +\(would save \d", text)
-    done = CliRunner().invoke(app, ["diagnose", "--fail-on", "warning", "--server", looping.server.url])
-    assert done.exit_code == 1
+    assert fail_on_warning(looping).exit_code == 1
+
+
+def fail_on_warning(running: Running) -> Result:
+    command = ["diagnose", "--fail-on", "warning", "--server", running.server.url]
+    return CliRunner().invoke(app, command, env={"COLUMNS": "200"})
+
+
+def healthy(*, is_traced: bool) -> Story:
+    """Three tasks that run at once; the driver's wait is on record if it was traced."""
+    story = Story()
+    tasks = [story.task("load", 0, 1, 500, worker=f"{n:056x}", resources=ONE_CPU) for n in range(3)]
+    if is_traced:
+        story.get(DRIVER, tasks, 0, 500)
+    story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
+    story.entity("job", JOB, 0, 510)
+    return story
+
+
+def test_a_job_that_cannot_be_analyzed_has_an_exit_status_of_its_own(fresh: Running) -> None:
+    assert fail_on_warning(fresh).exit_code == 2, "nothing is recorded"
+    fresh.record(healthy(is_traced=False))
+    done = fail_on_warning(fresh)
+    assert done.exit_code == 4
+    assert "Found nothing in what is recorded." in done.output
+    assert "Not recorded: waits and objects, since the tracer was not in" in done.output
+    assert CliRunner().invoke(app, ["diagnose", "--server", fresh.server.url]).exit_code == 0
+
+
+@pytest.mark.parametrize(("when", "status"), [(100, 4), (-5000, 0)])
+def test_dropped_events_are_not_recorded(fresh: Running, when: float, status: int) -> None:
+    story = healthy(is_traced=True)
+    story.batch.drops.append(Drop("node", "full", 7, at(when), "TASK_LIFECYCLE_EVENT", at(when), at(when)))
+    fresh.record(story)
+    done = fail_on_warning(fresh)
+    assert done.exit_code == status
+    assert ("Not recorded: 7 events, dropped while the job ran." in done.output) == (status == 4)
 
 
 def test_a_finding_that_costs_no_time_is_called_a_risk(fresh: Running) -> None:

@@ -1696,7 +1696,8 @@ export interface Ingest {
  * What slows a job down, and what would make it faster, by how much: the largest savings first.
  *
  * ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
- * that had not enough data. ``causes``: the whole of the job's time, as its critical path has it;
+ * that had not enough data; ``not_recorded``: what is missing from the record, so that no finding may mean
+ * that nobody knows. ``causes``: the whole of the job's time, as its critical path has it;
  * ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
  * ``functions_total`` that take the most time. ``so_far``: the job runs still. ``end_ns``: when it ended, or
  * the time of this answer.
@@ -1709,6 +1710,7 @@ export interface InsightsAnswer {
   end_ns: number;
   calibration: Calibration;
   withheld: Withheld | null;
+  not_recorded: NotRecorded[];
   verdict: Verdict | null;
   causes: ExplainedCause[];
   utilisation: number | null;
@@ -1723,6 +1725,15 @@ export interface InsightsAnswer {
  */
 export interface Withheld {
   code: 'inaccurate' | 'no_driver' | 'not_traced' | 'stuck' | 'takes_long' | 'too_large';
+  message: string;
+}
+/**
+ * Why the record of a job is incomplete. ``events``: how many were dropped while it ran, null without a
+ * tracer.
+ */
+export interface NotRecorded {
+  code: 'tracer_off' | 'dropped';
+  events: number | null;
   message: string;
 }
 /**

@@ -85,6 +85,11 @@ export const enInsights = {
       error: 'Replay is off by',
       errorHint: 'How well predictions can be trusted: replayed unchanged, the job takes {{replayed}}.',
     },
+    notRecorded: {
+      title: 'Not recorded:',
+      tracer_off: "waits and objects, since the tracer was not in the job's processes.",
+      dropped: '{{events}} event{{n, s}}, dropped while the job ran. Tasks or times may be missing.',
+    },
     withheld: {
       title: 'Nothing is predicted.',
       notYet: 'Nothing is predicted yet.',

@@ -55,6 +55,12 @@ export function VerdictHead({ insights }: { insights: Insights }) {
           </Fact>
         )}
       </dl>
+      {insights.not_recorded.map(({ code, events }) => (
+        <p className={css.withheld} role="note" data-testid="not-recorded" key={code}>
+          <b>{t('insights.notRecorded.title')}</b>{' '}
+          {t(`insights.notRecorded.${code}`, { n: events ?? 0, events: count(events ?? 0) })}
+        </p>
+      ))}
       {withheld !== null && (
         <p className={css.withheld} role="note" data-testid="withheld">
           <b>{t(takesLong ? 'insights.withheld.notYet' : 'insights.withheld.title')}</b>{' '}

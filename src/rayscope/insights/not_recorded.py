@@ -1,0 +1,32 @@
+"""Gaps in a job's record, because of which findings may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rayscope.insights.replay.recorded import Recorded
+
+
+def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The gaps as :class:`schemas.NotRecorded`. ``losses``: the session's, as
+    :func:`rayscope.cluster.sessions.recording.dropped` returns them. Events that were read again are no gap.
+    """
+    found: list[dict[str, Any]] = []
+    if not recorded.is_traced:
+        message = "Not recorded: waits and objects, since the tracer was not in the job's processes."
+        found.append({"code": "tracer_off", "events": None, "message": message})
+    begin_ns, end_ns = recorded.extent_ns
+    repaired_ns = 0 if losses["repaired_partly"] else losses["repaired_ns"] or 0
+    events = sum(
+        one["count"]
+        for one in losses["by"]
+        if (one["last_ns"] is None or max(begin_ns, repaired_ns) <= one["last_ns"])
+        and (one["first_ns"] is None or one["first_ns"] <= end_ns)
+    )
+    if events:
+        message = (
+            f"Not recorded: {events:,} events, dropped while the job ran. Tasks or times may be missing."
+        )
+        found.append({"code": "dropped", "events": events, "message": message})
+    return found
