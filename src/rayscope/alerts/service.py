@@ -37,6 +37,8 @@ _AWAY_NS = 3 * INTERVAL_NS
 _FORGET_NS = 3600 * 10**9
 #: What cannot be done without a transition (values, timers) is kept at least so often.
 _SAVE_NS = 60 * 10**9
+#: The metric of findings, which are about running jobs.
+_FINDINGS = "rayscope_finding_share"
 #: Sessions whose alerts are kept in memory, unless more than that live.
 _SESSIONS = 20
 _MAX_ALERTS = 1000
@@ -127,7 +129,7 @@ class AlertService:
         self.notifier.reload()
         told: dict[str, list[Alert]] = {}
         live = self._live()
-        self._save_ended(live)
+        told.update(self._save_ended(live, now_ns))
         for name in live:
             try:
                 self._evaluate(name, now_ns)
@@ -141,14 +143,33 @@ class AlertService:
         except StoreError as problem:
             log.warning("notifications wait: %s", problem.message)
 
-    def _save_ended(self, live: Collection[str]) -> None:
-        """Save the alerts of sessions that have ended since the last turn; then memory may drop them."""
+    def _save_ended(self, live: Collection[str], now_ns: int) -> dict[str, list[Alert]]:
+        """Save the alerts of sessions that have ended since the last turn; then memory may drop them.
+
+        Returns the alerts on findings by session: these are about running jobs, so they end with the session.
+        """
+        resolved: dict[str, list[Alert]] = {}
         with self._lock:
             for name in self._saved_ns.keys() - set(live):
                 session = self._sessions[name]
+                if not session.is_removed and (ended := self._resolve_findings(name, session, now_ns)):
+                    resolved[name] = ended
                 if session.save() or session.is_removed:
                     session.given = {}
                     del self._saved_ns[name]
+        return resolved
+
+    def _resolve_findings(self, name: str, session: Session, now_ns: int) -> list[Alert]:
+        """End a session's alerts on findings. Returns those that fired."""
+        resolved = []
+        for rule in self.rules.rules:
+            if _FINDINGS in rule.expr and (alerts := session.alerts.get(rule.name)):
+                at_once = Machine(msgspec.structs.replace(rule, keep_firing_ns=0))
+                changes = at_once.advance(alerts, {}, now_ns)
+                series = TransitionSeries(rule, self._store(name))
+                session.events.extend(event_of(rule, change, series) for change in changes)
+                resolved += [change.alert for change in changes if change.after is State.RESOLVED]
+        return resolved
 
     def _of(self, name: str) -> Session:
         """The alerts of a session. Raises NotFound for a name that is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,40 @@ def test_a_finding_is_a_metric_and_a_rule_fires_on_it_until_the_job_ends(live: R
     record(live, looping(end=600))
     wait_until(lambda: not shares(), "the end of the series")
     wait_until(lambda: not firing(), "the end of the alert")
+
+
+def test_the_alert_ends_with_its_session(live: Running) -> None:
+    record(live, looping())
+
+    def firing() -> Any:
+        alerts = live.get("/api/alerts")["items"]
+        return [alert for alert in alerts if (alert["rule"], alert["state"]) == ("Looping", "firing")]
+
+    wait_until(firing, "the alert")
+    services: Any = live.server.services
+    services.catalog.about(SESSION).last_ns = time.time_ns() - 3600 * 10**9
+    wait_until(lambda: not firing(), "the end of the alert")
+
+
+@pytest.mark.parametrize("is_awaited", [True, False])
+def test_a_finding_off_the_critical_path_is_no_metric(fresh: Running, is_awaited: bool) -> None:
+    """A call that takes long, beside one that the driver waits for longer; or the driver waits for it."""
+    story = Story()
+    calls = [
+        story.task("load", 0, 1 + 50 * n, 51 + 50 * n, resources='{"CPU":1.0}', worker=f"{1:056x}")
+        for n in range(9)
+    ]
+    for begin, end in ((1, 51), (51, 900)):  # a worker's first call may import modules
+        calls.append(story.task("load", 0, begin, end, resources='{"CPU":1.0}', worker=f"{2:056x}"))
+    other = story.task("train", 0, 1, 1000, resources='{"CPU":1.0}', worker=f"{3:056x}")
+    story.get(DRIVER, calls if is_awaited else other, 0, 901 if is_awaited else 1000)
+    story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
+    story.entity("job", JOB, 0, None, entrypoint="python /code/load.py 7")
+    findings = record(fresh, story)
+    findings._look()
+    kinds = {dict(one.labels)["kind"] for one in share_samples(findings)}
+    assert ("straggler" in kinds) is is_awaited
+    assert len(kinds) == is_awaited
 
 
 def test_the_largest_findings_of_a_session_are_told(fresh: Running) -> None:
