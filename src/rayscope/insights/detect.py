@@ -140,7 +140,9 @@ def _item(
         "numbers": numbers,
         "advice": detector.advice.format(**{**names, **texts(numbers)})
         + ("" if origin in (USER, None) else _OF_LIBRARY.format(library=origin)),
-        "sketch": sketches.write(detector.sketch, {**names, **numbers}, facts.methods),
+        "sketch": sketches.write(
+            detector.sketch if finding.sketch is None else finding.sketch, {**names, **numbers}, facts.methods
+        ),
         "doc": detector.doc,
         "filters": dict(finding.filters),
     }

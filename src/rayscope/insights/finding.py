@@ -38,6 +38,7 @@ class Finding:
     more than what the critical path leads through. ``groups``: the IDs of the placement groups that it is
     about: they cost what was waited for them. ``is_risk``: worth telling even if it costs no time.
     ``numbers``: the evidence, by the names that the texts use. ``filters``: of the view that shows it.
+    ``sketch``: code that helps, where the detector's is what the job does already.
     """
 
     cost_ns: int
@@ -51,6 +52,7 @@ class Finding:
     confidence: Confidence = "high"
     numbers: Mapping[str, Number] = field(default_factory=dict)
     filters: Mapping[str, str] = field(default_factory=dict)
+    sketch: str | None = None
 
 
 class NotEnoughData(Exception):

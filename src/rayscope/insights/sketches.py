@@ -48,5 +48,6 @@ def _called(name: str, methods: Collection[str]) -> str:
 
 
 def _as_method(decorator: str, rest: str, *, class_name: str, method: str) -> str:
+    rest = rest.replace("{function}", method)
     body = f"def {method}{rest.replace('(', '(self, ', 1)}".replace("\n", "\n    ")
     return f"{decorator}\nclass {class_name.rpartition('.')[2]}:\n    {body}"

@@ -10,9 +10,17 @@ import pytest
 from rayscope.insights import detect, sketches
 from rayscope.insights.finding import Detector
 
-NUMBERS: dict[str, Any] = {"batch": 10, "memory_bytes": 1000, "needed": 2.0, "parts": 4, "node_id": "ab"}
-#: These are no Python: a command, a line of a function, and a decorator.
-OTHERS = ("head_overloaded", "slow_node", "serialization", "gpu_idle", "node_death")
+NUMBERS: dict[str, Any] = {
+    "batch": 10,
+    "memory_bytes": 1000,
+    "needed": 2.0,
+    "parts": 4,
+    "more": 4,
+    "less": 0.5,
+    "node_id": "ab",
+}
+#: These are no Python of their own: commands, and a line of a function.
+OTHERS = ("head_overloaded", "slow_node", "serialization")
 
 
 @pytest.mark.parametrize("detector", detect.load(), ids=lambda detector: detector.kind)

@@ -116,15 +116,30 @@ def test_results_that_are_processed_in_the_order_of_submission(
 def board(calls: int, busy: float, together: int = 1) -> Story:
     """The driver submits all calls at once. The actor starts one every 100 ms and runs it for ``busy`` ms."""
     story = Story()
-    actor = "ac" * 12
-    story.task("Board.__init__", 0, 0, 1, actor=actor)
-    story.entity("actor", actor + JOB, 0, class_name="Board", job_id=JOB)
+    made = add_actor(story, "Board", calls, busy, together)
+    story.get(DRIVER, made, 6, 20 + 100.0 * calls)
+    return story
+
+
+def add_actor(
+    story: Story,
+    name: str,
+    calls: int,
+    busy: float,
+    together: int = 1,
+    actor: str = "ac" * 12,
+    cpus: float = 0,
+) -> list[str]:
+    """An actor of a class and its calls, as those of a board."""
+    story.task(f"{name}.__init__", 0, 0, 1, actor=actor, worker=actor * 2 + "0" * 8)
+    resources = json.dumps({"CPU": cpus} if cpus else {})
+    story.entity("actor", actor + JOB, 0, class_name=name, job_id=JOB, required_resources=resources)
     made = []
     for number in range(calls):
         begin = 10 + 100.0 * (number // together)
-        made.append(story.task("Board.post", 5, begin, begin + busy, actor=actor, queued=5))
-    story.get(DRIVER, made, 6, 20 + 100.0 * calls)
-    return story
+        worker = actor * 2 + "0" * 8
+        made.append(story.task(f"{name}.post", 5, begin, begin + busy, actor=actor, worker=worker, queued=5))
+    return made
 
 
 @pytest.mark.parametrize(
@@ -148,10 +163,26 @@ def test_an_actor_that_everything_waits_for(
         assert (finding["actor_class"], finding["cost_ns"]) == ("Board", 780 * MS)
         assert finding["numbers"] == {
             "calls": 8,
+            "more": 4,
             "busy": pytest.approx(640 / 780),
             # Call n waits for 100 n ms.
             "queue": pytest.approx(2800 / 780),
         }
+
+
+@pytest.mark.parametrize("is_pool_first", [True, False])
+def test_a_class_is_a_bottleneck_whatever_another_class_needs(fresh: Running, is_pool_first: bool) -> None:
+    """Calls of a pool with an actor for each CPU wait for CPUs; those of one actor without a CPU wait for it."""
+    story = Story()
+    made = []
+    places = [("Pool", f"{n:02x}" * 12, 1.0) for n in range(1, 5)]
+    places.insert(0 if not is_pool_first else 4, ("Board", ("09" if is_pool_first else "00") * 12, 0.0))
+    for name, actor, cpus in places:
+        made += add_actor(story, name, 8, 80 if cpus else 90, actor=actor, cpus=cpus)
+    story.get(DRIVER, made, 6, 820)
+    find(fresh, story, 830, cpus=4)
+    findings = fresh.get("/api/insights")["findings"]
+    assert [one["actor_class"] for one in findings if one["kind"] == "actor_bottleneck"] == ["Board"]
 
 
 def test_each_kind_of_finding_is_found_in_a_unit_test() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import numpy as np
@@ -41,8 +41,8 @@ class ActorBottleneck:
         "concurrently if they mostly wait (async methods, max_concurrency)."
     )
     sketch = (
-        "pool = [{actor_class}.remote() for _ in range(4)]\n"
-        "refs = [pool[at % 4].work.remote(item) for at, item in enumerate(items)]"
+        "pool = [{actor_class}.remote() for _ in range({more})]\n"
+        "refs = [pool[at % {more}].work.remote(item) for at, item in enumerate(items)]"
     )
     doc = "pattern: using a tree of actors / actor pool"
 
@@ -51,6 +51,7 @@ class ActorBottleneck:
         a = facts.attempts
         by_class: dict[str, list[Finding]] = defaultdict(list)
         needs_cpu: dict[str, bool] = defaultdict(bool)
+        members = Counter(facts.recorded.actors[actor].class_name for actor in facts.calls_of_actor)
         for actor, rows in facts.calls_of_actor.items():
             known = rows[(a.start[rows] >= 0) & (a.returned[rows] >= 0)]
             if len(known) < _LEAST:
@@ -78,7 +79,12 @@ class ActorBottleneck:
                     changes=(Change("actors", name, _MORE),),
                     rows=rows,
                     confidence="medium",  # its state may not let itself be split
-                    numbers={"busy": busy, "queue": queue, "calls": len(known)},
+                    numbers={
+                        "busy": busy,
+                        "queue": queue,
+                        "calls": len(known),
+                        "more": members[name] + _MORE,
+                    },
                     filters={"func_name": facts.name(known[0])},
                 )
             )

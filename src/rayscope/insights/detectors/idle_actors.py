@@ -18,6 +18,11 @@ from rayscope.insights.spans import union_ns, union_of
 _SHARE = 0.5
 #: An actor that is busy for more of its life earns what it holds.
 _BUSY = 0.1
+#: An actor that needs its GPU can't ask for none.
+_END_WHEN_DONE = (
+    "actor = {actor_class}.remote()\nresult = ray.get(actor.work.remote())\n"
+    "ray.kill(actor)  # it gives back what it holds"
+)
 
 
 class IdleActors:
@@ -80,6 +85,7 @@ def _findings(
             actor_class=name,
             changes=(Change("num_cpus", name, 0.0),) if resource == "CPU" else (),
             confidence="medium",  # threads of its own leave no trace
+            sketch=None if resource == "CPU" else _END_WHEN_DONE,
             numbers={
                 "actors": len(idle),
                 "resource": resource,

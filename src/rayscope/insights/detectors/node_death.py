@@ -32,7 +32,10 @@ class NodeDeath:
         "most of {name}; {again} were tried again. Look at that machine: was it preempted, or out of "
         "memory? Checkpoint long work, and keep the driver and what must not be lost on nodes that stay."
     )
-    sketch = "@ray.remote(max_retries=3)  # and for actors: max_restarts=3, max_task_retries=3"
+    sketch = (
+        "# Ray retries tasks, but restarts no actor by itself.\n"
+        "@ray.remote(max_restarts=3, max_task_retries=3)\nclass Keeper: ..."
+    )
     doc = "fault tolerance: nodes"
 
     def find(self, facts: Facts) -> Iterable[Finding]:

@@ -46,6 +46,7 @@ class OomKill:
             memory = [facts.recorded.nodes[node].resources.get("memory", 0.0) for node in nodes]
             # So many did not fit at once.
             fit = max(1, running - 1)
+            reserved = facts.amounts_of("memory")[rows].max()
             yield Finding(
                 union_ns(map(facts.held_until_next, rows.tolist())),
                 function=function,
@@ -55,7 +56,8 @@ class OomKill:
                     "running": running,
                     "lost_ns": int((end - begin).sum()),
                     "node_memory_bytes": int(min(memory, default=0)),
-                    "memory_bytes": int(min(memory, default=0) / fit),
+                    # It is of no use to reserve again what was not enough.
+                    "memory_bytes": int(max(min(memory, default=0) / fit, 1.5 * reserved)),
                 },
                 filters={"func_name": function, "state": "FAILED"},
             )

@@ -24,9 +24,9 @@ class UnschedulableGroup:
     title = "Placement group can't be placed"
     advice = (
         "{group} with {bundles} bundles ({strategy}) was never placed. {reason} Ask for smaller bundles, "
-        "choose a strategy that spreads less or packs less, or add nodes."
+        "or add nodes. Of the strategies, PACK and SPREAD ask for less than the STRICT ones."
     )
-    sketch = 'ray.util.placement_group(bundles, strategy="PACK")  # what the nodes have: ray status'
+    sketch = "group = ray.util.placement_group(smaller_bundles)  # ray status shows what the nodes have"
     doc = "placement groups"
 
     def find(self, facts: Facts) -> Iterable[Finding]:

@@ -15,6 +15,11 @@ from rayscope.insights.spans import most_at_once, union_of
 _TIMES = 3
 #: Fewer starts are not worth a look.
 _LEAST = 8
+#: One runtime environment is what the job has already.
+_REUSE = (
+    "pool = ray.util.ActorPool([Worker.remote() for _ in range(4)])  # started once\n"
+    "results = list(pool.map(lambda worker, item: worker.work.remote(item), items))"
+)
 
 
 class WorkerStartup:
@@ -54,6 +59,7 @@ class WorkerStartup:
             round(union_of(begin, end) * (1 - at_once / len(waits))),
             changes=(Change("no_startup"),),
             confidence="medium",
+            sketch=None if len(np.unique(a.environment.codes[waits])) > 1 else _REUSE,
             numbers={
                 "starts": len(waits),
                 "at_once": at_once,

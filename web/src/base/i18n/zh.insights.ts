@@ -42,7 +42,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   gpu_idle: {
     title: '预留的 GPU 空闲',
     advice:
-      '{{name}} 在 {{nodes}} 个节点上预留 GPU 达 {{held_ns}}，其间 GPU 只有 {{busy}} 在忙。请把数据准备放到单独的 CPU 任务中，让 GPU 不必等数据；增大批量；或用小于 1 的 num_gpus 让多个任务共享一块 GPU。',
+      '{{name}} 在 {{nodes}} 个节点上预留 GPU 达 {{held_ns}}，其间 GPU 只有 {{busy}} 在忙。请把数据准备放到单独的 CPU 任务中，让 GPU 不必等数据；增大批量；或让更多任务共享一块 GPU：num_gpus={{less}}。',
   },
   hang: {
     title: '作业卡住',
@@ -207,7 +207,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   unschedulable_group: {
     title: '放置组无法放置',
     advice:
-      '{{group}}（{{bundles}} 个 bundle，{{strategy}}）一直没有放置。请使用更小的 bundle，换一种更少分散或更少集中的策略，或增加节点。',
+      '{{group}}（{{bundles}} 个 bundle，{{strategy}}）一直没有放置。请使用更小的 bundle，或增加节点。各策略中，PACK 和 SPREAD 的要求比 STRICT 策略低。',
   },
   waiting_actor: {
     title: 'Actor 等待任务时占着 CPU',
@@ -269,7 +269,9 @@ const numbers: Record<string, string> = {
   median_bytes: '数据量中位数',
   median_ns: '中位数',
   memory_bytes: '每个的内存',
+  less: '每个预留 GPU（建议）',
   message: '消息',
+  more: 'Actor 数（建议）',
   moved_bytes: '传输的数据',
   name: '名称',
   needed: '需要',
