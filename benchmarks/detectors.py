@@ -2,6 +2,7 @@
 
     python benchmarks/detectors.py                      # all of detector_programs*.py, about 20 minutes
     python benchmarks/detectors.py --only get_in_loop   # some of them
+    python benchmarks/detectors.py --good --busy 4      # the good ones alone, beside four busy loops
 
 Each program runs in a recorded cluster. Prints what was found in the bad program of each pair and what in the good one,
 how many of the bad ones were recognised (recall; the aim is 95 %), what was found in good ones by mistake (the aim is
@@ -11,10 +12,12 @@ nothing), and how far the unchanged replays were off.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +54,20 @@ def ask(url: str, session: str, job: str) -> dict[str, Any]:
     return ask_once_ended(url, lambda client: client.get(f"/api/insights?session={session}&job_id={job}"))
 
 
-def measure(chosen: dict[str, Path], folder: Path) -> list[dict[str, Any]]:
-    """Run both programs of each pair, and ask."""
+@contextlib.contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """Processes that compute all the time, as other programs of a machine do."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> list[dict[str, Any]]:
+    """Run these programs of each pair, and ask."""
     server = RayscopeServer(folder / "data")
     results = []
     try:
@@ -61,7 +76,7 @@ def measure(chosen: dict[str, Path], folder: Path) -> list[dict[str, Any]]:
             own = Http(server.url).get("/api/sessions")["items"][0]["session"]
             for name, file in chosen.items():
                 result: dict[str, Any] = {"name": name}
-                for half in ("bad", "good"):
+                for half in halves:
                     try:
                         said = run(cluster, file, f"{name}_{half}")
                         server.wait_until_merged(quiet=2)
@@ -97,9 +112,10 @@ def report(results: list[dict[str, Any]]) -> str:
         abs(one[key]) for one in results for key in ("bad_error", "good_error") if one.get(key) is not None
     ]
     rows = [(one["name"], words(one.get("bad")), words(one.get("good"))) for one in results]
+    has_bad = sum("bad" in one for one in results)
     lines = [
         table(("pair", "found in the bad one", "found in the good one"), rows),
-        f"\nrecall {len(found)} of {len(results)} ({len(found) / max(1, len(results)):.0%})",
+        f"\nrecall {len(found)} of {has_bad} ({len(found) / max(1, has_bad):.0%})",
         f"false findings in good programs: {len(false)} {false or ''}",
     ]
     if errors:
@@ -117,11 +133,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", choices=sorted(known), metavar="NAME")
+    parser.add_argument("--good", action="store_true", help="run only the good program of each pair")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy loops beside the programs")
     parser.add_argument("--save", type=Path, help="write the results to this file, as JSON")
     asked = parser.parse_args()
     print(header("Detectors", ("ray", "duckdb")))
-    with tempfile.TemporaryDirectory(prefix="rsd", ignore_cleanup_errors=True) as folder:
-        results = measure({name: known[name] for name in asked.only or known}, Path(folder))
+    halves = ("good",) if asked.good else ("bad", "good")
+    chosen = {name: known[name] for name in asked.only or known}
+    with (
+        tempfile.TemporaryDirectory(prefix="rsd", ignore_cleanup_errors=True) as folder,
+        busy_loops(asked.busy),
+    ):
+        results = measure(chosen, Path(folder), halves)
     print(report(results))
     if asked.save:
         save(asked.save, ("ray", "duckdb"), results)
