@@ -399,7 +399,8 @@ export const zh: Translation = {
     waitingRest: '等待参数、等待资源，以及在 Worker 中排队',
     cpu: 'Tracer 测得的 CPU 时间：远小于执行时间说明代码在等待 I/O，接近则说明在计算',
     setup: '等待的一部分：启动 Worker、加载代码和解包参数。构建运行时环境计入等待资源。',
-    executing: '函数内部的时间，不含异步等待，也不含在 ray.get、ray.wait、对对象引用 await 或 PlacementGroup.wait 中阻塞的时间',
+    executing:
+      '函数内部的时间，不含异步等待，也不含在 ray.get、ray.wait、对对象引用 await 或 PlacementGroup.wait 中阻塞的时间',
     awaiting:
       'async 方法在 await 处挂起（不含对对象引用的 await）：休眠、等待 I/O、等待锁，或等待事件循环调度',
     blocked: '在 ray.get、ray.wait、对对象引用 await 或 PlacementGroup.wait 中',
