@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from tests.waiting import wait_until
 
@@ -82,3 +85,58 @@ def test_a_job_is_stopped_and_a_running_one_is_not_deleted(cluster: Any) -> None
     assert act(cluster, "POST", f"/api/jobs/{job_id}/stop").json() == {"stopped": True}
     wait_until(lambda: job(cluster, "a-long-one")["state"] == "STOPPED", "its end")
     assert ray_status(cluster, "a-long-one") == "STOPPED"
+
+
+GRIND = (
+    "import ray, sys, time; ray.init(log_to_driver=False)\n"
+    "@ray.remote(num_cpus=0.5)\ndef prepare(): time.sleep(2)\n"
+    "@ray.remote(num_cpus=0.5)\ndef grind(): time.sleep(600)\n"
+    "ray.get([prepare.remote() for _ in range(2)])\n"
+    "ray.get([grind.remote() for _ in range(2)])\n"
+)
+
+
+@pytest.mark.parametrize("how", ["job-stop", "sigint"])
+def test_what_bound_a_job_is_the_same_before_and_after_it_is_stopped(cluster: Any, how: str) -> None:
+    path = cluster.home / "grind.py"
+    path.write_text(GRIND)
+    given = act(
+        cluster, "POST", "/api/jobs", entrypoint=f"{sys.executable} {path}", submission_id=f"by-{how}"
+    )
+    assert given.status_code == 200, given.text
+
+    def insights() -> Any:
+        row = job(cluster, f"by-{how}")
+        answer = cluster.ask("/api/insights", job_id=row["job_id"]) if row and row["job_id"] else None
+        return answer.json() if answer is not None and answer.status_code == 200 else None
+
+    def seconds(answer: Any) -> dict[str, float]:
+        return {f"{one['phase']} {one['name']}": one["total_ns"] / 1e9 for one in answer["causes"]}
+
+    def bound(answer: Any) -> tuple[str, str]:
+        return answer["verdict"]["code"], answer["verdict"]["name"]
+
+    wait_until(lambda: (found := insights()) and seconds(found).get("executing grind", 0) > 20, "some work")
+    before = insights()
+    assert before["so_far"]
+    row = job(cluster, f"by-{how}")
+    if how == "job-stop":
+        assert act(cluster, "POST", f"/api/jobs/{row['job_id']}/stop").json() == {"stopped": True}
+    else:
+        [pid] = [one.pid for one in psutil.process_iter(["cmdline"]) if is_driver(one, str(path))]
+        os.kill(pid, signal.SIGINT)
+    after = wait_until(lambda: (found := insights()) and not found["so_far"] and found, "its end")
+    assert bound(after) == bound(before)
+    assert [one["kind"] for one in after["findings"]] == [one["kind"] for one in before["findings"]]
+    # The tasks work until the stop, and then the driver leaves.
+    then, now = seconds(before), seconds(after)
+    most = 0.01 * sum(now.values())
+    for cause in now.keys() - {"executing grind"}:
+        grown = now[cause] - then.get(cause, 0.0)
+        assert abs(grown) < most or cause.startswith("finishing"), (cause, then, now)
+
+
+def is_driver(process: psutil.Process, script: str) -> bool:
+    """Whether a process runs a script itself, and is not the shell around it."""
+    command = process.info["cmdline"] or [""]
+    return command[-1] == script and "python" in command[0]
