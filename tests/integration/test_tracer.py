@@ -102,7 +102,7 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     lab = Lab(tmp_path_factory.mktemp("drivers"))
-    scripts = [WORKLOADS / name for name in ("faults.py", "waits.py", "cancels.py")]
+    scripts = [WORKLOADS / name for name in ("faults.py", "waits.py", "cancels.py", "abandons.py")]
     yield Ran(lab, lab.run(WORKLOADS / "drivers.py", str(lab.ray), *map(str, scripts)))
     lab.end()
 
@@ -335,6 +335,11 @@ def test_a_task_that_was_canceled_while_it_ran_has_failed(ran: Ran) -> None:
         "AND t.func_name NOT LIKE 'ServeReplica:%' GROUP BY 1 ORDER BY 1"
     )
     assert calls == [["goes_on", 1], ["spins", 1], ["waits_for_spins", 1], ["yields", 1]]
+
+
+def test_a_generator_that_its_driver_abandoned_did_not_finish(ran: Ran) -> None:
+    ended = ran.lab.sql("SELECT state, end_known_by FROM tasks WHERE func_name = 'numbers'")
+    assert ended == [["CUT_OFF", "job"]]
 
 
 @pytest.mark.long

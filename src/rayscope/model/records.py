@@ -32,8 +32,9 @@ class Edge(NamedTuple):
     ``kind``: ``argument`` and ``nested`` (a reference among the arguments, or inside one; of the task that
     is called), ``fetched`` (an argument as its task received it), ``get``, ``wait`` (waited for, not or not
     yet got), ``blocked:NAME`` (the same, told while the call NAME still blocked), ``put``, ``return`` and
-    ``last_return`` (what a task stored as its second value and so on: the index is the order). A ``caller``
-    is no object: ``object_task`` called ``task_id``, though Ray names another parent. ``attempt``
+    ``last_return`` (what a task stored as its second value and so on: the index is the order). Two kinds are
+    no objects: ``caller`` (``object_task`` called ``task_id``, though Ray names another parent) and
+    ``blocks_loop`` (the blocked call stops the event loop of its async actor). ``attempt``
     is -1 where only the task is known. ``object_task``: the first 24 bytes of the object's id, hex;
     ``object_index``: the other four. ``size``: bytes, data and metadata. A wait for a placement group is an
     edge too: its index is :data:`NO_OBJECT`, and ``object_task`` the group's ID, filled up with zeros. The

@@ -150,11 +150,12 @@ class Call:
     ``objects``: the ids of the first of its references, joined; ``count``: how many there are; ``sizes``:
     bytes, as far as known. ``groups``: the IDs of the placement groups that it waits for, joined.
     ``interrupted``: whether a signal ended it, such as Ctrl-C. ``known``: whether Ray itself ties to ``task``
-    what this thread tells.
+    what this thread tells. ``blocks_loop``: whether the coroutines of its event loop stand still meanwhile.
     """
 
     __slots__ = (
         "begin_ns",
+        "blocks_loop",
         "count",
         "given",
         "groups",
@@ -173,7 +174,7 @@ class Call:
         self.begin_ns = time.time_ns()
         self.task, self.known = _owner()
         self.sizes: Sequence[int] | None = None
-        self.told = self.interrupted = False
+        self.told = self.interrupted = self.blocks_loop = False
         self.groups = _groups_of(objects) if state.groups else b""
         self.outer: Call | None = None
 
@@ -595,6 +596,8 @@ def _look() -> None:
             told["g"] = base64.b64encode(call.groups).decode()
         if not spend(3):
             break
+        if call.blocks_loop:
+            told["w"] = 1
         call.told = True
         if key in state.open:
             _send(b"rayscope.blocked", told, call.task)

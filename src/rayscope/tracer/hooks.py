@@ -162,6 +162,7 @@ def _begin(name: str, refs: Any, most: int = MAX_OBJECTS) -> Call | None:
     if not ids:
         return None
     call = Call(name, ids, len(refs), id(refs))
+    call.blocks_loop = not call.task.thread and asyncio._get_running_loop() is not None
     emit.started(call)
     return _enter(call)
 
@@ -351,7 +352,7 @@ class _Around:
             return self.around.__exit__(*error)
         finally:
             if self.task is not None:
-                _end_task(self.task)
+                _end_task(self.task, bool(error) and error[0] is not None)
 
 
 @_safe
@@ -375,9 +376,12 @@ def _begin_task() -> Task | None:
 
 
 @_safe
-def _end_task(task: Task) -> None:
+def _end_task(task: Task, is_interrupted: bool) -> None:
+    """Ray handles errors of tasks itself: only what ends the worker, such as SIGTERM, interrupts a task."""
     state.tasks.pop(task.id, None)
     returns, _thread.returns = _thread.returns, None
+    if is_interrupted:
+        returns = None  # a generator's first values do not show that it finished
     if not emit.ready():
         return
     if returns is None and (task.thread or task.cpu_ns() is not None):

@@ -70,6 +70,30 @@ def test_like_branches_are_one_and_the_deepest_is_what_the_job_waits_for(fresh: 
     assert awaited == ["driver", "outer", "leaf", "leaf"]
 
 
+def test_calls_behind_a_blocked_event_loop_do_not_run(fresh: Any) -> None:
+    """Ray reports them as running. Those of another actor, and those that began before, may do so."""
+    story, actor = Story(), "1" * 24
+    slow = story.task("slow", 0, 20, worker="c" * 56)
+    before = {"actor": actor, "worker": "d" * 56}
+    story.task("Api.wait", 0, 10, **before)
+    blocking = story.task("Api.blocking", 0, 12, **before)
+    for number in range(3):
+        story.task("Api.ping", 30, 31 + number, **before)
+    story.task("Other.ping", 30, 31, actor="2" * 24, worker="e" * 56)
+    story.blocks(blocking, slow, 25)
+    loop = story.batch.edges[-1]._replace(kind="blocks_loop", object_task=blocking, object_index=2**32 - 1)
+    story.batch.edges.append(loop)
+    fresh.record(story)
+    nodes = fresh.get("/api/flow/stack", at_ns=at(90))["nodes"]
+    assert {(n["name"], n["situation"], n["count"]) for n in nodes if n["count"]} == {
+        ("Api.wait", "running", 1),
+        ("Api.blocking", "blocked", 1),
+        ("Api.ping", "queued", 3),
+        ("Other.ping", "running", 1),
+        ("slow", "running", 1),
+    }
+
+
 def test_an_attempt_is_where_its_states_say_at_each_time(fresh: Any) -> None:
     story = Story()
     task = story.task("step", 0, 30, 100, queued=20)

@@ -285,6 +285,8 @@ def _add(
             raise ValueError("no call that blocks")
         _edges(batch, task_id, attempt, f"blocked:{told.name}", told.o, told.s, begin, end)
         _group_edges(batch, task_id, attempt, f"blocked:{told.name}", told.g, begin, end)
+        if told.w:
+            batch.edges.append(Edge(task_id, attempt, "blocks_loop", task_id, _NO_OBJECT, None, begin, end))
     elif name == "rayscope.sum":
         if told.e > end + _SKEW_NS or told.e < begin:
             raise ValueError("an end that has nothing to do with the begin")

@@ -64,6 +64,19 @@ CREATE TEMP TABLE blocked AS
 SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
     SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
 """
+#: A blocking call stops the event loop of its async actor. Ray reports calls that came since as running, but
+#: they have not executed a line.
+_STUCK = """
+UPDATE flight SET situation = 'queued' FROM (
+    SELECT f.worker_id, min(b.begin_ns) AS begin_ns
+    FROM blocked b
+    JOIN edge_rows e ON e.task_hi = b.task_hi AND e.task_lo = b.task_lo AND e.attempt = b.attempt
+        AND e.begin_ns = b.begin_ns AND e.kind = 'blocks_loop'
+    JOIN flight f ON f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt
+    GROUP BY f.worker_id) stopped
+WHERE flight.worker_id = stopped.worker_id AND flight.situation = 'running'
+    AND flight.since >= stopped.begin_ns
+"""
 #: (who waits, for whom): those in ray.get, ray.wait or await, and those whose arguments are not made yet.
 _PAIRS = f"""
 CREATE TEMP TABLE pairs AS
@@ -224,7 +237,7 @@ def in_flight(
         reader.execute(
             _FLIGHT.format(started=started, counted=f"coalesce({condition}, false)"), {**at, **values}
         )
-        for statement in (_BLOCKED, _PAIRS, _PLACED, _ABOVE):
+        for statement in (_BLOCKED, _STUCK, _PAIRS, _PLACED, _ABOVE):
             reader.execute(statement, at if "$at" in statement else None)
         is_whole = _climb(reader)
         reader.execute(_DRIVERS)
