@@ -54,9 +54,17 @@ def test_what_a_variable_keeps_for_long_is_suspected() -> None:
     references += [ref(f"used{n}", 1) for n in range(10)]
     references += [ref(f"used{n}", 2, "USED_BY_PENDING_TASK") for n in range(10)]
     references += [ref("unknown", 1)]
+    # The owner of what only an actor keeps: it lists the objects and holds none of them.
+    makers |= {f"passed{n}": Made("kept_by_actor", True, old) for n in range(10)}
+    references += [ref(f"passed{n}", 1, "UNKNOWN_STATUS") for n in range(10)]
+    references += [ref(f"passed{n}", 2) for n in range(10)]
+    # Nobody is known to hold these.
+    makers |= {f"gone{n}": Made("gone", True, old) for n in range(10)}
+    references += [ref(f"gone{n}", 1, "UNKNOWN_STATUS") for n in range(10)]
     found = summarize(references, makers, "type", now_ns=NOW, older_than_ns=10 * MINUTE)["suspects"]
-    assert [(s["function"], s["objects"], s["bytes"], s["oldest_ns"]) for s in found] == [
-        ("leaky", 10, 1000, 20 * MINUTE)
+    assert [(s["function"], s["pid"], s["objects"], s["bytes"], s["oldest_ns"]) for s in found] == [
+        ("leaky", 1, 10, 1000, 20 * MINUTE),
+        ("kept_by_actor", 2, 10, 1000, 20 * MINUTE),
     ]
 
 

@@ -17,6 +17,8 @@ LEAK_OBJECTS = 10
 LEAK_SHARE = 0.1
 #: Nothing but somebody's variable keeps these; what is pinned or used by a task goes by itself.
 _KEPT_BY_VARIABLE = frozenset({"LOCAL_REFERENCE", "CAPTURED_IN_OBJECT"})
+#: How Ray lists an object at its owner while only other processes hold it.
+_HELD_ELSEWHERE = "UNKNOWN_STATUS"
 
 Row = dict[str, Any]
 
@@ -186,7 +188,8 @@ def _suspects(
         made, age = makers.get(ref.object_id), ages.get(ref.object_id)
         if made is None or age is None or age < older_than_ns:
             continue
-        if held[ref.object_id].types <= _KEPT_BY_VARIABLE:
+        types = held[ref.object_id].types - {_HELD_ELSEWHERE}
+        if ref.type in types and types <= _KEPT_BY_VARIABLE:
             place = (ref.node_id, ref.worker_id, ref.pid, made.function, made.is_put)
             kept.setdefault(place, set()).add(ref.object_id)
     found = []
