@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 pytestmark = [pytest.mark.ray]
 
@@ -140,3 +140,32 @@ def is_driver(process: psutil.Process, script: str) -> bool:
     """Whether a process runs a script itself, and is not the shell around it."""
     command = process.info["cmdline"] or [""]
     return command[-1] == script and "python" in command[0]
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "events"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "FINISHED", [("JOB_FINISHED", "WARNING")]),
+        ("sys.exit(1)", "SUCCEEDED", [("JOB_SUCCEEDED", "INFO")]),
+    ],
+)
+def test_a_killed_driver_is_no_success(
+    cluster: Any, end: str, state: str, events: list[tuple[str, str]]
+) -> None:
+    """Ray calls both jobs successful. Only the driver's worker shows that one never disconnected."""
+    driver = cluster.start_driver(f"import os, signal, sys\n{end}\n")
+    driver.wait(TIMEOUT_S)
+    cluster.processes.remove(driver)
+
+    def row(path: str, field: str) -> Any:
+        rows = cluster.get(path, sort="-start_ns")["items"]
+        return next((row for row in rows if row[field] == driver.pid), None)
+
+    wait_until(lambda: (row("/api/workers", "pid") or {}).get("exit_type"), "the end of the driver's worker")
+    job = wait_until(
+        lambda: (found := row("/api/jobs", "driver_pid")) and found["end_ns"] and found, "the job's end"
+    )
+    assert (job["state"], job["exit_code"]) == (state, None)
+    assert (job["message"] or "").startswith("Exit status unknown") == (state == "FINISHED")
+    history = cluster.get("/api/events", job_id=job["job_id"], kind="job")["items"]
+    assert [(event["event"], event["severity"]) for event in history[:-1]] == events

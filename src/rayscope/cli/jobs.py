@@ -29,7 +29,17 @@ from rayscope.cli.options import (
     Wide,
     between,
 )
-from rayscope.cli.printing import Column, Format, Row, error_line, failed_of, print_list, state, text, when
+from rayscope.cli.printing import (
+    Column,
+    Format,
+    Row,
+    error_line,
+    failed_of,
+    print_list,
+    state_text,
+    text,
+    when,
+)
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 from rayscope.model.program import program_name
@@ -52,9 +62,16 @@ def progress(job: Row) -> str:
     return f"{ended:,}/{sum(tasks.values()):,}{how}"
 
 
+def job_state(job: Row) -> Text:
+    """Ray's state. A FINISHED job may have failed: nobody knows its driver's exit status."""
+    if job.get("state") == "FINISHED":
+        return Text("FINISHED, exit status unknown", style="yellow")
+    return state_text(job.get("state"))
+
+
 COLUMNS = (
     Column("entrypoint", lambda row: shown(program_name(row.get("entrypoint") or "")), long=True),
-    state(),
+    Column("state", job_state),
     Column("tasks", lambda row: Text(progress(row))),
     text("job_id"),
     took("start_ns", "end_ns"),

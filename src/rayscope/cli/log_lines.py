@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Between two looks for lines, and for more files, s; looks without a line after the end of the writer.
 _PERIOD_S, _OWNER_S, _LAST_LOOKS = 1.0, 5.0, 3
-_ENDED = {"SUCCEEDED", "FAILED", "STOPPED", "DEAD"}
+_ENDED = {"SUCCEEDED", "FAILED", "FINISHED", "STOPPED", "DEAD"}
 _KINDS = {"actor_id": "actors", "job_id": "jobs", "worker_id": "workers"}
 
 

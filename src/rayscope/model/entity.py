@@ -110,18 +110,24 @@ class Entity:
         return merged
 
 
-_Rank = tuple[bool, bool, int, str]
+#: How much an account knows of a job's end, by its state. The GCS calls every driver that ended SUCCEEDED; a
+#: broken connection (FINISHED) rules that out. An exit code is worth most (``KNOWS_EXIT_CODE``).
+CERTAINTY_OF_END: Mapping[str, int] = {"SUCCEEDED": 0, "FINISHED": 1, "FAILED": 2, "STOPPED": 2}
+KNOWS_EXIT_CODE = 3
+
+_Rank = tuple[bool, int, int, str]
 
 
 def _rank(kind: Kind, time_ns: int, account: Mapping[str, Value]) -> _Rank:
     """The account with the greatest rank holds: a final state, so that a late or clock-skewed report revives
-    nobody, and then the newest; but of deaths the earliest. Of jobs the one that knows the exit code: the GCS
-    calls every driver a success that has ended.
+    nobody, and then the newest; but of deaths the earliest. Of jobs, the account that knows most of the end.
     """
     state = str(account.get("state", ""))
     is_final = state in FINAL_STATES[kind]
-    is_death = is_final and kind != "job"
-    return is_final, is_final and "exit_code" in account, -time_ns if is_death else time_ns, state
+    if not is_final or kind != "job":
+        return is_final, 0, -time_ns if is_final else time_ns, state
+    certainty = KNOWS_EXIT_CODE if "exit_code" in account else CERTAINTY_OF_END[state]
+    return True, certainty, time_ns, state
 
 
 def _rank_observed(entity: Entity) -> _Rank:

@@ -18,6 +18,7 @@ MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
         1: schema.create_tables,
         2: schema.create_tables,  # what is new: raw_deletions, and names of sessions
         3: lambda layout: [],  # the views alone: the state of a task that was canceled while it ran
+        4: lambda layout: [],  # the views alone: the end of a job whose driver was killed
     }
 )
 

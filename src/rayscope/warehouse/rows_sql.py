@@ -114,7 +114,7 @@ _OBSERVED = pa.struct(
     [
         ("known", pa.uint8()),
         ("is_final", pa.uint8()),
-        ("has_exit", pa.uint8()),
+        ("has_exit", pa.uint8()),  # how much is known of the end, 0 to 3
         ("time_ns", pa.int64()),
         ("state", pa.string()),
         ("observed_ns", pa.int64()),
@@ -180,9 +180,9 @@ def _structs(values: Sequence[tuple[Any, ...]], type_: pa.StructType) -> pa.Arra
 def _observed(entity: Entity) -> tuple[Any, ...]:
     if not entity.observed:
         return _NOT_OBSERVED
-    (is_final, has_exit, time_ns, state), observed_ns, canonical = order_observed(entity)
+    (is_final, certainty, time_ns, state), observed_ns, canonical = order_observed(entity)
     said = msgspec.json.encode(encode_claims(entity.kind, entity.observed)).decode()
-    return 1, int(is_final), int(has_exit), time_ns, state, observed_ns, canonical, said
+    return 1, int(is_final), certainty, time_ns, state, observed_ns, canonical, said
 
 
 def of_entities(kind: Kind) -> str:

@@ -15,7 +15,7 @@ from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUM
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 
 #: Of the tables and views below; :mod:`rayscope.warehouse.migrate` brings an older warehouse up to it.
-VERSION = 3
+VERSION = 4
 #: DuckDB's type -> ClickHouse's.
 TYPES = {
     "UBIGINT": "UInt64",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import CANCELED, SCALARS
-from rayscope.model.entity import FINAL_STATES
+from rayscope.model.entity import CERTAINTY_OF_END, FINAL_STATES, KNOWS_EXIT_CODE
 from rayscope.storage.inferred_ends import ENDED, GONE
 from rayscope.storage.schema import (
     ANNOTATION_COLUMNS,
@@ -210,9 +210,13 @@ def _texts(states: Sequence[str] | frozenset[str] | set[str]) -> str:
 def _accounts(kind: Kind) -> str:
     """What each account of an entity of a kind says, with its rank (see :mod:`rayscope.model.entity`)."""
     final = f"state IN ({_texts(FINAL_STATES[kind])})" if FINAL_STATES[kind] else "false"
-    has_exit = f"{final} AND mapContains(said, 'exit_code')"
+    certainty = "0"
+    if kind == "job":
+        known = "".join(f", state = '{state}', {level}" for state, level in CERTAINTY_OF_END.items())
+        certainty = f"multiIf(mapContains(said, 'exit_code'), {KNOWS_EXIT_CODE}{known}, 0)"
+        certainty = f"if({final}, {certainty}, 0)"
     time = "time_ns" if kind == "job" else f"if({final}, -time_ns, time_ns)"
-    rank = f"(toInt8(source), toInt8({final}), toInt8({has_exit}), toInt64({time}), state, toInt8(0))"
+    rank = f"(toInt8(source), toInt8({final}), toInt8({certainty}), toInt64({time}), state, toInt8(0))"
     observed = (
         "(toInt8(1), toInt8(observed.is_final), toInt8(observed.has_exit), observed.time_ns, "
         "observed.state, toInt8(1))"

@@ -122,8 +122,21 @@ def test_how_a_job_ended_is_what_was_learnt_last() -> None:
         assert merged(parts).current() == {"state": "FAILED", "end_ns": 11, "exit_code": 3}
 
 
+def test_a_job_whose_drivers_connection_broke_is_no_success() -> None:
+    ray = Entity("job", "01", observed_ns=99, observed={"state": "SUCCEEDED", "end_ns": 11})
+    broke = Entity("job", "01", transitions={(10, "FINISHED"): {"end_ns": 10, "message": "unknown"}})
+    stopped = Entity("job", "01", transitions={(5, "STOPPED"): {}})
+    exited = Entity("job", "01", transitions={(9, "SUCCEEDED"): {"exit_code": 0}})
+    for parts in permutations([ray, broke]):
+        assert merged(parts).current() == {"state": "FINISHED", "end_ns": 10, "message": "unknown"}
+    for parts in permutations([ray, broke, stopped]):
+        assert merged(parts).current()["state"] == "STOPPED"
+    for parts in permutations([ray, broke, stopped, exited]):
+        assert merged(parts).current()["state"] == "SUCCEEDED"
+
+
 def test_without_an_exit_code_the_last_end_of_a_job_counts() -> None:
     failed = Entity("job", "01", transitions={(10, "FAILED"): {"end_ns": 10}})
-    succeeded = Entity("job", "01", transitions={(20, "SUCCEEDED"): {"end_ns": 20}})
-    for parts in permutations([failed, succeeded]):
-        assert merged(parts).current() == {"state": "SUCCEEDED", "end_ns": 20}
+    stopped = Entity("job", "01", transitions={(20, "STOPPED"): {"end_ns": 20}})
+    for parts in permutations([failed, stopped]):
+        assert merged(parts).current() == {"state": "STOPPED", "end_ns": 20}

@@ -57,6 +57,12 @@ def told(fresh: Any) -> Any:
             {"entrypoint": "python y.py", "start_ns": ns[1]},
             FAILED=(12, {"message": "exit code 1", "end_ns": ns[12]}),
         ),
+        entity(  # Ray ended it after its job
+            "worker",
+            "f" * 56,
+            {"worker_type": "WORKER", "exit_type": "SYSTEM_ERROR", "job_id": OTHER},
+            DEAD=(13, {"end_ns": ORIGIN_NS + 13 * MS}),
+        ),
         entity(
             "worker",
             "e" * 56,
@@ -86,7 +92,7 @@ def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
         ("RESTARTING", "SYSTEM_ERROR: killed"),
         ("DEAD", None),
     ]
-    assert found["by_severity"] == {"ERROR": 5, "WARNING": 1, "INFO": 5}
+    assert found["by_severity"] == {"ERROR": 5, "WARNING": 1, "INFO": 6}
     assert found["total"] == 6
 
 
@@ -107,7 +113,7 @@ def test_an_attempt_that_was_retried_is_a_warning(fresh: Any) -> None:
 
 def test_pages_filters_and_a_search_give_the_same_events(told: Any) -> None:
     whole = told.get("/api/events")
-    assert whole["total"] == len(whole["items"]) == 11
+    assert whole["total"] == len(whole["items"]) == 12
     paged, cursor = [], None
     while True:
         page = told.get("/api/events", limit=2, **({"cursor": cursor} if cursor else {}))

@@ -31,13 +31,16 @@ const TONES: Record<string, Tone> = {
   unreadable: 'bad',
 };
 
-/** The state of anything but a task, Ray's own name on hover. An unknown state has the tone of waiting. */
-export function ItemState({ state, label }: { state: string | null; label?: string }) {
-  const name = useItemStateName();
+/** The state of anything but a task, Ray's own name on hover. An unknown state has the tone of waiting.
+ *  `view`: the list that it belongs to. A job that is FINISHED may have failed. */
+export function ItemState(props: { state: string | null; label?: string; view?: string }) {
+  const { state, label, view } = props;
+  const name = useItemStateName(view);
   if (!state) return <Dash />;
+  const tone = (view !== 'jobs' || state !== 'FINISHED') && TONES[state];
   return (
     <span className={words.state} title={state}>
-      <Dot color={`var(--rs-tone-${TONES[state] ?? 'waiting'})`} />
+      <Dot color={`var(--rs-tone-${tone || 'waiting'})`} />
       <span className={words.ellipsis}>{label ?? name(state)}</span>
     </span>
   );

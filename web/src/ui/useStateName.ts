@@ -9,9 +9,11 @@ export function useStateName(): (state: string | null) => string {
   };
 }
 
-/** The same of a state of an actor, worker, node, job or placement group. */
-export function useItemStateName(): (state: string) => string {
+/** The same of a state of an actor, worker, node, job or placement group. A finished job is a special case. */
+export function useItemStateName(view?: string): (state: string) => string {
   const { t, i18n } = useTranslation();
-  return (state) =>
-    i18n.exists(`itemState.${state}`) ? t(`itemState.${state}` as 'itemState.ALIVE') : state;
+  return (state) => {
+    if (view === 'jobs' && state === 'FINISHED') return t('jobs.exitUnknown');
+    return i18n.exists(`itemState.${state}`) ? t(`itemState.${state}` as 'itemState.ALIVE') : state;
+  };
 }

@@ -50,6 +50,11 @@ _IS_RETRIED = """
 ((task_hi, task_lo, attempt + 1) IN (SELECT task_hi, task_lo, attempt FROM attempts WHERE attempt > 0))"""
 #: Of a group that the GCS alone tells of: it says how long placing it took, and of no other change when.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
+#: Whether a worker outlived its job. Ray then ends it, and may kill it while it runs a task.
+_JOB_HAD_ENDED = (
+    "EXISTS (FROM job_rows j WHERE j.id = worker_rows.job_id AND j.end_ns <= worker_rows.end_ns "
+    "AND j.end_known_by IS DISTINCT FROM 'session')"
+)
 #: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
 _EVENTS = f"""
     SELECT start_ns AS time_ns, 'INFO' AS severity, 'node' AS kind, 'NODE_ALIVE' AS event, id,
@@ -62,7 +67,8 @@ _EVENTS = f"""
         'node', 'NODE_DEAD', id, {node_name("node_rows")}, concat_ws(': ', death_reason, death_message),
         id, NULL, 1, NULL
     FROM node_rows WHERE state = 'DEAD'
-    UNION ALL SELECT end_ns, CASE WHEN starts_with(exit_type, 'INTENDED') THEN 'INFO' ELSE 'ERROR' END,
+    UNION ALL SELECT end_ns,
+        CASE WHEN starts_with(exit_type, 'INTENDED') OR {_JOB_HAD_ENDED} THEN 'INFO' ELSE 'ERROR' END,
         'worker', 'WORKER_DEAD', id, concat('pid ', pid),
         {_EXIT}, node_id, job_id, 1, NULL
     FROM worker_rows WHERE state = 'DEAD' AND exit_type IS NOT NULL AND worker_type != 'DRIVER'
@@ -79,8 +85,8 @@ _EVENTS = f"""
     UNION ALL SELECT start_ns, 'INFO', 'job', 'JOB_STARTED', id, entrypoint, NULL, driver_node_id, id, 1, NULL
     FROM job_rows WHERE {SHOWN_JOB}
     UNION ALL SELECT end_ns,
-        CASE state WHEN 'FAILED' THEN 'ERROR' WHEN 'STOPPED' THEN 'WARNING' WHEN 'CUT_OFF' THEN 'WARNING'
-            ELSE 'INFO' END,
+        CASE WHEN state = 'FAILED' THEN 'ERROR'
+            WHEN state IN ('FINISHED', 'STOPPED', 'CUT_OFF') THEN 'WARNING' ELSE 'INFO' END,
         'job', 'JOB_' || state, id, entrypoint, message, driver_node_id, id, 1, NULL
     FROM job_rows WHERE {SHOWN_JOB} AND end_ns IS NOT NULL
     UNION ALL SELECT created_ns, 'INFO', 'placement_group', 'PLACEMENT_GROUP_PENDING', id, {_GROUP},

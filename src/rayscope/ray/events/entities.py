@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rayscope.model import Entity
@@ -20,6 +20,9 @@ _ENUMS = frozenset(
     {"state", "restartReason", "schedulingState", "strategy", "workerType", "exitType", "reason"}
 )
 _NO_TIME = {"0", "", str(2**64 - 1)}
+#: Behind the id of its job, this makes the worker id of a driver.
+_DRIVER_SUFFIX = "ff" * 24
+_LOST_DRIVER = "Exit status unknown: the driver's connection broke, as after SIGKILL or a crash."
 
 
 def _id(event: Mapping[str, Any], key: str) -> str:
@@ -163,6 +166,24 @@ def _worker_lifecycle(event: Mapping[str, Any]) -> Entity:
 
     transitions = _transitions(event, extra)
     return Entity("worker", b64decode(event.get("workerId") or "").hex(), fields, transitions)
+
+
+def lost_drivers(workers: Iterable[Entity]) -> list[Entity]:
+    """The jobs of the drivers among these workers that ended without disconnecting from Ray.
+
+    SIGKILL and ``os._exit`` leave only a broken connection, and the GCS still reports success. Such a job is
+    FINISHED, unless somebody else knows its exit code.
+    """
+    jobs = []
+    for worker in workers:
+        if worker.kind != "worker" or not worker.id.endswith(_DRIVER_SUFFIX):
+            continue
+        end = worker.current()
+        exit_type, end_ns = end.get("exit_type"), end.get("end_ns")
+        if exit_type and end_ns and not str(exit_type).startswith("INTENDED"):
+            account: dict[str, Value] = {"message": _LOST_DRIVER, "end_ns": end_ns}
+            jobs.append(Entity("job", worker.id[:8], transitions={(int(end_ns), "FINISHED"): account}))
+    return jobs
 
 
 def _driver_job_definition(event: Mapping[str, Any]) -> Entity:

@@ -30,7 +30,7 @@ from rayscope.ray.events.columns import (
     add_lifecycles,
     add_profiles,
 )
-from rayscope.ray.events.entities import CONVERTERS, unnamed
+from rayscope.ray.events.entities import CONVERTERS, lost_drivers, unnamed
 from rayscope.ray.events.json_types import (
     IGNORED_KEYS,
     Enum,
@@ -307,7 +307,8 @@ class Rows:
         for part in _ENTITY_PARTS:
             content = getattr(event, part)
             if content is not None:
-                records.entities.append(checked(CONVERTERS[part](content)))
+                entity = checked(CONVERTERS[part](content))
+                records.entities += [entity, *lost_drivers([entity])]
                 for key, number in unnamed(content):
                     count(records, f"enum {part}.{key} {number}")
                 return None

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from rayscope.model import Drop, Entity, RecordBatch
+from rayscope.ray.events.entities import lost_drivers
 from rayscope.ray.gcs import entity_tables
 from rayscope.ray.gcs.change_filter import ChangeFilter, EntityChangeFilter, RowChangeFilter
 from rayscope.ray.gcs.client import GcsClient
@@ -65,6 +66,7 @@ def read_entities(
         if table == "jobs":
             entities = _all_jobs(entities, api_jobs)
         batch.entities.extend(entities)
+        batch.entities.extend(lost_drivers(entities))
     return batch
 
 
@@ -131,6 +133,7 @@ class Changes:
             while chunk := list(islice(changed, CHUNK)):
                 batch = RecordBatch(self.session)
                 batch.entities = [convert(row, now_ns, batch.unknown) for row in chunk]
+                batch.entities += lost_drivers(batch.entities)
                 yield batch
             change_filter.commit()
 

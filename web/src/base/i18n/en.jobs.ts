@@ -1,5 +1,6 @@
 export const enJobs = {
   jobs: {
+    exitUnknown: 'Finished, exit status unknown',
     submit: 'Submit a job',
     submitText:
       'Ray will run this command on the head node (or on a node with the resources you request) with the permissions of the cluster.',
@@ -94,7 +95,7 @@ export const enJobs = {
       JOB_SUCCEEDED: 'Job succeeded',
       JOB_FAILED: 'Job failed',
       JOB_STOPPED: 'Job stopped',
-      JOB_FINISHED: 'Job ended',
+      JOB_FINISHED: 'Job ended, exit status unknown',
       JOB_CUT_OFF: 'Session ended during the job',
       PLACEMENT_GROUP_PENDING: 'Placement group pending',
       PLACEMENT_GROUP_PREPARED: 'Placement group prepared',

@@ -1,5 +1,6 @@
 export const zhJobs = {
   jobs: {
+    exitUnknown: '已结束，退出状态未知',
     submit: '提交作业',
     submitText: 'Ray 将以集群的权限在头节点（或具有所需资源的节点）上运行此命令。',
     entrypoint: '命令',
@@ -90,7 +91,7 @@ export const zhJobs = {
       JOB_SUCCEEDED: '作业成功',
       JOB_FAILED: '作业失败',
       JOB_STOPPED: '作业停止',
-      JOB_FINISHED: '作业结束',
+      JOB_FINISHED: '作业已结束，退出状态未知',
       JOB_CUT_OFF: '作业运行时会话结束',
       PLACEMENT_GROUP_PENDING: '放置组等待中',
       PLACEMENT_GROUP_PREPARED: '放置组已准备',

@@ -73,13 +73,13 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
     const column = (field: string, optional: boolean) => {
       const isOwn = field === kind.id;
       const header = fieldName(field === 'job_id' && !isOwn ? 'job' : field);
-      return entityColumn(field, header, !optional && field === growing, optional, isOwn);
+      return entityColumn(view, field, header, !optional && field === growing, optional, isOwn);
     };
     return [
       ...first.map((field) => own[field] ?? column(field, false)),
       ...rest.map((field) => column(field, true)),
     ];
-  }, [names, kind, fieldName, extras?.columns]);
+  }, [names, view, kind, fieldName, extras?.columns]);
   const choice = useColumnChoice(view, columns);
 
   const item = useOpenItem(keyOf);

@@ -113,7 +113,7 @@ function JobHead({ job }: { job: Item }) {
       <h2 className={css.name} title={entrypoint} data-testid="job-name">
         {programName(entrypoint) || String(job.job_id)}
       </h2>
-      <ItemState state={typeof job.state === 'string' ? job.state : null} />
+      <ItemState state={typeof job.state === 'string' ? job.state : null} view="jobs" />
       <CopyId id={String(job.job_id)} />
       <span className={words.dim}>
         <Time ns={job.start_ns as number | null} />

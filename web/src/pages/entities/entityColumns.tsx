@@ -58,8 +58,9 @@ const WIDTHS: Record<string, number> = {
   lane: 100,
 };
 
-/** The column of a field, by the field's name alone; `isOwn`: it is the id of the row itself. */
+/** The column of a field of a view, by the field's name; `isOwn`: it is the id of the row itself. */
 export function entityColumn(
+  view: string,
   field: string,
   header: string,
   grow: boolean,
@@ -85,14 +86,14 @@ export function entityColumn(
       ) : field === 'node_id' || field === 'driver_node_id' ? (
         <NodeLabel id={item[field] ? String(item[field]) : null} />
       ) : (
-        <Cell name={field} value={item[field]} />
+        <Cell view={view} name={field} value={item[field]} />
       ),
   };
 }
 
-function Cell({ name, value }: { name: string; value: unknown }) {
+function Cell({ view, name, value }: { view: string; name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
-  if (name === 'state') return <ItemState state={String(value)} />;
+  if (name === 'state') return <ItemState state={String(value)} view={view} />;
   if (name === 'worker_type') return <WorkerType type={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
   if (isId(name, value)) return <CopyId id={value} />;

@@ -24,7 +24,7 @@ const PLACES: Record<EntityView, string[]> = {
 /** What a list of entities can be filtered by. */
 export function useEntityFilters(view: EntityView): FilterField[] {
   const { t } = useTranslation();
-  const stateName = useItemStateName();
+  const stateName = useItemStateName(view);
   const places = usePlaceFilters().filter(({ name }) => PLACES[view].includes(name));
   const state: FilterField = {
     name: 'state',

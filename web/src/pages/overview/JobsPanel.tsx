@@ -66,7 +66,7 @@ function Job({ job }: { job: Item }) {
         >
           {programName(entrypoint) || id}
         </Link>
-        <ItemState state={typeof job.state === 'string' ? job.state : null} />
+        <ItemState state={typeof job.state === 'string' ? job.state : null} view="jobs" />
         <span className={`${words.dim} ${words.num}`}>
           <Time ns={job.start_ns as number | null} />
         </span>
