@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,11 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.alerts.durations import duration_s
-from rayscope.cli.api import Api, RayscopeError
+from rayscope.cli.asking import asking
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
-from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token, settings_from
+from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Format, counted, print_rows
-from rayscope.cli.serving import server_url
 from rayscope.client.calls import Call
 from rayscope.units import duration
 
@@ -42,21 +40,6 @@ FAILED = 1
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
 
 
-@contextmanager
-def _api(
-    server: str | None, data_dir: Path | None, token: str | None, operator: str | None = None
-) -> Iterator[Api]:
-    settings = settings_from(data_dir, token=token)
-    url = server_url(server, settings.folder)
-    if url is None:
-        fail("No server is running on this data directory.", "Start one: rayscope serve", FAILED)
-    try:
-        with Api(url, settings.token, folder=settings.folder, operator_token=operator) as api:
-            yield api
-    except RayscopeError as error:
-        fail(error.message, error.remedy, FAILED)
-
-
 @app.command("list")
 def list_alerts(
     session: Session = None,
@@ -68,7 +51,7 @@ def list_alerts(
     token: Token = None,
 ) -> None:
     """List firing and pending alerts, and every rule with its state."""
-    with _api(server, data_dir, token) as api:
+    with asking(server, data_dir, token, status=FAILED) as api:
         alerts = api.get("/api/alerts", session=session)
         rules = api.get("/api/alerts/rules", session=session)
     if form is Format.json:
@@ -137,7 +120,7 @@ def try_rule(
     body["to_ns"] = None if end is None else _time_ns(end, time.time_ns())
     if begin is not None:
         body["from_ns"] = _time_ns(begin, body["to_ns"] or time.time_ns())
-    with _api(server, data_dir, token) as api:
+    with asking(server, data_dir, token, status=FAILED) as api:
         found = api.post("/api/alerts/test", body)
     if form is Format.json:
         print_json(found)
@@ -190,7 +173,7 @@ def add_rule(
         seconds = duration_s(for_s)
     except ValueError:
         fail(f"{for_s[:50]!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.", FAILED)
-    with _api(server, data_dir, token, operator) as api:
+    with asking(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
         body = {
             "expr": expr,
             "for_s": seconds,
@@ -210,7 +193,7 @@ def notify(
     token: Token = None,
 ) -> None:
     """Send a test notification through a channel."""
-    with _api(server, data_dir, token, operator) as api:
+    with asking(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
         path = f"/api/alerts/channels/{quote(channel, safe='')}/test"
         found: dict[str, Any] = api.ask(Call("POST", path, acts=True))
     if not found["ok"]:
@@ -231,7 +214,7 @@ def export_rules(
     token: Token = None,
 ) -> None:
     """Print the rules as a file that Prometheus loads (`promtool check rules` accepts it)."""
-    with _api(server, data_dir, token) as api:
+    with asking(server, data_dir, token, status=FAILED) as api:
         text = api.text("/api/alerts/export", **({"rule": rules} if rules else {}))
     if output is None:
         sys.stdout.write(visible(text))

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rayscope.cli.api import Api, RayscopeError
-from rayscope.cli.console import fail
+from rayscope.cli.console import USAGE_ERROR, fail
 from rayscope.cli.options import settings_from
 from rayscope.cli.serving import reading_server, running_server
-from rayscope.client import Client
 from rayscope.client.server_url import data_dir as default_data_dir
 from rayscope.client.server_url import server_token
 from rayscope.files import expand_user
@@ -25,11 +24,14 @@ def asking(
     session: str | None = None,
     *,
     needs_server: bool = False,
-) -> Iterator[Client]:
+    operator: str | None = None,
+    status: int = USAGE_ERROR,
+) -> Iterator[Api]:
     """A client of the server that is meant: the URL given, RAYSCOPE_URL, or that of the data directory.
 
     If none runs there, one serves the command alone, unless it ``needs_server``. A RayscopeError in the block
-    ends the command, with the remedy.
+    ends the command, with the remedy and the exit ``status``. ``operator``: a token to act with, where the
+    data directory has none.
     """
     try:
         folder = default_data_dir() if data_dir is None else expand_user(data_dir)
@@ -38,6 +40,8 @@ def asking(
             is_named = bool(server or os.environ.get("RAYSCOPE_URL"))
             if not (is_named or needs_server) and running_server(folder) is None:
                 url, shown = stack.enter_context(reading_server(settings_from(data_dir)))
-            yield stack.enter_context(Api(url, shown, session=session, folder=folder))
+            yield stack.enter_context(
+                Api(url, shown, session=session, folder=folder, operator_token=operator)
+            )
     except RayscopeError as error:
-        fail(error.message, error.remedy)
+        fail(error.message, error.remedy, status)

@@ -305,6 +305,8 @@ def placement_groups(
     state: State = None,
     job: Job = None,
     query: Seek = None,
+    since: Since = None,
+    until: Until = None,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -315,7 +317,7 @@ def placement_groups(
     token: Token = None,
 ) -> None:
     """List placement groups, newest first."""
-    filters = given(state=state, job_id=job, q=query)
+    filters = given(state=state, job_id=job, q=query) | between(since, until)
     with asking(server, data_dir, token, session) as client:
         rows = client.placement_groups(sort=sort, limit=limit or None, **filters)
         print_list(form, rows, _PLACEMENT_GROUPS, wide)

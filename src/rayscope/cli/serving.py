@@ -104,8 +104,8 @@ def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[S
 
 @contextlib.contextmanager
 def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The URL and the token of a server that only reads the sessions of a data directory, while the block
-    runs. Exits if there is no such directory.
+    """The URL and the token of a server that only reads the sessions and alert rules of a data directory,
+    while the block runs. Exits if there is no such directory.
 
     Everything else of the server, its lock too, is in a folder of its own, so that a real server can start
     meanwhile.
@@ -117,7 +117,8 @@ def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
         if any((folder / "spool").iterdir()):
             warn("events that no server has merged yet are not included; `rayscope serve` merges them")
     with tempfile.TemporaryDirectory(prefix="rayscope-reading-") as scratch:
-        (Path(scratch) / "sessions").symlink_to(folder / "sessions")
+        for part in ("sessions", "alerts"):
+            (Path(scratch) / part).symlink_to(folder / part)
         reading = settings.model_copy(
             update={
                 "data_dir": Path(scratch),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import webbrowser
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +13,9 @@ from rayscope.cli.asking import asking
 from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lazy import ListByDefault
 from rayscope.cli.lists import took
-from rayscope.cli.options import DataDir, Form, Limit, ServerUrl, Session, Token, Wide
+from rayscope.cli.options import DataDir, Form, Limit, ServerUrl, Session, Token, Wide, settings_from
 from rayscope.cli.printing import Column, Format, failed_of, print_list, state, text, when
+from rayscope.cli.serving import any_server, serve_until_stopped
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
 from rayscope.units import size
@@ -145,12 +148,21 @@ def open_ui(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Open a session in the web browser, and print its URL."""
-    with asking(server, data_dir, token, session, needs_server=True) as client:
+    """Open a session in the web browser, and print its URL.
+
+    If no server is running, one serves the UI until Ctrl-C.
+    """
+    with contextlib.ExitStack() as stack:
+        serving = None
+        if not (server or os.environ.get("RAYSCOPE_URL")):
+            serving = stack.enter_context(any_server(settings_from(data_dir, token=token)))
+        client = stack.enter_context(asking(server, data_dir, token, session, needs_server=True))
         name = client.summary()["session"]
         url = session_url(client.url, name)
         if task is not None:
             url = f"{client.url}/s/{name}?task={client.task(task, session=name)['task_id']}"
-    typer.echo(url)
-    if not webbrowser.open(url):
-        say("no browser here: open the URL yourself")
+        typer.echo(url)
+        if not webbrowser.open(url):
+            say("no browser here: open the URL yourself")
+        if serving is not None and serving.own:
+            serve_until_stopped("serving the UI; press Ctrl-C to stop")
