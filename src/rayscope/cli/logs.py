@@ -54,7 +54,7 @@ _FORMATS = {LineFormat.text: Format.table, LineFormat.json: Format.json, LineFor
 
 
 def logs(
-    node: Annotated[str | None, typer.Option("--node", help="Filter files by node.")] = None,
+    node: Annotated[str | None, typer.Option("--node", help="Filter files by node (name or ID).")] = None,
     file: Annotated[
         str | None, typer.Option("--file", help="Show the lines of this file (its name, or a part of it).")
     ] = None,

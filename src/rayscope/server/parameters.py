@@ -17,6 +17,7 @@ from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
+from rayscope.storage.sql.entities import find_nodes
 from rayscope.storage.sql.filters import TaskFilters
 
 
@@ -37,7 +38,21 @@ Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes b
 Sort = Annotated[str, Query(max_length=60)]
 
 
+def node_ids(services: Services, session: str | None, nodes: str | None) -> str | None:
+    """The IDs of the nodes of a filter: IDs, how these begin, or names, joined by commas.
+
+    Raises NotFound for an unknown session, and BadQuery for a name of several nodes.
+    """
+    if not nodes:
+        return None
+    chosen = services.records.resolve(session)
+    found: str = services.records.read(chosen, lambda file: find_nodes(file, nodes))
+    return found
+
+
 def _task_filters(
+    services: CurrentServices,
+    session: Session = None,
     job_id: Text = None,
     name: Text = None,
     func_name: Text = None,
@@ -62,7 +77,7 @@ def _task_filters(
         func_name=func_name,
         state=state,
         type=type,
-        node_id=node_id,
+        node_id=node_ids(services, session, node_id),
         worker_id=worker_id,
         actor_id=actor_id,
         parent_task_id=parent_task_id,

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.story import JOB, Story
+from tests.story import JOB, Story, at
+
+from rayscope.model import Entity
 
 SORTS = ("created_ns", "start_ns", "end_ns", "duration_ns", "name", "state")
 
@@ -148,7 +150,47 @@ def test_a_range_leaves_what_lived_in_it(running: Any, path: str) -> None:
         ]
         found = running.get(f"/api/{path}", since_ns=since, until_ns=until, internal=True)
         assert found["total"] == len(lived)
-    running.error(running.client.get("/api/placement_groups", params={"since_ns": 1}), 400)
+
+
+def test_placement_groups_of_a_range(fresh: Any) -> None:
+    story = Story()
+    for number, (name, steps) in enumerate(
+        {"gone": {40: "REMOVED"}, "lives": {20: "CREATED"}, "late": {90: "CREATED"}}.items()
+    ):
+        group = Entity("placement_group", f"{number:036x}", {"name": name, "created_ns": at(min(steps) - 10)})
+        group.transitions |= {(at(when), state): {} for when, state in steps.items()}
+        story.batch.entities.append(group)
+    fresh.record(story)
+
+    def names(**times: int) -> set[str]:
+        return {row["name"] for row in fresh.get("/api/placement_groups", **times)["items"]}
+
+    assert names() == {"gone", "lives", "late"}
+    assert names(since_ns=at(40)) == {"gone", "lives", "late"}
+    assert names(since_ns=at(41)) == {"lives", "late"}
+    assert names(until_ns=at(79)) == {"gone", "lives"}
+
+
+def test_a_node_is_found_by_its_name(fresh: Any) -> None:
+    story = Story()
+    nodes = {"a1" * 28: "worker-7", "b2" * 28: "head", "c3" * 28: "twin", "d4" * 28: "twin"}
+    for node_id, host in nodes.items():
+        story.entity("node", node_id, 0, hostname=host, node_ip="10.0.0.1")
+        story.entity("worker", node_id[::-1], 0, node_id=node_id, worker_type="WORKER")
+        story.task(f"on_{node_id[:2]}", 0, 1, 2, node=node_id)
+    fresh.record(story)
+
+    def nodes_of(path: str, node: str) -> list[str]:
+        return [row["node_id"] for row in fresh.get(path, node_id=node)["items"]]
+
+    for path in ("/api/tasks", "/api/workers", "/api/nodes"):
+        assert nodes_of(path, "worker-7") == nodes_of(path, "a1a1") == ["a1" * 28]
+    assert fresh.get("/api/nodes/worker-7")["node_id"] == "a1" * 28
+    assert {event["node_id"] for event in fresh.get("/api/events", node_id="head")["items"]} == {"b2" * 28}
+    assert sorted(nodes_of("/api/workers", "head,worker-7")) == ["a1" * 28, "b2" * 28]
+    refused = fresh.error(fresh.client.get("/api/tasks", params={"node_id": "twin"}), 400)
+    assert "c3c3c3c3c3c3 (ALIVE), d4d4d4d4d4d4 (ALIVE)" in refused["message"]
+    assert nodes_of("/api/tasks", "nobody") == []
 
 
 def test_functions_are_those_of_the_attempts_in_a_range(running: Any) -> None:

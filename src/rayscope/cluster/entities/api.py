@@ -24,6 +24,7 @@ from rayscope.server.parameters import (
     Session,
     Text,
     answer,
+    node_ids,
     with_dropped,
 )
 from rayscope.server.schemas import Answer
@@ -96,7 +97,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         filters = entities.EntityFilters(
             state=state,
             job_id=job_id,
-            node_id=node_id,
+            node_id=node_ids(services, session, node_id),
             worker_id=worker_id,
             actor_id=actor_id,
             name=name,

@@ -18,6 +18,7 @@ from rayscope.server.parameters import (
     Session,
     Text,
     answer_from_record,
+    node_ids,
 )
 from rayscope.storage.session_file import SessionFile
 
@@ -43,7 +44,7 @@ def events(
     filters = {
         "severity": severity,
         "kind": kind,
-        "node_id": node_id,
+        "node_id": node_ids(services, session, node_id),
         "job_id": job_id,
         "q": q,
         "since_ns": since_ns,

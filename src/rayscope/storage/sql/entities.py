@@ -17,6 +17,7 @@ from rayscope.storage.rows import decode_entity
 from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.internal import IS_INTERNAL
+from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import (
     LEAST_PREFIX,
     Page,
@@ -38,6 +39,16 @@ _CONTAINS = "{} ILIKE ? ESCAPE '\\'"
 #: What ``q`` looks into, besides the id and the pid.
 _SEARCHED = ("name", "class_name", "node_name", "node_ip", "hostname", "entrypoint", "submission_id")
 
+#: So many things that a text may mean are named.
+_CANDIDATES = 5
+#: When things of a kind began and ended, where not in ``start_ns`` and ``end_ns``. Only its transitions have
+#: the time when a placement group was removed.
+_LIVED: Mapping[str, tuple[str, str]] = {
+    "placement_group": (
+        "created_ns",
+        "list_min([(step->>0)::BIGINT FOR step IN CAST(doc->1 AS JSON[]) IF (step->>1) = 'REMOVED'])",
+    )
+}
 #: States of one thing that are told, the newest ones.
 _HISTORY = 1000
 
@@ -185,12 +196,11 @@ def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[
             is_state = name == "state" and kind in STATES_OF
             parts = choices(name, value, STATES_OF[kind]) if is_state else [p for p in value.split(",") if p]
             where.add(f"({' OR '.join(equals(name, part, column) for part in parts) or 'false'})", *parts)
-    for given, condition in ((filters.since_ns, "end_ns >= ?"), (filters.until_ns, "start_ns <= ?")):
-        column = condition.split()[0]
-        if given is not None:
-            if column not in columns:
-                raise BadQuery(f"{view} cannot be filtered by time.")
-            where.add(f"({column} IS NULL OR {condition})", given)
+    begin, end = _LIVED.get(kind, ("start_ns", "end_ns"))
+    if filters.since_ns is not None:
+        where.add(f"coalesce({end} >= ?, true)", filters.since_ns)
+    if filters.until_ns is not None:
+        where.add(f"coalesce({begin} <= ?, true)", filters.until_ns)
     if filters.q:
         texts = [column for column in _SEARCHED if column in columns]
         pids = [column for column in ("pid", "driver_pid") if column in columns and filters.q.isdecimal()]
@@ -265,20 +275,29 @@ def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]
 def find_id(file: SessionFile, kind: Kind, text: str) -> str:
     """The id of the one actor, node, ... whose id is ``text`` or begins so; ``text`` itself if there is none.
 
-    Raises BadQuery if several begin so.
+    The name that the UI shows for a node will do, too. Raises BadQuery if there are several, and names some.
     """
+    is_named = f"OR {node_name('node_rows')} = $1" if kind == "node" else ""
     with file.reader() as reader:
         found = reader.execute(
-            f"SELECT id FROM {kind}_rows WHERE id = $1 OR (length($1) >= {LEAST_PREFIX} AND "
-            "starts_with(id, $1)) ORDER BY id != $1, id LIMIT 2",
+            f"SELECT id, state FROM {kind}_rows WHERE id = $1 OR (length($1) >= {LEAST_PREFIX} AND "
+            f"starts_with(id, $1)) {is_named} ORDER BY id != $1, state, id LIMIT {_CANDIDATES + 1}",
             [text],
         ).fetchall()
-    ids = [str(one) for (one,) in found]
-    if len(ids) == 2 and ids[0] != text:
+    ids = [str(one) for one, _ in found]
+    if len(ids) > 1 and ids[0] != text:
+        shown = [f"{one[: max(12, len(text) + 4)]} ({state})" for one, state in found[:_CANDIDATES]]
+        more = ", ..." if len(found) > _CANDIDATES else ""
         raise BadQuery(
-            f"Several {kind.replace('_', ' ')} IDs begin with {text[:80]!r}.", "Give more of its characters."
+            f"{text[:80]!r} matches several {kind.replace('_', ' ')}s: {', '.join(shown)}{more}.",
+            "Use one of these IDs.",
         )
     return ids[0] if ids else text
+
+
+def find_nodes(file: SessionFile, text: str) -> str:
+    """The same for one or several nodes, joined by commas."""
+    return ",".join(find_id(file, "node", part.strip()) for part in text.split(","))
 
 
 def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
