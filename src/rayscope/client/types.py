@@ -966,24 +966,6 @@ class HistoryAnswer(TypedDict):
     kept_at_most: int
 
 
-class Hit(TypedDict):
-    """A line that was found, and the attempt that printed it where Ray told that."""
-
-    offset: int
-    length: int
-    text: str
-    time_ns: int | None
-    level: Literal["debug", "info", "warning", "error", "critical"] | None
-    is_mark: bool
-    is_cut: bool
-    is_whole: bool
-    node_id: str
-    name: str
-    task_id: str | None
-    attempt: int | None
-    func_name: str | None
-
-
 class IngestError(TypedDict):
     """Why the store cannot be written."""
 
@@ -1159,29 +1141,29 @@ class LogFile(TypedDict):
     last_ns: int | None
 
 
-class LogLine(TypedDict):
-    """
-    A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
-
-    ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
-    """
-
-    offset: int
-    length: int
-    text: str
-    time_ns: int | None
-    level: Literal["debug", "info", "warning", "error", "critical"] | None
-    is_mark: bool
-    is_cut: bool
-    is_whole: bool
-
-
 class LogProblem(TypedDict):
     """Why something cannot be had now."""
 
     code: str
     message: str
     remedy: str
+
+
+class LogStyle(TypedDict):
+    """
+    Characters of a line's text (Unicode code points; ``end`` excluded) that the program had colored.
+
+    ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
+    """
+
+    begin: int
+    end: int
+    color: str | None
+    background: str | None
+    bold: bool
+    dim: bool
+    italic: bool
+    underline: bool
 
 
 class LogicalCall(TypedDict):
@@ -3277,6 +3259,25 @@ class HeldObject(TypedDict):
     holders_total: int
 
 
+class Hit(TypedDict):
+    """A line that was found, and the attempt that printed it where Ray told that."""
+
+    offset: int
+    length: int
+    text: str
+    time_ns: int | None
+    level: Literal["debug", "info", "warning", "error", "critical"] | None
+    is_mark: bool
+    is_cut: bool
+    is_whole: bool
+    styles: list[LogStyle]
+    node_id: str
+    name: str
+    task_id: str | None
+    attempt: int | None
+    func_name: str | None
+
+
 class Ingest(TypedDict):
     """How recording goes."""
 
@@ -3367,6 +3368,24 @@ class ListedPage(TypedDict):
     title: str
     charts: list[ListedChart]
     variables: list[ListedVariable]
+
+
+class LogLine(TypedDict):
+    """
+    A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+
+    ``is_cut``: the text is not all of it. ``is_whole``: its end is there. ``styles``: colors of the terminal.
+    """
+
+    offset: int
+    length: int
+    text: str
+    time_ns: int | None
+    level: Literal["debug", "info", "warning", "error", "critical"] | None
+    is_mark: bool
+    is_cut: bool
+    is_whole: bool
+    styles: list[LogStyle]
 
 
 class LogNode(TypedDict):

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from rayscope.cluster.logs.colors import MAX_STRETCHES, Style
 from rayscope.cluster.logs.lines import MAX_LETTERS, plain_text, read_head, read_lines, split_lines
 
 UTC = datetime(2026, 11, 22, 7, 13, 29, tzinfo=timezone.utc)
@@ -86,3 +87,28 @@ def test_long_lines_are_cut_but_a_long_bar_shows_its_last_state() -> None:
 def test_a_coloured_time_is_read() -> None:
     (line,) = read_lines(split_lines(b"\x1b[36m2026-11-22 07:13:29,123\x1b[0m INFO coloured\n", 0))
     assert (line.time_ns, line.level, line.text) == (LOCAL, "info", "2026-11-22 07:13:29,123 INFO coloured")
+
+
+def test_colors_are_kept_beside_the_text() -> None:
+    raw = (
+        "\x1b[1;31mERROR\x1b[0m 雪😀 \x1b[38;5;82mok\x1b[39m \x1b[48;2;1;2;3mon\x1b[m "
+        "\x1b[93mbright\x1b[2Jer\n"
+    )
+    (line,) = read_lines(split_lines(raw.encode(), 0))
+    assert line.text == "ERROR 雪😀 ok on brighter"
+    assert [(line.text[each.begin : each.end], each.style) for each in line.styles] == [
+        ("ERROR", Style(color="red", bold=True)),
+        ("ok", Style(color="#5fff00")),
+        ("on", Style(background="#010203")),
+        ("brighter", Style(color="bright-yellow")),
+    ]
+
+
+def test_colors_end_with_a_text_that_is_cut() -> None:
+    (line,) = read_lines(split_lines(b"\x1b[32m" + b"x" * 5_000 + b"\n", 0))
+    assert (line.is_cut, line.styles[0].end) == (True, len(line.text))
+    (bar,) = read_lines(split_lines(b"\x1b[32m 10%\r\x1b[32m100%  \r\n", 0))
+    assert (bar.text, [tuple(each[:2]) for each in bar.styles]) == ("100%", [(0, 4)])
+    changes = b"".join(b"\x1b[%dmx" % (31 + number % 2) for number in range(2_000))
+    (busy,) = read_lines(split_lines(changes, 0))
+    assert len(busy.styles) == MAX_STRETCHES

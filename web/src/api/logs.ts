@@ -10,6 +10,7 @@ export type {
   LogPart,
   LogProblem,
   LogSearchAnswer as LogSearch,
+  LogStyle,
   LogsOfAnswer as LogsOf,
 } from './schema';
 

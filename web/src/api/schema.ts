@@ -1671,11 +1671,27 @@ export interface Hit {
   is_mark: boolean;
   is_cut: boolean;
   is_whole: boolean;
+  styles: LogStyle[];
   node_id: string;
   name: string;
   task_id: string | null;
   attempt: number | null;
   func_name: string | null;
+}
+/**
+ * Characters of a line's text (Unicode code points; ``end`` excluded) that the program had colored.
+ *
+ * ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
+ */
+export interface LogStyle {
+  begin: number;
+  end: number;
+  color: string | null;
+  background: string | null;
+  bold: boolean;
+  dim: boolean;
+  italic: boolean;
+  underline: boolean;
 }
 /**
  * How recording goes.
@@ -2042,7 +2058,7 @@ export interface LogProblem {
 /**
  * A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
  *
- * ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
+ * ``is_cut``: the text is not all of it. ``is_whole``: its end is there. ``styles``: colors of the terminal.
  */
 export interface LogLine {
   offset: number;
@@ -2053,6 +2069,7 @@ export interface LogLine {
   is_mark: boolean;
   is_cut: boolean;
   is_whole: boolean;
+  styles: LogStyle[];
 }
 /**
  * Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before.

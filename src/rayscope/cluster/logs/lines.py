@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
 from rayscope.cluster.logs.clocks import Clock, local_clock
+from rayscope.cluster.logs.colors import Stretch, clip, split_styles
 
 #: The longest text of a line; ``Line.is_cut`` says whether it was longer.
 MAX_LETTERS = 4_000
@@ -31,11 +32,6 @@ _NAMES = {
     **dict.fromkeys(("e", "error", "err"), "error"),
     **dict.fromkeys(("c", "f", "critical", "fatal", "crit"), "critical"),
 }
-#: Escape sequences (colours, cursor, titles, hyperlinks; also cut off ones), and other control characters.
-_CONTROLS = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]?)"
-    r"|[\x00-\x08\x0b-\x1f\x7f]"
-)
 _TIME = re.compile(
     r"\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d(?=\W|$))?"
 )
@@ -63,7 +59,7 @@ class Line(NamedTuple):
     ``offset``, ``length``: its bytes in the file, the end included. ``time_ns``, ``level``: as it tells
     itself, None where it does not. ``at_ns``, ``counts_as``: the same with those of the line that it
     continues. ``is_mark``: Ray's own note of whose output follows (``:task_name:f``). ``is_whole``: its end
-    is there. ``is_cut``: the text is not all of it.
+    is there. ``is_cut``: the text is not all of it. ``styles``: what of the text is colored.
     """
 
     offset: int
@@ -76,6 +72,7 @@ class Line(NamedTuple):
     is_mark: bool
     is_whole: bool
     is_cut: bool
+    styles: Sequence[Stretch] = ()
 
 
 class Context(NamedTuple):
@@ -104,7 +101,7 @@ def read_lines(
     """The lines of ``split_lines``, with times and levels. ``clock``: of times without a time zone."""
     at_ns, known = context
     for offset, raw in pieces:
-        text, is_cut = plain_text(raw)
+        text, is_cut, styles = _shown(raw)
         is_whole = raw.endswith(b"\n")
         if _MARK.match(text):
             yield Line(offset, len(raw), text, None, None, at_ns, None, True, is_whole, is_cut)
@@ -114,7 +111,7 @@ def read_lines(
             at_ns = time_ns
         if level is not None or time_ns is not None or not _continues(text):
             known = level
-        yield Line(offset, len(raw), text, time_ns, level, at_ns, known, False, is_whole, is_cut)
+        yield Line(offset, len(raw), text, time_ns, level, at_ns, known, False, is_whole, is_cut, styles)
 
 
 def plain_text(raw: bytes) -> tuple[str, bool]:
@@ -122,21 +119,29 @@ def plain_text(raw: bytes) -> tuple[str, bool]:
 
     A progress bar is its last state that is not blank.
     """
+    text, is_cut, _ = _shown(raw)
+    return text, is_cut
+
+
+def _shown(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
+    """The same, with its colours."""
     body = raw.rstrip(b"\r\n")
     if b"\r" not in body:
         return _decode(body)
     for state in reversed(body.rsplit(b"\r", _MAX_STATES)[-_MAX_STATES:]):
-        text, is_cut = _decode(state)
+        text, is_cut, styles = _decode(state)
         if text.strip():
-            return text.rstrip(), is_cut
-    return "", False
+            return text.rstrip(), is_cut, clip(styles, len(text.rstrip()))
+    return "", False, ()
 
 
-def _decode(raw: bytes) -> tuple[str, bool]:
+def _decode(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
     text = raw[: 4 * MAX_LETTERS].decode("utf-8", "replace")
+    styles: Sequence[Stretch] = ()
     if not text.isprintable():
-        text = _CONTROLS.sub("", text)
-    return text[:MAX_LETTERS], len(text) > MAX_LETTERS or len(raw) > 4 * MAX_LETTERS
+        text, styles = split_styles(text)
+    is_cut = len(text) > MAX_LETTERS or len(raw) > 4 * MAX_LETTERS
+    return text[:MAX_LETTERS], is_cut, clip(styles, MAX_LETTERS)
 
 
 def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import pyarrow
@@ -295,4 +296,5 @@ def line_item(line: Line) -> dict[str, Any]:
         "is_mark": line.is_mark,
         "is_cut": line.is_cut,
         "is_whole": line.is_whole,
+        "styles": [{"begin": each.begin, "end": each.end, **asdict(each.style)} for each in line.styles],
     }

@@ -82,10 +82,26 @@ class LogFilesAnswer(Answer):
     keeping: Keeping
 
 
+class LogStyle(Answer):
+    """Characters of a line's text (Unicode code points; ``end`` excluded) that the program had colored.
+
+    ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
+    """
+
+    begin: int
+    end: int
+    color: str | None
+    background: str | None
+    bold: bool
+    dim: bool
+    italic: bool
+    underline: bool
+
+
 class LogLine(Answer):
     """A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
 
-    ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
+    ``is_cut``: the text is not all of it. ``is_whole``: its end is there. ``styles``: colors of the terminal.
     """
 
     offset: int
@@ -96,6 +112,7 @@ class LogLine(Answer):
     is_mark: bool
     is_cut: bool
     is_whole: bool
+    styles: list[LogStyle]
 
 
 class Stretch(Answer):

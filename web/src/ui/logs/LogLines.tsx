@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../../api/logs';
 import { bytes, fullTime } from '../../base/format';
 import css from './LogLines.module.css';
-import { marked } from './lines';
+import { type LinePart, partsOf } from './lines';
 
 const ROW = 19;
 /** Loading goes on when so many lines are left to scroll. */
@@ -129,10 +129,10 @@ export function LogLines(props: {
                 onClick={() => props.onSelect?.(line.offset)}
               />
               <span className={css.text}>
-                {marked(line.text, props.search).map(([text, found], at) =>
+                {partsOf(line, props.search).map((part, at) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
-                  found ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
-                )}
+                  <LinePartText key={at} part={part} />
+                ))}
                 {line.is_cut && (
                   <span className={css.cut}>{t('logs.cut', { size: bytes(line.length) })}</span>
                 )}
@@ -144,3 +144,26 @@ export function LogLines(props: {
     </section>
   );
 }
+
+function LinePartText({ part: { text, found, style } }: { part: LinePart }) {
+  const Tag = found ? 'mark' : 'span';
+  if (style === undefined) return <Tag>{text}</Tag>;
+  const { color, background } = style;
+  return (
+    <Tag
+      className={css.styled}
+      data-bold={style.bold || undefined}
+      data-dim={style.dim || undefined}
+      data-italic={style.italic || undefined}
+      data-underline={style.underline || undefined}
+      style={{ color: paint(color), background: found ? undefined : paint(background) }}
+    >
+      {text}
+    </Tag>
+  );
+}
+
+const paint = (color: string | null) =>
+  color === null || color.startsWith('#')
+    ? (color ?? undefined)
+    : `var(--log-${color.replace('bright-', '')})`;

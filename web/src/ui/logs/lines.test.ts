@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LogLine, LogPage } from '../../api/logs';
-import { marked, searchOf, started, withAfter, withBefore } from './lines';
+import { marked, partsOf, searchOf, started, withAfter, withBefore } from './lines';
 
 const line = (offset: number, text: string, is_whole = true): LogLine => ({
   offset,
@@ -11,6 +11,7 @@ const line = (offset: number, text: string, is_whole = true): LogLine => ({
   is_mark: false,
   is_cut: false,
   is_whole,
+  styles: [],
 });
 const page = (lines: LogLine[], begin: number, next: number, prev: number | null = null): LogPage => ({
   session: 's',
@@ -48,5 +49,18 @@ it('marks what was searched', () => {
     ['A.b', true],
     [' ', false],
     ['a.B', true],
+  ]);
+});
+
+it('cuts a line where its colors change, also behind an emoji', () => {
+  const plain = { color: null, background: null, bold: false, dim: false, italic: false, underline: false };
+  const red = { ...plain, color: 'red', begin: 1, end: 6 };
+  const parts = partsOf({ ...line(0, '😀ERROR disk'), styles: [red] }, searchOf('or d', false));
+  expect(parts.map(({ text, found, style }) => [text, found, style?.color])).toEqual([
+    ['😀', false, undefined],
+    ['ERR', false, 'red'],
+    ['OR', true, 'red'],
+    [' d', true, undefined],
+    ['isk', false, undefined],
   ]);
 });

@@ -1,6 +1,13 @@
 /** The lines of a file that are loaded, put together of pages. */
 
-import type { LogLine, LogPage } from '../../api/logs';
+import type { LogLine, LogPage, LogStyle } from '../../api/logs';
+
+/** A part of a line: whether the search found it, and how the program had colored it. */
+export interface LinePart {
+  text: string;
+  found: boolean;
+  style?: LogStyle;
+}
 
 export interface Loaded {
   lines: LogLine[];
@@ -62,6 +69,33 @@ export function withBefore(loaded: Loaded, page: LogPage): Loaded {
 }
 
 /** The parts of a text that match and those between, as [text, whether it matches]. */
+/** The same for a line of a log, cut where its colors change. */
+export function partsOf(line: LogLine, search: RegExp | null): LinePart[] {
+  const styles = line.styles.length > 0 ? inCodeUnits(line) : [];
+  const parts: LinePart[] = [];
+  let at = 0;
+  for (const [text, found] of marked(line.text, search)) {
+    const end = at + text.length;
+    const edges = styles
+      .flatMap((style) => [style.begin, style.end])
+      .filter((edge) => edge > at && edge < end);
+    for (const until of [...new Set(edges), end].sort((a, b) => a - b)) {
+      const style = styles.find((one) => one.begin <= at && one.end >= until);
+      parts.push({ text: line.text.slice(at, until), found, style });
+      at = until;
+    }
+  }
+  return parts;
+}
+
+/** The server counts code points, JavaScript's texts have two units for some of them. */
+function inCodeUnits({ text, styles }: LogLine): LogStyle[] {
+  const points = [...text];
+  if (points.length === text.length) return styles;
+  const unit = (point: number) => points.slice(0, point).join('').length;
+  return styles.map((style) => ({ ...style, begin: unit(style.begin), end: unit(style.end) }));
+}
+
 export function marked(text: string, search: RegExp | null): [string, boolean][] {
   if (search === null) return [[text, false]];
   const parts: [string, boolean][] = [];
