@@ -282,7 +282,7 @@ def _explain_nothing(watch: Watch, problem: str | None, status: int) -> None:
     elif watch.refused:
         warn("no session was recorded: " + " ".join(watch.refused))
     elif status:
-        warn(_FAILED_EARLY.format(status=status))
+        warn(f"{_FAILED_EARLY.format(status=status)} No session was recorded.")
     elif watch.clusters:
         listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
         warn(

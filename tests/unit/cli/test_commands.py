@@ -209,7 +209,9 @@ def test_run_passes_streams_arguments_and_status(
     assert result.exit_code == 7
     assert "['--exit', '-x', '--port=3']" in capfd.readouterr().out
     assert "Rayscope: http://127.0.0.1:" in result.output
-    assert "The script failed (exit status 7) before it reached Ray." in result.output
+    assert (
+        "The script failed (exit status 7) before it reached Ray. No session was recorded." in result.output
+    )
     script.write_text("print('no Ray here')\n")
     assert (
         "no session was recorded" in runner.invoke(app, ["run", "--port", "0", "--exit", str(script)]).output
