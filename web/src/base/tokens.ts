@@ -60,6 +60,18 @@ export const seriesColors: readonly Shades[] = [
   { light: '#0f5f53', dark: '#2f8578' },
 ];
 
+/** The eight colours of a terminal, for log lines; each is readable on a panel. */
+const terminalColors = {
+  black: { light: '#212529', dark: '#868e96' },
+  red: { light: '#c92a2a', dark: '#ff8787' },
+  green: { light: '#2b7a35', dark: '#69db7c' },
+  yellow: { light: '#8f5f00', dark: '#ffd43b' },
+  blue: { light: '#1864ab', dark: '#74c0fc' },
+  magenta: { light: '#862e9c', dark: '#e599f7' },
+  cyan: { light: '#0b7285', dark: '#66d9e8' },
+  white: { light: '#6b7480', dark: '#f1f3f5' },
+} satisfies Record<string, Shades>;
+
 /** Surfaces and lines; text colours are Mantine's. */
 export const surfaceColors = {
   page: { light: '#f7f8fa', dark: '#14171c' },
@@ -109,6 +121,8 @@ export function cssVariables(scheme: 'light' | 'dark'): Record<string, string> {
   for (const [name, shades] of Object.entries(surfaceColors))
     variables[`--rs-${kebab(name)}`] = shades[scheme];
   for (const [name, shades] of Object.entries(toneColors)) variables[`--rs-tone-${name}`] = shades[scheme];
+  for (const [name, shades] of Object.entries(terminalColors))
+    variables[`--rs-terminal-${name}`] = shades[scheme];
   variables['--rs-tone-waiting-text'] = waitingText[scheme];
   for (const [at, shades] of seriesColors.entries()) variables[`--rs-series-${at}`] = shades[scheme];
   for (const [name, shades] of Object.entries(stateColors)) variables[`--rs-state-${name}`] = shades[scheme];

@@ -166,4 +166,4 @@ function LinePartText({ part: { text, found, style } }: { part: LinePart }) {
 const paint = (color: string | null) =>
   color === null || color.startsWith('#')
     ? (color ?? undefined)
-    : `var(--log-${color.replace('bright-', '')})`;
+    : `var(--rs-terminal-${color.replace('bright-', '')})`;
