@@ -118,9 +118,10 @@ def try_rule(
     else:
         body["rule"] = rule
     body["to_ns"] = None if end is None else _time_ns(end, time.time_ns())
-    if begin is not None:
-        body["from_ns"] = _time_ns(begin, body["to_ns"] or time.time_ns())
     with asking(server, data_dir, token, status=FAILED) as api:
+        if begin is not None:
+            newest_ns = next(iter(api.sessions(name=session)))["last_ns"]
+            body["from_ns"] = _time_ns(begin, body["to_ns"] or newest_ns)
         found = api.post("/api/alerts/test", body)
     if form is Format.json:
         print_json(found)
