@@ -16,7 +16,7 @@ from rayscope.model.entity import merge_entities
 from rayscope.ray.dashboard import Dashboard, DashboardError
 from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.libraries import serve
-from rayscope.ray.libraries.poller import LIBRARIES, LibraryPoller
+from rayscope.ray.libraries.poller import LIBRARIES, LibraryPoller, pause_s
 
 SAMPLE = json.loads((SAMPLES / "serve-2.60.json").read_text())
 NODE = "8801f111d78a88f121595aaae84a71f54d48e9c6a4b94cfed249972b"
@@ -204,3 +204,9 @@ def test_what_is_gone_is_deleted_and_may_come_back(sample: Any) -> None:
     poller.poll_now()
     assert states("serve_application") == states("serve_deployment") == {"DELETED"}
     assert states("serve_proxy") == states("serve_controller") == states("serve_replica") == {"STOPPED"}
+
+
+def test_a_slow_dashboard_is_asked_less_often_once_nothing_changes() -> None:
+    assert pause_s(0.1, 0) == pause_s(0.1, 900) == 2
+    assert [pause_s(16, unchanged_s) for unchanged_s in (0, 40, 64, 900)] == [4, 10, 16, 16]
+    assert pause_s(60, 900) == 20
