@@ -28,13 +28,15 @@ def duration(ns: float | None) -> str:
 
 
 def duration_range(low_ns: float, high_ns: float) -> str:
-    """Two lengths of time: ``20.0 to 35.0 s``, ``450 ms to 1.20 s``; only one if both read alike."""
+    """Two lengths of time: ``20.0 to 35.0 s``, ``up to 1.20 s``; only one if both read alike."""
     low, high = duration(low_ns), duration(high_ns)
     if low == high:
         return high
+    if low_ns == 0:
+        return f"up to {high}"
     number, _, unit = low.partition(" ")
-    # Of ``1m 05s`` and ``0 s`` nothing can be left out.
-    has_unit = low_ns > 0 and unit.isalpha() and high.endswith(f" {unit}")
+    # Of ``1m 05s`` nothing can be left out.
+    has_unit = unit.isalpha() and high.endswith(f" {unit}")
     return f"{number if has_unit else low} to {high}"
 
 

@@ -59,6 +59,7 @@ def test_why_is_my_job_slow_takes_two_clicks(recorded: Recorded, page: Page) -> 
     page.get_by_test_id("nav-functions").click()
     slowest = page.get_by_test_id("function-table").get_by_role("row").filter(has_text="slow_step")
     expect(slowest).to_contain_text("6")
+    expect(page.get_by_test_id("functions-weight")).to_contain_text("critical path of")
     slowest.click()
     expect(page).to_have_url(re.compile("func_name=slow_step"))
     page.get_by_test_id("task-row").first.wait_for()

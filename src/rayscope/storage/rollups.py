@@ -8,13 +8,16 @@ from __future__ import annotations
 from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
 
+#: Raise the number when a rollup's columns change.
+_VERSION = f"{__version__}/2"
+
 
 def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:
     """The rollup of that name, if it is of what is on record now. ``last_ns``: when the session ended."""
     with file.reader() as reader:
         found = reader.execute(
             "SELECT body FROM rollups WHERE name = ? AND version = ? AND writes = ? AND last_ns = ?",
-            [name, __version__, file.writes, last_ns],
+            [name, _VERSION, file.writes, last_ns],
         ).fetchone()
     return None if found is None else bytes(found[0])
 
@@ -24,7 +27,7 @@ def write_rollup(file: SessionFile, name: str, last_ns: int, writes: int, body: 
     with file.reader() as reader:
         reader.execute("DELETE FROM rollups WHERE name = ?", [name])
         reader.execute(
-            "INSERT INTO rollups VALUES (?, ?, ?, ?, ?)", [name, __version__, writes, last_ns, body]
+            "INSERT INTO rollups VALUES (?, ?, ?, ?, ?)", [name, _VERSION, writes, last_ns, body]
         )
         reader.commit()
 

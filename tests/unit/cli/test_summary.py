@@ -182,7 +182,7 @@ def test_durations(ns: int | None, text: str) -> None:
     [
         (20, 35, "20.0 to 35.0 s"),
         (0.45, 1.2, "450 ms to 1.20 s"),
-        (0, 1.2, "0 s to 1.20 s"),
+        (0, 1.2, "up to 1.20 s"),
         (50, 70, "50.0 s to 1m 10s"),
         (65, 125, "1m 05s to 2m 05s"),
         (3600, 3660, "1h 00m to 1h 01m"),

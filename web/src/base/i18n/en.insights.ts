@@ -55,6 +55,7 @@ export const enInsights = {
     asOf: 'as of {{time}}',
     theDriver: 'The driver',
     range: '{{low}} to {{high}}',
+    upTo: 'up to {{high}}',
     remedy: {
       finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}} (9 of 10), {{share}}%.',
       findingOfJob: 'Fixing “{{title}}” would save {{saving}} (9 of 10), {{share}}%.',

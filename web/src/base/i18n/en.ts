@@ -531,13 +531,20 @@ export const en = {
       'This node has sent no events yet. If tasks have run on it, start it with `rayscope start` or with the settings that `rayscope env` prints.',
   },
   functions: {
-    share: 'Share of the total duration of all listed functions',
+    shareOfPath: 'Share of the critical path: what decided how long the job took',
+    shareOfExecuting: 'Share of the executing time of all listed functions',
+    byPath: 'Shares are of the critical path of {{job}}.',
+    byExecuting: {
+      pending: 'Shares are of the executing time until the critical path is computed.',
+      failed: 'Shares are of the executing time: there is no critical path.',
+      range: 'Shares are of the executing time: the critical path is of a whole job, not of a time range.',
+    },
     parts: 'Where the time went',
     partsHint:
       'The parts of the total: waiting without setup, setup, executing, awaiting, blocked, and storing',
     ofDuration: "Durations of this function's attempts",
-    all: '{{n}} function{{n, s}} by total time. Click one to see its attempts, slowest first.',
-    top: 'Top {{n}} functions by total time; there may be more. Click one to see its attempts, slowest first.',
+    all: '{{n}} function{{n, s}}. Click one to see its attempts, slowest first.',
+    top: 'The {{n}} functions with the most time; there may be more. Click one to see its attempts, slowest first.',
     empty: 'No functions have run yet',
   },
   failures: {

@@ -373,6 +373,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     asOf: '截至 {{time}}',
     theDriver: 'Driver',
     range: '{{low}} 至 {{high}}',
+    upTo: '至多 {{high}}',
     remedy: {
       finding: '解决“{{title}}”（{{place}}）可节省 {{saving}}（90% 把握），即 {{share}}%。',
       findingOfJob: '解决“{{title}}”可节省 {{saving}}（90% 把握），即 {{share}}%。',

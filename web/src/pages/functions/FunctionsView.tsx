@@ -2,6 +2,7 @@ import { Group } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
 import { useFunctions, useScheduling } from '../../api/queries';
 import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types';
 import { count } from '../../base/format';
@@ -14,6 +15,7 @@ import { FindingBadge } from '../../ui/insights/FindingBadge';
 import { OnlyMineSwitch, useLibraryTexts } from '../../ui/insights/OnlyMine';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { useFindings } from '../../ui/insights/useFindings';
+import { useJobName } from '../../ui/JobName';
 import { ShareBar } from '../../ui/ShareBar';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
@@ -36,6 +38,8 @@ interface Row extends FunctionStats {
   waitingRest_ns: number | null;
   setup_ns: number | null;
   local_share: number | null;
+  /** How much of the critical path is this function's. */
+  path_ns: number | null;
 }
 
 const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?? ''}`;
@@ -55,10 +59,18 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const found = isWhole && only === undefined ? summary?.functions : chosen.data?.items;
   const hidden = only === undefined ? [] : (chosen.data?.hidden ?? []);
   const findings = useFindings(url.session, undefined, found !== undefined);
-  const functions = useMemo(() => withScheduling(found, scheduling), [found, scheduling]);
-  const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
-  const all = functions.reduce((sum, row) => sum + row.duration_ns, 0);
-  const longest = functions.reduce((found, row) => Math.max(found, row.total_ns ?? 0), 0);
+  const jobName = useJobName();
+  const path = useCriticalPath(url.session, url.filters.job_id, isWhole);
+  const onPath = isWhole && path.data?.functions.length ? path.data : undefined;
+  const functions = useMemo(() => withScheduling(found, scheduling, onPath), [found, scheduling, onPath]);
+  // What the shares are of: the critical path once it is known.
+  const weight = onPath === undefined ? 'executing_ns' : 'path_ns';
+  const most = functions.reduce((found, row) => Math.max(found, row[weight] ?? 0), 0);
+  const all = onPath?.duration_ns ?? functions.reduce((sum, row) => sum + (row.executing_ns ?? 0), 0);
+  const why =
+    onPath !== undefined
+      ? t('functions.byPath', { job: onPath.job_id ? jobName(onPath.job_id) : '–' })
+      : t(`functions.byExecuting.${isWhole ? (path.isPending ? 'pending' : 'failed') : 'range'}`);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: typeName changes with the language alone.
   const columns = useMemo<Column<Row>[]>(() => {
@@ -124,13 +136,16 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       {
         id: 'share',
         header: t('column.share'),
-        hint: t('functions.share'),
+        hint: t(weight === 'path_ns' ? 'functions.shareOfPath' : 'functions.shareOfExecuting'),
         width: 120,
+        sort: weight,
         cell: (row) => {
-          const share = all > 0 ? row.duration_ns / all : 0;
+          const took = row[weight];
+          if (took === null) return <Dash />;
+          const share = all > 0 ? took / all : 0;
           return (
             <span className={css.share}>
-              <ShareBar share={most > 0 ? row.duration_ns / most : 0} />
+              <ShareBar share={most > 0 ? took / most : 0} />
               <span className={`${words.num} ${css.shareNumber}`}>{percent(share)}</span>
             </span>
           );
@@ -142,7 +157,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         header: t('functions.parts'),
         hint: t('functions.partsHint'),
         width: 140,
-        cell: (row) => <PartsBar parts={row} of={longest} />,
+        cell: (row) => <PartsBar parts={row} />,
       },
       time('executing'),
       time('cpu'),
@@ -177,10 +192,10 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         cell: (row) => (row.type ? typeName(row.type) : <Dash />),
       },
     ];
-  }, [t, i18n.language, most, all, longest, findings]);
+  }, [t, i18n.language, weight, most, all, findings]);
 
   const choice = useColumnChoice('functions', columns);
-  const sort = url.sort ?? '-duration_ns';
+  const sort = url.sort ?? `-${weight}`;
   const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
   const open = useCallback(
     (row: Row) => {
@@ -194,7 +209,8 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         <span className={words.dim}>
           {functions.length >= TOP
             ? t('functions.top', { n: count(functions.length) })
-            : t('functions.all', { n: count(functions.length) })}
+            : t('functions.all', { n: count(functions.length) })}{' '}
+          <span data-testid="functions-weight">{why}</span>
           {hidden.length > 0 && <span data-testid="libraries"> {libraryTexts(hidden)}</span>}
         </span>
         <Group gap={8} justify="flex-end" ml="auto">
@@ -211,9 +227,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         rows={rows}
         keyOf={functionKey}
         sort={sort}
-        onSort={(next) =>
-          change((before) => ({ ...before, sort: next === '-duration_ns' ? undefined : next }))
-        }
+        onSort={(next) => change((before) => ({ ...before, sort: next === `-${weight}` ? undefined : next }))}
         onOpen={open}
         loading={found === undefined}
         empty={
@@ -233,7 +247,12 @@ function percent(share: number): string {
 }
 
 /** The functions of the summary with their scheduling beside them; what was stopped on purpose has not failed. */
-function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduling[] = []): Row[] {
+function withScheduling(
+  functions: FunctionStats[] = [],
+  found: FunctionScheduling[] = [],
+  path?: CriticalPath,
+): Row[] {
+  const onPath = new Map(path?.functions.map((one) => [one.is_driver ? '' : one.name, one.total_ns]));
   const byName = new Map(found.map((item) => [item.func_name, item]));
   return functions.map((counted) => {
     const row = { ...counted, failed: counted.failed - counted.stopped_by_libraries };
@@ -252,6 +271,7 @@ function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduli
       waitingRest_ns: part('waitingRest'),
       setup_ns: part('setup'),
       cpu_ns: item?.cpu_ns ?? null,
+      path_ns: path === undefined ? null : (onPath.get(row.func_name ?? '') ?? 0),
       local_share: item !== undefined && placed > 0 ? item.local / placed : null,
     };
   });
@@ -260,7 +280,9 @@ function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduli
 function sorted(rows: Row[], sort: string): Row[] {
   const down = sort.startsWith('-');
   const field = (down ? sort.slice(1) : sort) as keyof Row;
-  return rows.slice().sort((a, b) => {
+  // Functions that are not on the path are in the order of their executing time.
+  const byExecuting = rows.slice().sort((a, b) => (b.executing_ns ?? 0) - (a.executing_ns ?? 0));
+  return byExecuting.sort((a, b) => {
     const left = a[field] ?? null;
     const right = b[field] ?? null;
     if (left === right) return 0;

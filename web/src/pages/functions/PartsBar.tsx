@@ -6,8 +6,8 @@ import timeline from '../../ui/theme/timeline.module.css';
 
 const PARTS = Object.keys(TIME_PARTS) as TimePart[];
 
-/** The parts of a function's total time as one bar; the bar of the function with the longest total is full. */
-export function PartsBar({ parts, of }: { parts: Record<`${TimePart}_ns`, number | null>; of: number }) {
+/** The parts of a function's total time as one full bar. */
+export function PartsBar({ parts }: { parts: Record<`${TimePart}_ns`, number | null> }) {
   const { t } = useTranslation();
   const known = PARTS.map((part) => ({ part, spent: parts[`${part}_ns`] ?? 0 })).filter(
     ({ spent }) => spent > 0,
@@ -18,7 +18,7 @@ export function PartsBar({ parts, of }: { parts: Record<`${TimePart}_ns`, number
   return (
     <div
       className={timeline.bar}
-      style={{ width: `${Math.max(1, (100 * all) / Math.max(all, of))}%`, margin: 0 }}
+      style={{ margin: 0 }}
       role="img"
       aria-label={text.join(', ')}
       title={text.join('\n')}
