@@ -22,6 +22,7 @@ SORTED = [
 
 def task(name: str, func_name: str = "_map_task", **more: Any) -> dict[str, Any]:
     row = {"name": name, "func_name": func_name, "states": {"FINISHED": 2}, "time_ns": 10, "at_once": 1}
+    row["steady_ns"] = more.get("time_ns", 10)
     figures = dict.fromkeys(("max_ns", "max_bytes", "first_ns", "last_ns", "output_bytes"))
     return {**row, **figures, **more}
 
@@ -63,6 +64,8 @@ def test_the_pace_is_set_by_what_takes_longest_however_many_run_at_a_time() -> N
     assert bottleneck({"wide": wide, "narrow": narrow}) == "narrow"
     assert bottleneck({"one": narrow, "other": narrow}) is None
     assert bottleneck({"alone": narrow}) is None
+    cold = task("cold", time_ns=900, steady_ns=50)
+    assert bottleneck({"cold": cold, "narrow": narrow}) == "narrow"
 
 
 def test_a_hostile_answer_makes_no_more_than_a_poor_row() -> None:

@@ -3647,7 +3647,12 @@ class NodeWorker(TypedDict):
 
 
 class OperatorTasks(TypedDict):
-    """The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer)."""
+    """
+    The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
+
+    ``steady_ns``: what they would take if the first one in each worker, which imports what it needs, took as
+    long as the others.
+    """
 
     names: list[TaskNames]
     states: dict[str, int]
@@ -3655,6 +3660,7 @@ class OperatorTasks(TypedDict):
     first_ns: int | None
     last_ns: int | None
     time_ns: int | None
+    steady_ns: int | None
     p50_ns: int | None
     p95_ns: int | None
     max_ns: int | None

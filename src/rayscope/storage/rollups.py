@@ -26,9 +26,7 @@ def write_rollup(file: SessionFile, name: str, last_ns: int, writes: int, body: 
     """Put a rollup in place of an older one. ``writes``: ``file.writes`` before it was made."""
     with file.reader() as reader:
         reader.execute("DELETE FROM rollups WHERE name = ?", [name])
-        reader.execute(
-            "INSERT INTO rollups VALUES (?, ?, ?, ?, ?)", [name, _VERSION, writes, last_ns, body]
-        )
+        reader.execute("INSERT INTO rollups VALUES (?, ?, ?, ?, ?)", [name, _VERSION, writes, last_ns, body])
         reader.commit()
 
 

@@ -103,3 +103,21 @@ def test_a_dataset_ends_with_its_job(fresh: Any, planned: bool, ended: bool, sta
     assert item["end_ns"] == (end - MS if ended else end)
     if not ended:
         assert [one["state"] for one in item["operators"]] == [state]
+
+
+def test_the_pace_is_judged_without_the_cold_start_of_workers(fresh: Any) -> None:
+    story = Story()
+    read, map_ = operator("Read_0", []), operator("Map_1", ["Read_0"])
+    dataset = Entity("dataset", DATASET, {"name": "train_1", "job_id": JOB, "start_ns": ORIGIN_NS})
+    story.batch.entities += [dataset, *read, *map_]
+    for number in range(4):
+        story.task("Read", 0, number * 40, number * 40 + (400 if number == 0 else 10))
+        story.task("Map", 0, 500 + number * 40, 530 + number * 40)
+    for attempt in story.batch.attempts:
+        attempt.module_name = "ray.data._internal.execution.operators.map_operator"
+    fresh.record(story)
+    found = fresh.get(f"/api/data/{DATASET}")
+    tasks = {one["name"]: one["tasks"] for one in found["operators"]}
+    assert (tasks["Read"]["time_ns"], tasks["Read"]["steady_ns"]) == (430 * MS, 40 * MS)
+    assert (tasks["Map"]["time_ns"], tasks["Map"]["steady_ns"]) == (120 * MS, 120 * MS)
+    assert found["bottleneck"] == "Map"

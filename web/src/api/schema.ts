@@ -868,6 +868,9 @@ export interface OperatorDetail {
 }
 /**
  * The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
+ *
+ * ``steady_ns``: what they would take if the first one in each worker, which imports what it needs, took as
+ * long as the others.
  */
 export interface OperatorTasks {
   names: TaskNames[];
@@ -878,6 +881,7 @@ export interface OperatorTasks {
   first_ns: number | null;
   last_ns: number | null;
   time_ns: number | null;
+  steady_ns: number | null;
   p50_ns: number | null;
   p95_ns: number | null;
   max_ns: number | null;

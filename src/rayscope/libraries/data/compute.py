@@ -18,7 +18,7 @@ _SHUFFLES = {
 }
 #: An operator holds up the others if it takes so many times as long as the next one.
 _CLEARLY = 1.25
-_SUMS = ("time_ns", "output_bytes")
+_SUMS = ("time_ns", "steady_ns", "output_bytes")
 _GREATEST = ("max_ns", "max_bytes", "last_ns")
 
 
@@ -82,8 +82,11 @@ def _add(one: int | None, other: int | None) -> int | None:
 
 
 def least_time_ns(tasks: Mapping[str, Any] | None) -> int:
-    """How long an operator's tasks take at least, with as many at a time as ran at most (ns)."""
-    return (tasks["time_ns"] or 0) // max(1, tasks["at_once"] or 1) if tasks else 0
+    """How long an operator's tasks take at least, with as many at a time as ran at most (ns).
+
+    Without the cold start of its workers.
+    """
+    return (tasks["steady_ns"] or 0) // max(1, tasks["at_once"] or 1) if tasks else 0
 
 
 def bottleneck(by_operator: Mapping[str, Row]) -> str | None:

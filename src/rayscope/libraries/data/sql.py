@@ -94,7 +94,7 @@ def end_before(file: SessionFile, job_id: str, start_ns: int) -> int:
 #: Attempts of Ray Data's functions that were made in a stretch of time.
 _MINE = f"""
 SELECT name, func_name, coalesce(state, 'NIL') AS state, {START} AS start, coalesce({END}, $now) AS stop,
-    output_bytes
+    output_bytes, row_number() OVER (PARTITION BY name, func_name, worker_id ORDER BY {START}) AS place
 FROM attempts
 WHERE job_id = $job AND type IN ('NORMAL_TASK', 'ACTOR_TASK')
     AND (module_name LIKE 'ray.data.%' OR func_name LIKE 'MapWorker(%')
@@ -106,8 +106,9 @@ def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: 
     """Attempts of a job's functions of Ray Data that were made in a stretch of time, by name and function.
 
     Each row: ``name``, ``func_name``, ``states`` (state -> attempts), and of those that ran the sum, median,
-    95th percentile and maximum of the time (ns), ``at_once`` (most at a time), the first start and last end,
-    and the sum, median and maximum of output bytes (None if the tracer did not tell).
+    95th percentile and maximum of the time (ns), ``steady_ns`` (the sum if the first attempt in each worker,
+    which imports what it needs, had taken as long as the others), ``at_once`` (most at a time), the first
+    start and last end, and the sum, median and maximum of output bytes (None if the tracer did not tell).
     """
     with file.reader() as reader:
         return rows_of(
@@ -128,6 +129,8 @@ def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: 
                 SELECT name, func_name, any_value(states) AS states, any_value(at_once) AS at_once,
                     min(start) AS first_ns, max(stop) FILTER (start IS NOT NULL) AS last_ns,
                     sum(stop - start)::BIGINT AS time_ns,
+                    coalesce(least(avg(stop - start) FILTER (place > 1) * count(start), sum(stop - start)),
+                        sum(stop - start))::BIGINT AS steady_ns,
                     quantile_cont(stop - start, 0.5)::BIGINT AS p50_ns,
                     quantile_cont(stop - start, 0.95)::BIGINT AS p95_ns,
                     max(stop - start) AS max_ns,

@@ -88,13 +88,13 @@ function Pace({ dataset }: { dataset: Dataset }) {
   const { t } = useTranslation();
   const slowest = dataset.operators.find((one) => one.name === dataset.bottleneck);
   if (slowest === undefined) return null;
-  const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.time_ns ?? 0), 0);
+  const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.steady_ns ?? 0), 0);
   const waiting = slowest.queued_blocks ?? 0;
   return (
     <span className={css.pace} data-testid="bottleneck">
       {t('data.pace', {
         name: slowest.name,
-        share: percent(all > 0 ? (slowest.tasks?.time_ns ?? 0) / all : 0),
+        share: percent(all > 0 ? (slowest.tasks?.steady_ns ?? 0) / all : 0),
       })}
       {waiting > 0 && ` ${t('data.paceQueue', { n: waiting, count: count(waiting) })}`}
     </span>

@@ -33,6 +33,9 @@ export function OperatorTable({ dataset }: { dataset: Dataset }) {
             <th data-number>{t('data.rows')}</th>
             <th data-number>{t('data.p50')}</th>
             <th data-number>{t('data.p95')}</th>
+            <th data-number title={t('data.coldHint')}>
+              {t('data.cold')}
+            </th>
             <th data-number title={t('data.slowestHint')}>
               {t('data.slowest')}
             </th>
@@ -87,6 +90,9 @@ function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: O
       </td>
       <td data-number>
         <Duration ns={tasks.p95_ns} />
+      </td>
+      <td data-number>
+        <Duration ns={Math.max(0, (tasks.time_ns ?? 0) - (tasks.steady_ns ?? 0))} />
       </td>
       <td data-number>
         <Duration ns={tasks.max_ns} /> <Uneven ratio={skew(tasks.max_ns, tasks.p50_ns)} />
