@@ -74,7 +74,11 @@ def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS)
         return _kuberay(variables, config)
     assign = "set -gx {} {}" if shell is Shell.fish else "export {}={}"
     lines = [assign.format(name, shlex.quote(value)) for name, value in variables.items()]
-    lines += ["# On the head node (the other nodes get it from there):", f"#   {flag}"]
+    lines += [
+        "# This is enough where every node and every driver has these variables. Drivers without them get",
+        "# the settings from the head node, if that starts with:",
+        f"#   {flag}",
+    ]
     if ray_token() is not None:
         lines += [
             "# Ray has a token here: `ray start --head` makes the cluster ask for it. What joins it by",
