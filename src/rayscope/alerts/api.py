@@ -128,9 +128,11 @@ def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
     chosen = services.records.resolve(given.session)
     rule = _parse_rule(services, given)
     first_ns, _ = services.records.read_cached(chosen, sessions_sql.time_range)
-    to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
+    store = services.metrics.store(chosen)
+    newest_ns = max(services.records.last_ns(chosen), store.newest_ns)
+    to_ns = given.to_ns if given.to_ns is not None else newest_ns
     from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
-    found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns, services.alerts.rendering)
+    found = backtest(rule, store, from_ns, to_ns, services.alerts.rendering)
     told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
     return answer(told)
 

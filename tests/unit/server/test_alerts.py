@@ -181,7 +181,8 @@ def test_the_command_lists_tests_exports_and_notifies(
     assert "not a duration" in run("add", "Lonely", "m > 5", "--for", "soon", code=1)
     assert "not found" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
     hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()
-    alerting.server.services.metrics.store(SESSION).append(now_ns, [sample("my_queue", 90, queue=hostile)])
+    store = alerting.server.services.metrics.store(SESSION)
+    store.append(now_ns - 2 * S, [sample("my_queue", 90, queue=hostile)])
     alerting.server.services.alerts.turn(now_ns + 40 * S)
     for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--from", "-2m")):
         assert not set("\x1b\x07\u202e\x9b") & set(out)

@@ -96,7 +96,7 @@ def test_what_begins_several_ids_is_refused_and_a_whole_id_is_not(fresh: Running
     for last in "abc":
         story.entity("node", "12345678" + last * 48, 0)
     fresh.record(story)
-    assert "Several node IDs" in fresh.error(fresh.client.get("/api/nodes/12345678"), 400)["message"]
+    assert "matches several nodes" in fresh.error(fresh.client.get("/api/nodes/12345678"), 400)["message"]
     assert fresh.get("/api/nodes/12345678b")["node_id"] == "12345678" + "b" * 48
     assert fresh.get("/api/nodes", node_id="12345678")["total"] == 3
     assert fresh.get("/api/nodes", node_id="12345678a,12345678c")["total"] == 2

@@ -7,6 +7,7 @@ import contextvars
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -48,7 +49,8 @@ def drive(task: emit.Task) -> Drive:
         future.add_done_callback(hide_frames)
         return await asyncio.wrap_future(future)
 
-    return lambda coroutine: asyncio.run(run(coroutine))
+    # Tests of a browser leave an event loop running in the main thread.
+    return lambda coroutine: ThreadPoolExecutor(1).submit(asyncio.run, run(coroutine)).result()
 
 
 def test_values_contexts_and_the_current_task_are_the_users(drive: Drive) -> None:

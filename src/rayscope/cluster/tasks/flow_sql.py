@@ -12,6 +12,7 @@ from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import NOT_DRIVER, SCHEDULING_PHASES
+from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import Row, rows_of
 
 _TOP = 100
@@ -166,7 +167,8 @@ _NAMED_AT_ONCE = 1_000_000
 def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, int]]:
     """Tasks that spans and objects name and that have no attempt on record, by the class of their actor.
 
-    Threads of users have made-up task ids in Ray: those are of no actor that is known, and of no function.
+    Ray's own actors do not count: it switches their events off itself. Threads of users have made-up task
+    ids in Ray: those are of no actor that is known, and of no function.
     """
     counted = reader.execute("SELECT (SELECT count(*) FROM span_rows) + (SELECT count(*) FROM edge_rows)")
     (rows,) = counted.fetchone() or (0,)
@@ -195,7 +197,8 @@ def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None,
             (count(*) * {one_in})::BIGINT AS tasks
         FROM (SELECT DISTINCT task_hi, task_lo FROM ({ids}))
         WHERE NOT {execution.is_driver("task")}
-            AND (starts_with(task_lo, '{"f" * 24}') OR task_lo IN (SELECT id FROM actor_rows))
+            AND (starts_with(task_lo, '{"f" * 24}')
+                OR task_lo IN (SELECT id FROM actor_rows WHERE NOT {IS_INTERNAL["actor"]}))
         GROUP BY class_name ORDER BY tasks DESC, class_name
     """
     return reader.execute(by_class).fetchall()

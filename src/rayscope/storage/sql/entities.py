@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -284,6 +284,28 @@ def find_id(file: SessionFile, kind: Kind, text: str) -> str:
             f"starts_with(id, $1)) {is_named} ORDER BY id != $1, state, id LIMIT {_CANDIDATES + 1}",
             [text],
         ).fetchall()
+    return _only(found, kind, text)
+
+
+def find_nodes(file: SessionFile, text: str) -> str:
+    """The nodes of a filter, joined by commas: a name that the UI shows becomes the node's ID.
+
+    The beginning of IDs stays as it is. Raises BadQuery for a name that several nodes have.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT id, state, {node_name('node_rows')} AS name FROM node_rows "
+            "WHERE list_contains($1, name) AND NOT starts_with(id, name) ORDER BY state, id",
+            [parts],
+        ).fetchall()
+    return ",".join(
+        _only([(one, state) for one, state, name in found if name == part], "node", part) for part in parts
+    )
+
+
+def _only(found: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
+    """The ID that was found (with its state), or ``text`` if there is none. Raises BadQuery for several."""
     ids = [str(one) for one, _ in found]
     if len(ids) > 1 and ids[0] != text:
         shown = [f"{one[: max(12, len(text) + 4)]} ({state})" for one, state in found[:_CANDIDATES]]
@@ -293,11 +315,6 @@ def find_id(file: SessionFile, kind: Kind, text: str) -> str:
             "Use one of these IDs.",
         )
     return ids[0] if ids else text
-
-
-def find_nodes(file: SessionFile, text: str) -> str:
-    """The same for one or several nodes, joined by commas."""
-    return ",".join(find_id(file, "node", part.strip()) for part in text.split(","))
 
 
 def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
