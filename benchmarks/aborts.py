@@ -24,28 +24,14 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from common import HERE, environment, header, table
+from common import HERE, busy_loops, environment, header, table
 
 VARIANTS = {"plain": [], "recorded": ["run", "--exit", "--no-trace"], "traced": ["run", "--exit"]}
 _PROGRAM = HERE.parent / "examples" / "quickstart.py"
 _CRASH = re.compile(rb"^.*\*\*\* (SIG[A-Z]+) received at time=", re.MULTILINE)
 _RACE = b"Mutex corrupt: both reader and writer lock held"
-
-
-@contextmanager
-def busy_loops(number: int) -> Iterator[None]:
-    """Keep that many loops running."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def run(variant: str, program: Path, loops: int) -> Counter[str]:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
@@ -99,6 +99,18 @@ def quantile(values: Sequence[float], q: float) -> float:
 def ms(seconds: float) -> str:
     """Seconds as whole milliseconds."""
     return f"{seconds * 1000:.0f} ms"
+
+
+@contextlib.contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """Run ``count`` processes that compute without a pause, as other programs of a machine do."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def cpu_of(process: psutil.Process) -> float:

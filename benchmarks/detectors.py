@@ -12,16 +12,15 @@ nothing), and how far the unchanged replays were off.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Http, RayscopeServer, ask_once_ended, header, quantile, save, table
+from common import HERE, Http, RayscopeServer, ask_once_ended, busy_loops, header, quantile, save, table
 from whatif import Cluster
 
 #: A finding that weighs less is told, but no reason to change a program.
@@ -52,18 +51,6 @@ def run(cluster: Cluster, file: Path, name: str) -> dict[str, str]:
 def ask(url: str, session: str, job: str) -> dict[str, Any]:
     """The insights of a job that has ended."""
     return ask_once_ended(url, lambda client: client.get(f"/api/insights?session={session}&job_id={job}"))
-
-
-@contextlib.contextmanager
-def busy_loops(count: int) -> Iterator[None]:
-    """Processes that compute all the time, as other programs of a machine do."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> list[dict[str, Any]]:

@@ -16,18 +16,16 @@ of at most 25 % of the duration.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import HERE, Http, RayscopeServer, environment, header, quantile, save, table
+from common import HERE, Http, RayscopeServer, busy_loops, environment, header, quantile, save, table
 from rayscope.cli import serving
 from rayscope.cli.recording import Parts, node_env, system_config
 from rayscope.insights.replay.margin import saving_range
@@ -144,18 +142,6 @@ class Pair(NamedTuple):
     def is_covered(self) -> bool:
         """Whether the range holds what was measured."""
         return self.range_s is not None and self.range_s[0] <= self.measured_s <= self.range_s[1]
-
-
-@contextlib.contextmanager
-def busy_loops(count: int) -> Iterator[None]:
-    """Run ``count`` processes that compute without a pause."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def read_runs(folder: Path) -> dict[tuple[str, int, int, bool], dict[str, Any]]:
