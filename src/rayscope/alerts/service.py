@@ -334,8 +334,8 @@ class AlertService:
             now_ns,
         )
         link = self._link(session) if session else None
-        told = Notification(session, labels, [alert], [], link, now_ns, True, self.notifier.language)
-        return self.notifier.test(name, told)
+        test = Notification(session, labels, [alert], [], link, now_ns, True, self.notifier.language)
+        return self.notifier.test(name, test)
 
 
 def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> list[str]:

@@ -55,8 +55,8 @@ def latest(
     wanted = [_pair(text) for text in label or ()]
     names = _names(store, name)
     if collector:
-        told = collected(store, collector)
-        names = told if names is None else [each for each in names if each in told]
+        of_collector = collected(store, collector)
+        names = of_collector if names is None else sorted(set(names) & set(of_collector))
     found, total = store.newest(names, limit + 1, wanted, _place(cursor) if cursor else None)
     following = None
     if len(found) > limit:

@@ -171,7 +171,7 @@ class Notifier:
             notification = Notification(
                 session, dict(labels), firing, resolved, link, now_ns, language=self.language
             )
-            log.info("channel %s is told: %r", channel.name, notification.title)
+            log.info("notify channel %s: %r", channel.name, notification.title)
             self._deliveries[channel.name].put(notification)
         group.sent_ns, group.notified = now_ns, [alert.fingerprint for alert in firing]
         if not firing:

@@ -157,14 +157,14 @@ class SeriesStore:
         time and does not tell now has ended. NaN is no value. A sample older than all of memory is left out.
         """
         with self._lock:
-            told = list(samples)
-            unknown = {each.name for each in told} - self._families.keys()
+            samples = list(samples)
+            unknown = {each.name for each in samples} - self._families.keys()
             for family in (*map(Family, unknown), *families):
                 known = self._families.get(family.name, family)
                 family = family._replace(collector=known.collector or source or "")
                 if self._families.get(family.name) != family:
                     self._families[family.name] = self._new_families[family.name] = family
-            return self._memory.take(time_ns, told, source)
+            return self._memory.take(time_ns, samples, source)
 
     def flush(self) -> bool:
         """Write to disk what has come since the last time. Returns whether that went well (see ``problem``).
