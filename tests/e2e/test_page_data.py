@@ -154,13 +154,14 @@ def _check(program: Program) -> None:
     names = {one["name"] for one in nodes if one["kind"] in ("library", "function")}
     assert len(nodes) <= 30
     assert names >= {"Data: internals", "Data: shuffle", "Data: MapBatches(crunch)"}, names
-    assert all(name.startswith("Data: ") for name in names)
+    # A call whose definition Ray dropped when the driver ended has no name.
+    assert all(name is None or name.startswith("Data: ") for name in names)
 
 
 def _agrees(program: Program) -> bool:
     try:
         _check(program)
-    except (AssertionError, AttributeError):  # a function's name may come after its tasks
+    except AssertionError:
         return False
     return True
 
