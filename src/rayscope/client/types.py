@@ -1925,7 +1925,7 @@ class SandwichAnswer(TypedDict):
     """Who called a function, and what it called."""
 
     session: str
-    weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes"]
+    weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
     of: str
     own: int
     value: int
@@ -3145,13 +3145,14 @@ class FailuresAnswer(TypedDict):
 
 
 class FlameAnswer(TypedDict):
-    """A flame graph."""
+    """A flame graph. ``path_job_id``: the job whose critical path the widths are shares of."""
 
     frames: list[FlameFrame]
     frames_total: int
     folded: int
     session: str
-    weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes"]
+    weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
+    path_job_id: str | None
     total: int
     attempts: int
     baseline_total: int | None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
-from tests.story import MS, Story, at
+from tests.story import JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Span
@@ -57,6 +58,29 @@ def _flame(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[tuple[st
         by_id[frame["id"]] = name
         named[name] = frame
     return found, named
+
+
+def test_widths_are_shares_of_the_critical_path(fresh: Running) -> None:
+    """Frames of a function have as much of the path as the path says, and all frames have all of it."""
+    story = _story()
+    story.entity("job", JOB, 0, 400)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path")
+    found, _ = _flame(fresh, weight="critical_path")
+    assert (found["total"], found["path_job_id"]) == (path["duration_ns"], path["job_id"])
+    own: dict[str | None, int] = defaultdict(int)
+    for frame in found["frames"]:
+        own[frame["name"] if frame["kind"] == "call" else None] += frame["own"]
+    of_function: dict[str | None, int] = defaultdict(int)
+    for share in path["functions"]:
+        of_function[None if share["is_driver"] else share["name"] or None] += share["total_ns"]
+    assert {name: ns for name, ns in own.items() if ns} == of_function
+    assert of_function.keys() >= {"train", "load"}
+    around = fresh.get("/api/flow/flame", weight="critical_path", of="load")
+    assert (around["own"], around["total"]) == (of_function["load"], path["duration_ns"])
+    for part in ({"since_ns": at(0)}, {"func_name": "load"}, {"baseline_job": OTHER_JOB}):
+        refused = fresh.client.get("/api/flow/flame", params={"weight": "critical_path", **part})
+        assert "whole job" in fresh.error(refused, 400)["message"]
 
 
 def test_widths_add_up(fresh: Running) -> None:

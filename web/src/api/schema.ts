@@ -1228,14 +1228,15 @@ export interface FindingItem {
   };
 }
 /**
- * A flame graph.
+ * A flame graph. ``path_job_id``: the job whose critical path the widths are shares of.
  */
 export interface FlameAnswer {
   frames: FlameFrame[];
   frames_total: number;
   folded: number;
   session: string;
-  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes';
+  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'critical_path';
+  path_job_id: string | null;
   total: number;
   attempts: number;
   baseline_total: number | null;
@@ -3240,7 +3241,7 @@ export interface RulesAnswer {
  */
 export interface SandwichAnswer {
   session: string;
-  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes';
+  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'critical_path';
   of: string;
   own: number;
   value: number;

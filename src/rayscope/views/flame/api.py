@@ -24,6 +24,7 @@ from rayscope.storage.sql.filters import TaskFilters
 from rayscope.storage.sql.origins import operators
 from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_libraries, sandwich
+from rayscope.views.flame.on_path_sql import add_critical_path
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
 router = APIRouter()
@@ -52,7 +53,8 @@ def flow_flame(
 ) -> Response:
     """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees.
 
-    With ``only=mine`` the calls of an operator of a library that follow each other are one frame.
+    With ``only=mine`` the calls of an operator of a library that follow each other are one frame. The weight
+    ``critical_path`` is of one job: that of ``job_id``, else the longest one.
     """
     is_folded, filters = filters.only is not None, filters.whosever()
     if weight not in WEIGHTS:
@@ -66,6 +68,11 @@ def flow_flame(
         baseline = _rest(filters)
     if of and (focus or baseline):
         raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
+    if weight == "critical_path" and (baseline or filters.given().keys() - {"job_id"}):
+        raise BadQuery(
+            "The critical path is of a whole job, not of a part of it.",
+            "Filter by job_id alone, or use another weight.",
+        )
     chosen = services.records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
@@ -78,6 +85,10 @@ def flow_flame(
             sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
         rows = [Own(*row) for row in sums.rows]
         before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
+        path_job = None
+        if weight == "critical_path":
+            last_ns, live = services.records.last_ns(chosen), services.records.is_live(chosen)
+            rows, path_job = add_critical_path(file, rows, filters.job_id, last_ns=last_ns, live=live)
         paths = [Path(*path) for path in {*sums.paths, *above}]
         libraries: dict[str, int] = {}
         into: dict[str, str] = {}
@@ -111,6 +122,7 @@ def flow_flame(
         return {
             "session": chosen,
             "weight": weight,
+            "path_job_id": path_job,
             "total": graph.total,
             "attempts": graph.attempts,
             "baseline_total": graph.baseline_total,

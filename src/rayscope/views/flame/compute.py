@@ -19,6 +19,7 @@ WEIGHTS: Mapping[str, str] = {
     "cpu": "cpu_ns",
     "count": "attempts",
     "bytes": "bytes",
+    "critical_path": "path_ns",
 }
 MAX_FRAMES = 2000
 #: Callers of a function are told so many levels up; fewer where there are so many calls of it that this many
@@ -31,7 +32,8 @@ _LARGEST = 2**63 - 1
 class Own(NamedTuple):
     """Sums over the attempts on exactly one call path; without ``path``, on an unknown one to ``name``.
 
-    ``cpu_ns`` is the CPU time of the ``cpu_known`` of them of which it is known.
+    ``cpu_ns`` is the CPU time of the ``cpu_known`` of them of which it is known. ``path_ns`` is how much of a
+    job's critical path is theirs.
     """
 
     path: str | None
@@ -50,6 +52,7 @@ class Own(NamedTuple):
     p50_ns: int | None = None
     p95_ns: int | None = None
     max_ns: int | None = None
+    path_ns: int = 0
 
 
 class Path(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Literal
 from rayscope.server.schemas import Answer
 
 #: What frames are as wide as.
-Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes"]
+Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
 
 
 class FlameFrame(Answer):
@@ -58,10 +58,11 @@ class FlameTree(Answer):
 
 
 class FlameAnswer(FlameTree):
-    """A flame graph."""
+    """A flame graph. ``path_job_id``: the job whose critical path the widths are shares of."""
 
     session: str
     weight: Weight
+    path_job_id: str | None
     total: int
     attempts: int
     baseline_total: int | None

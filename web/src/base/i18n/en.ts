@@ -537,7 +537,7 @@ export const en = {
     byExecuting: {
       pending: 'Shares are of the executing time until the critical path is computed.',
       failed: 'Shares are of the executing time: there is no critical path.',
-      range: 'Shares are of the executing time: the critical path is of a whole job, not of a time range.',
+      range: 'Shares are of the executing time: the critical path is of a whole job, not of a part of it.',
     },
     parts: 'Where the time went',
     partsHint:
@@ -855,6 +855,7 @@ export const en = {
     emptyFiltered: 'No matching attempts',
     attemptsOf: '{{n}} matching attempt{{n, s}}.',
     nothing: {
+      critical_path: 'There is no critical path yet',
       executing: 'None of these attempts has executed yet',
       awaiting: 'None of these attempts awaited anything but tasks',
       duration: 'None of these attempts has run yet',
@@ -876,8 +877,9 @@ export const en = {
     folded: '{{n}} of {{all}} frame{{all, s}} merged',
     foldedHint: 'The smallest frames under each frame are merged into one. Zoom in to see them.',
     weight: 'Box width',
-    weights: { cpu: 'CPU', count: 'Attempts', bytes: 'Returned' },
+    weights: { critical_path: 'Critical path', cpu: 'CPU', count: 'Attempts', bytes: 'Returned' },
     weightHint: {
+      critical_path: 'How much of the critical path, which decided how long the job took, lies here',
       cpu: 'CPU time of the worker process during the attempt, as measured by the tracer',
       count: 'Number of attempts',
       bytes: 'Bytes that the attempts returned',

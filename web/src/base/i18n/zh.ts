@@ -521,7 +521,7 @@ export const zh: Translation = {
     byExecuting: {
       pending: '关键路径算出之前，占比按执行时间计算。',
       failed: '没有关键路径，占比按执行时间计算。',
-      range: '占比按执行时间计算：关键路径针对整个作业，而不是某个时间范围。',
+      range: '占比按执行时间计算：关键路径针对整个作业，而不是其中一部分。',
     },
     parts: '时间去向',
     partsHint: '总时间的各部分：等待（不含准备）、准备、执行、异步等待、阻塞和存储',
@@ -819,6 +819,7 @@ export const zh: Translation = {
     emptyFiltered: '没有匹配的尝试',
     attemptsOf: '匹配 {{n}} 次尝试。',
     nothing: {
+      critical_path: '还没有关键路径',
       executing: '这些尝试都还没有执行',
       awaiting: '这些尝试都没有异步等待过',
       duration: '这些尝试都还没有运行',
@@ -839,8 +840,9 @@ export const zh: Translation = {
     folded: '{{all}} 个帧中有 {{n}} 个已合并',
     foldedHint: '每个帧下最小的帧已合并为一个，放大即可看到。',
     weight: '方块宽度',
-    weights: { cpu: 'CPU 时间', count: '尝试次数', bytes: '返回字节' },
+    weights: { critical_path: '关键路径', cpu: 'CPU 时间', count: '尝试次数', bytes: '返回字节' },
     weightHint: {
+      critical_path: '关键路径（决定作业耗时的那条链）中落在此处的时间',
       cpu: '尝试期间 Worker 进程所用的 CPU 时间，由追踪器测得',
       count: '尝试次数',
       bytes: '各次尝试返回的字节数',

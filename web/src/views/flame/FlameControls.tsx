@@ -42,7 +42,7 @@ export function FlameControls(props: { weight: Weight; order: (typeof ORDERS)[nu
         data-testid="flame-weight"
         value={props.weight}
         onChange={(value) =>
-          change((before) => withSettings(before, { weight: value === 'executing' ? undefined : value }))
+          change((before) => withSettings(before, { weight: value === 'critical_path' ? undefined : value }))
         }
         data={WEIGHTS.map((value) => ({
           value,

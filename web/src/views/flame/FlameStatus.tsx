@@ -1,14 +1,22 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { useLibraryTexts } from '../../ui/insights/OnlyMine';
+import { useJobName } from '../../ui/JobName';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlameStatus.module.css';
 import { type FlameAnswer, found, matcher, type Node, shareText } from './flame';
 import { valueText } from './flameText';
 
-/** How much there is, how much of it the search found, and what was merged. */
-export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
+/** The unit of the widths, the totals, and the result of the search. */
+export function FlameStatus(props: {
+  answer: FlameAnswer;
+  zoomed: Node;
+  /** Why widths are executing times although the critical path was asked for. */
+  instead?: 'pending' | 'failed' | 'range';
+}) {
+  const { answer, zoomed, instead } = props;
+  const jobName = useJobName();
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const libraryTexts = useLibraryTexts();
@@ -16,6 +24,11 @@ export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: N
   const hits = matches && found(zoomed, matches);
   return (
     <span className={`${css.found} ${words.num}`} role="status" data-testid="flame-status">
+      {answer.path_job_id !== null ? (
+        <span className={words.dim}>{t('functions.byPath', { job: jobName(answer.path_job_id) })}</span>
+      ) : (
+        instead && <span className={words.dim}>{t(`functions.byExecuting.${instead}`)}</span>
+      )}
       {hits ? (
         <b>
           {t('flame.found', {

@@ -25,13 +25,24 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const { settings = {} } = url;
-  const weight = WEIGHTS.find((one) => one === settings.weight) ?? 'executing';
+  const wanted = WEIGHTS.find((one) => one === settings.weight) ?? 'critical_path';
   const order = ORDERS.find((one) => one === settings.order) ?? 'size';
   const base: Params = { session: url.session, ...url.filters, only: onlyMineOf(url) };
   const compared = comparedRange(url);
-  const params: Params = { ...base, weight, ...(compared ?? { baseline_job: settings.baseline }) };
   const relative = compared !== null;
-  const flame = useFlame(params, settings.frame);
+  // The critical path takes longer to compute. Until it is known, the executing time is shown.
+  const isWhole =
+    !relative &&
+    settings.baseline === undefined &&
+    Object.keys(url.filters).every((filter) => filter === 'job_id');
+  const wantsPath = wanted === 'critical_path';
+  const onPath = useFlame({ ...base, weight: 'critical_path' }, settings.frame, wantsPath && isWhole);
+  const hasPath = wantsPath && isWhole && onPath.data !== undefined && onPath.data.total > 0;
+  const weight = !wantsPath ? wanted : hasPath ? 'critical_path' : 'executing';
+  const params: Params = { ...base, weight, ...(compared ?? { baseline_job: settings.baseline }) };
+  const other = useFlame(params, settings.frame, !hasPath);
+  const flame = hasPath ? onPath : other;
+  const instead = !isWhole ? 'range' : onPath.isPending ? 'pending' : 'failed';
 
   // Nothing moves under the pointer: what came first stays until it leaves, or until something else is asked.
   const asked = JSON.stringify([params, settings.frame]);
@@ -88,7 +99,11 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
           <div className={css.main}>
             <div className={css.line}>
               <FlameCrumbs node={zoomed} onGo={zoom} />
-              <FlameStatus answer={data} zoomed={zoomed} />
+              <FlameStatus
+                answer={data}
+                zoomed={zoomed}
+                instead={wantsPath && !hasPath ? instead : undefined}
+              />
             </div>
             {data.total === 0 && !data.baseline_total ? (
               <EmptyState icon={<IconFlame size={26} />} title={t(`flame.nothing.${data.weight}`)}>

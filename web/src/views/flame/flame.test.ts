@@ -48,6 +48,7 @@ function answer(frames: FlameFrame[], ancestors: FlameFrame[] = []): FlameAnswer
   return {
     session: 's',
     weight: 'executing',
+    path_job_id: null,
     total: 100,
     attempts: 4,
     baseline_total: null,

@@ -4,7 +4,15 @@ import type { FlameAnswer, FlameFrame } from '../../api/schema';
 
 export type { FlameAnswer, FlameFrame, FlameTree, SandwichAnswer } from '../../api/schema';
 
-export const WEIGHTS = ['executing', 'awaiting', 'duration', 'cpu', 'count', 'bytes'] as const;
+export const WEIGHTS = [
+  'critical_path',
+  'executing',
+  'awaiting',
+  'duration',
+  'cpu',
+  'count',
+  'bytes',
+] as const;
 export type Weight = (typeof WEIGHTS)[number];
 export const ORDERS = ['size', 'time'] as const;
 export type Order = (typeof ORDERS)[number];

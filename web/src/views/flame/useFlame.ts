@@ -26,15 +26,16 @@ function usePaced<T>(): {
 }
 
 /** The graph; `part` asks for one frame and what is below it, so that less of that is merged. */
-export function useFlame(params: Params, part?: string) {
+export function useFlame(params: Params, part: string | undefined, enabled = true) {
   const paced = usePaced<FlameAnswer>();
   const whole = useQuery({
     queryKey: ['flame', params],
     queryFn: ({ signal }) => paced.fetch(params, signal),
+    enabled,
     placeholderData: keepPreviousData,
     refetchInterval: paced.interval,
   });
-  const wanted = part !== undefined && (whole.data?.folded ?? 0) > 0;
+  const wanted = enabled && part !== undefined && (whole.data?.folded ?? 0) > 0;
   const inside = useQuery({
     queryKey: ['flame', params, part],
     queryFn: ({ signal }) => paced.fetch({ ...params, focus: part }, signal),
@@ -43,6 +44,7 @@ export function useFlame(params: Params, part?: string) {
   });
   return {
     error: whole.error,
+    isPending: whole.isPending,
     refetch: whole.refetch,
     data: wanted && inside.data !== undefined ? inside.data : whole.data,
     /** What is asked for is on its way; until then `data` is of something near it. */
