@@ -536,7 +536,7 @@ export const en = {
     byPath: 'Shares are of the critical path of {{job}}.',
     byExecuting: {
       pending: 'Shares are of the executing time until the critical path is computed.',
-      failed: 'Shares are of the executing time: there is no critical path.',
+      failed: 'Shares are of the executing time: no critical path through tasks is known.',
       range: 'Shares are of the executing time: the critical path is of a whole job, not of a part of it.',
     },
     parts: 'Where the time went',

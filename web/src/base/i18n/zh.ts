@@ -520,7 +520,7 @@ export const zh: Translation = {
     byPath: '占比按 {{job}} 的关键路径计算。',
     byExecuting: {
       pending: '关键路径算出之前，占比按执行时间计算。',
-      failed: '没有关键路径，占比按执行时间计算。',
+      failed: '没有经过任务的关键路径，占比按执行时间计算。',
       range: '占比按执行时间计算：关键路径针对整个作业，而不是其中一部分。',
     },
     parts: '时间去向',

@@ -61,7 +61,9 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const findings = useFindings(url.session, undefined, found !== undefined);
   const jobName = useJobName();
   const path = useCriticalPath(url.session, url.filters.job_id, isWhole);
-  const onPath = isWhole && path.data?.functions.length ? path.data : undefined;
+  // Without a tracer it does not lead through tasks.
+  const onPath =
+    isWhole && path.data?.functions.some((one) => !one.is_driver && one.name) ? path.data : undefined;
   const functions = useMemo(() => withScheduling(found, scheduling, onPath), [found, scheduling, onPath]);
   // What the shares are of: the critical path once it is known.
   const weight = onPath === undefined ? 'executing_ns' : 'path_ns';

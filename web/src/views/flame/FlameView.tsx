@@ -37,7 +37,12 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
     Object.keys(url.filters).every((filter) => filter === 'job_id');
   const wantsPath = wanted === 'critical_path';
   const onPath = useFlame({ ...base, weight: 'critical_path' }, settings.frame, wantsPath && isWhole);
-  const hasPath = wantsPath && isWhole && onPath.data !== undefined && onPath.data.total > 0;
+  // Without a tracer it does not lead through tasks.
+  const hasPath =
+    wantsPath &&
+    isWhole &&
+    onPath.data?.frames.some((one) => (one.kind === 'call' || one.kind === 'library') && one.value > 0) ===
+      true;
   const weight = !wantsPath ? wanted : hasPath ? 'critical_path' : 'executing';
   const params: Params = { ...base, weight, ...(compared ?? { baseline_job: settings.baseline }) };
   const other = useFlame(params, settings.frame, !hasPath);
