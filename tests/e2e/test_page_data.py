@@ -147,6 +147,8 @@ def _check(program: Program) -> None:
         assert by_name[name]["total_rows"] == int(match["rows"]), name
     assert piped["bottleneck"] == "MapBatches(crunch)"
     assert sum(by_name["MapBatches(crunch)"]["running"]) > sum(by_name["MapBatches(parse)"]["running"])
+    assert [one["name"] for one in piped["operators"] if one["actors"]] == ["MapBatches(Embed)"]
+    assert by_name["MapBatches(Embed)"]["actor_start_ns"] > 0
     with_tasks = [one for one in shuffled["operators"] if one["tasks"] is not None]
     assert any("RandomShuffle" in one["name"] for one in with_tasks), shuffled
     # With its internals folded the graph can be read.

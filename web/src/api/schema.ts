@@ -850,7 +850,8 @@ export interface DatasetAnswer {
 }
 /**
  * An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
- * a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time.
+ * a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time. ``actors``:
+ * those created for its pool. ``actor_start_ns``: the median time until they were ready.
  */
 export interface OperatorDetail {
   operator_id: string;
@@ -865,6 +866,8 @@ export interface OperatorDetail {
   tasks: OperatorTasks | null;
   least_ns: number;
   running: number[];
+  actors: number;
+  actor_start_ns: number | null;
 }
 /**
  * The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).

@@ -56,10 +56,12 @@ def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> d
     by_operator = tasks_by_operator(sql.tasks(file, *stretch), names)
     running = sql.running(file, *stretch, _BUCKETS)
     by_lane = lanes(running, names)
+    starts = sql.actor_starts(file, found["job_id"], begin_ns, end_ns)
     for one in found["operators"]:
         one["tasks"] = by_operator.get(one["name"])
         one["least_ns"] = least_time_ns(one["tasks"])
         one["running"] = by_lane.get(one["name"], [])
+        one["actors"], one["actor_start_ns"] = starts.get(one["name"], (0, None))
     return {
         "session": session,
         **found,

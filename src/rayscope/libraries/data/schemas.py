@@ -82,12 +82,15 @@ class OperatorTasks(Answer):
 
 class OperatorDetail(OperatorItem):
     """An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
-    a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time.
+    a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time. ``actors``:
+    those created for its pool. ``actor_start_ns``: the median time until they were ready.
     """
 
     tasks: OperatorTasks | None
     least_ns: int
     running: list[float]
+    actors: int
+    actor_start_ns: int | None
 
 
 class DatasetWarning(Answer):

@@ -144,6 +144,29 @@ def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: 
         )
 
 
+#: The constructors of the workers of actor pools.
+_POOL_STARTS = f"""
+SELECT regexp_extract(func_name, '^MapWorker\\((.*)\\)\\.__init__$', 1) AS operator, count(*) AS actors,
+    quantile_cont({END} - coalesce(pending_args_avail_ns, {START}), 0.5)::BIGINT AS start_ns
+FROM attempts
+WHERE job_id = $job AND type = 'ACTOR_CREATION_TASK' AND func_name LIKE 'MapWorker(%'
+    AND coalesce(pending_args_avail_ns, {START}) BETWEEN $since AND $until
+GROUP BY operator
+"""
+
+
+def actor_starts(
+    file: SessionFile, job_id: str, since_ns: int, until_ns: int
+) -> dict[str, tuple[int, int | None]]:
+    """By operator the actors of its pool that were created in a stretch of time.
+
+    Their number, and the median time until they were ready, ns; None while none is.
+    """
+    with file.reader() as reader:
+        found = reader.execute(_POOL_STARTS, {"job": job_id, "since": since_ns, "until": until_ns}).fetchall()
+    return {operator: (actors, start_ns) for operator, actors, start_ns in found}
+
+
 def running(
     file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int, buckets: int
 ) -> list[Row]:

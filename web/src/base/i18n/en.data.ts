@@ -42,6 +42,8 @@ export const enData = {
     failed: 'Failed',
     p50: 'Median',
     p95: 'p95',
+    actorStart: 'Actor start',
+    actorStartHint: 'Median time from the creation of an actor of the pool until it is ready',
     cold: 'Cold start',
     coldHint: 'What the first task in each worker took beyond the others: it imports what it needs',
     slowest: 'Slowest',

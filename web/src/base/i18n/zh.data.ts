@@ -41,6 +41,8 @@ export const zhData = {
     failed: '失败',
     p50: '中位数',
     p95: 'p95',
+    actorStart: 'Actor 启动',
+    actorStartHint: 'Actor 池中每个 Actor 从创建到就绪所用时间的中位数',
     cold: '冷启动',
     coldHint: '每个 Worker 的首个任务比其他任务多花的时间，例如导入模块',
     slowest: '最慢',

@@ -33,6 +33,9 @@ export function OperatorTable({ dataset }: { dataset: Dataset }) {
             <th data-number>{t('data.rows')}</th>
             <th data-number>{t('data.p50')}</th>
             <th data-number>{t('data.p95')}</th>
+            <th data-number title={t('data.actorStartHint')}>
+              {t('data.actorStart')}
+            </th>
             <th data-number title={t('data.coldHint')}>
               {t('data.cold')}
             </th>
@@ -91,6 +94,7 @@ function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: O
       <td data-number>
         <Duration ns={tasks.p95_ns} />
       </td>
+      <td data-number>{operator.actors > 0 ? <Duration ns={operator.actor_start_ns} /> : <Dash />}</td>
       <td data-number>
         <Duration ns={Math.max(0, (tasks.time_ns ?? 0) - (tasks.steady_ns ?? 0))} />
       </td>
