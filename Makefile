@@ -134,11 +134,12 @@ bench: $(SETUP) ## Run the benchmarks (about an hour); docs/benchmarks.md quotes
 	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 
 .PHONY: docs
-docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails
+docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails, an old translation is listed
 	$(BIN)/python tools/cli_reference.py
 	$(BIN)/python tools/detectors_reference.py
 	$(BIN)/python tools/api_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python tools/translations.py
 
 .PHONY: pictures
 pictures: ui system ## Take the pictures of docs/images anew, from programs recorded now (some minutes; NAMES=: all)

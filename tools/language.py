@@ -195,7 +195,7 @@ def room_of(path: str) -> str | None:
         return first
     if folders.startswith("web/src") and re.search(r"\.ts[^.]*$", name):
         return None if re.fullmatch(r"(en|zh)\.ts[^.]*", name) else "web"
-    if path in PAGES or (first == "docs" and name.endswith(".md") and "zh" not in name):
+    if path in PAGES or (first == "docs" and name.endswith(".md") and "zh" not in rest):
         return "docs"
     return None
 

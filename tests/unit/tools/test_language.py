@@ -222,7 +222,7 @@ def test_a_folder_inside_of_another_checkout_is_outside_of_git(checkout: Path) -
         ("web/src/base/i18n/en.ts", None),
         ("web/src/api/schema.ts", None),
         ("docs/how-to/run.md", "docs"),
-        ("docs/zh/run.zh-CN.md", None),
+        ("docs/zh/how-to/run.md", None),
         ("README.md", "docs"),
         ("README.zh-CN.md", None),
         ("examples/quickstart.py", None),
