@@ -5,7 +5,8 @@
 
 Records `examples/flow_tree.py` (the program of the tutorial), `examples/quickstart.py` (what `make demo`
 runs) and a live cluster with `rayscope run`. The server has a data directory, a port and a temporary
-directory for Ray of its own. Each picture waits until the page shows the fact that it is about.
+directory for Ray of its own. Each picture waits until the page shows the fact that it is about. Those of the
+tutorial are taken in Chinese, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
 ROOT = Path(__file__).parent.parent
-FOLDER = ROOT / "docs" / "images"
+FOLDERS = {"en-US": ROOT / "docs" / "images", "zh-CN": ROOT / "docs" / "zh" / "images"}
 TREE = "examples/flow_tree.py"
 DEMO = "examples/quickstart.py"
 LIVE = "tools/pictures_cluster.py"
@@ -65,7 +66,9 @@ class Picture:
 
 PICTURES = (
     Picture("gantt", TREE, "gantt?by=actor&path=1&job_id={job}", "[data-testid=gantt-path-part] >> nth=3"),
-    Picture("stack", TREE, "stack?at={middle}", "[data-testid=stack-tree] >> text=Blocking the job"),
+    Picture(
+        "stack", TREE, "stack?at={middle}", "[data-testid=stack-tree] >> text=/Blocking the job|阻塞作业/"
+    ),
     Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.run"),
     Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
     Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
@@ -156,22 +159,22 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
                 process.wait(20)
 
 
-def take(page: Page, picture: Picture, base: str, known: dict[str, Any]) -> None:
-    """Open the page, wait for the fact, and save the picture."""
+def take(page: Page, picture: Picture, base: str, known: dict[str, Any], folder: Path) -> None:
+    """Open the page, wait for the fact, and save the picture in the folder."""
     page.goto(f"{base}/{picture.page.format(**known)}")
     if picture.click:
         page.locator(picture.click).first.click()
     page.locator(picture.fact).first.wait_for()
     page.wait_for_function(IS_LOADED, arg=LOADING)
     page.evaluate("document.fonts.ready.then(() => null)")
-    file = FOLDER / f"{picture.name}.png"
+    file = folder / f"{picture.name}.png"
     page.screenshot(path=file, animations="disabled")
     print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 @contextlib.contextmanager
-def browser_page() -> Iterator[Page]:
-    """A page of the size of all pictures, in English and light."""
+def browser_page(locale: str) -> Iterator[Page]:
+    """A page of the size of all pictures, light, in the language of the locale."""
     executable = shutil.which("chromium-headless-shell")
     if executable is None:
         raise SystemExit("chromium-headless-shell is missing: run `make system`")
@@ -182,7 +185,7 @@ def browser_page() -> Iterator[Page]:
         )
         context = browser.new_context(
             viewport={"width": 1440, "height": 900},
-            locale="en-US",
+            locale=locale,
             timezone_id="UTC",
             color_scheme="light",
             reduced_motion="reduce",
@@ -205,12 +208,14 @@ def main(names: list[str]) -> None:
         server.start()
         try:
             for program in dict.fromkeys(picture.program for picture in wanted):
-                # The browser comes second: beside it Ray may take too long to start.
-                with recorded(server, ray_dir, program) as session, browser_page() as page:
+                with recorded(server, ray_dir, program) as session:
                     known = facts(Client(server.url), session, program)
-                    for picture in wanted:
-                        if picture.program == program:
-                            take(page, picture, f"{server.url}/s/{session}", known)
+                    # The browser comes second: beside it Ray may take too long to start.
+                    for locale in FOLDERS if program == TREE else ["en-US"]:
+                        with browser_page(locale) as page:
+                            for picture in wanted:
+                                if picture.program == program:
+                                    take(page, picture, f"{server.url}/s/{session}", known, FOLDERS[locale])
         finally:
             server.stop()
             shutil.rmtree(ray_dir, ignore_errors=True)
