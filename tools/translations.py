@@ -24,7 +24,7 @@ def main(arguments: list[str], root: Path = ROOT) -> None:
     """Print what has changed, or note that the named pages are up to date."""
     if arguments[:1] == ["--update"]:
         for name in arguments[1:]:
-            update(root, root.resolve() / name)
+            update(root, root / name)
     elif arguments:
         raise SystemExit(__doc__)
     else:
