@@ -30,6 +30,8 @@ _BOUND_BY = {
     "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
     "unknown": "For {took} of {whole} nobody knows what the job waited for.",
 }
+#: Importing, connecting and leaving take some seconds of any job. They bind one that they take half of.
+_AROUND = ("preparing", "finishing")
 #: The fields that a verdict has of its remedy.
 _SAVING = ("saving_ns", "saving_low_ns", "saving_high_ns")
 #: From this share of the path on a cause is explained.
@@ -99,7 +101,9 @@ def judge(
     """
     if not causes:
         return None
-    cause = next((one for one in causes if _counts(one, recorded_ns)), causes[0])
+    around = sum(one.total_ns for one in causes if one.phase in _AROUND)
+    within = [one for one in causes if one.phase not in _AROUND]
+    cause = within[0] if within and around <= recorded_ns / 2 else causes[0]
     code = cause.phase if cause.phase in _BOUND_BY else "unknown"
     if cause.phase == "executing" and cause.is_driver:
         code = "driver"
@@ -145,11 +149,6 @@ def _place(actor: Mapping[str, Any]) -> str:
     """An actor as a person finds it."""
     on = f" @ {actor['host']}" if actor["host"] else ""
     return f"actor {actor['actor_id'][:8]}" if actor["pid"] is None else f"pid {actor['pid']}{on}"
-
-
-def _counts(cause: Cause, recorded_ns: int) -> bool:
-    """Whether a cause can be what bound a job. Importing, connecting and leaving take some seconds of any."""
-    return cause.phase not in ("preparing", "finishing") or cause.total_ns > recorded_ns / 2
 
 
 def _remedy(
