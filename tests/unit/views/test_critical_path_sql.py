@@ -120,10 +120,22 @@ class Plain:
             return self._last([o for o in self.attempts if (o.task_id, o.attempt) == wait.awaited])
         of = (attempt.task_id, attempt.attempt, "get", wait.begin_ns)
         named = {e.object_task for e in self.edges if (e.task_id, e.attempt, e.kind, e.begin_ns) == of}
+        if not named:
+            return self._child(attempt.task_id, wait)
         end = wait.end_ns + SLACK_NS
         return self._last(
             [o for o in self.attempts if o.task_id in named and self._ended(o) <= end and self._by_itself(o)]
         )
+
+    def _child(self, parent: str, wait: PathWait) -> PathAttempt | None:
+        """The child that ended last, for a wait that names nobody and lasted until then."""
+        ended = [o for o in self.attempts if o.parent_task_id == parent and self._end(o) is not None]
+        found = []
+        for slack in (0, SLACK_NS):
+            last = self._last([one for one in ended if self._ended(one) <= wait.end_ns + slack])
+            if last and last.end_ns > wait.begin_ns and last.begins[0][1] < wait.end_ns:
+                found.append(last)
+        return max(found, key=lambda one: one.end_ns, default=None)
 
 
 @st.composite

@@ -215,7 +215,7 @@ class _Reader:
             driver=(0, max(0, end)),
             has_driver=is_known or bool(driver["children"]) or bool((waits.task == BY_DRIVER).any()),
             has_ended=is_over,
-            is_traced=bool(driver["traced"]) or len(waits.task) > 0,
+            is_traced=bool(driver["traced"]) or len(waits.named_task) > 0,
             attempts=attempts,
             functions=functions,
             demands=[_resources(text) for text in _encoded(table, "required_resources")[0]],

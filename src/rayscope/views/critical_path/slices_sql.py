@@ -83,7 +83,8 @@ WITH waits AS MATERIALIZED (
         coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 AS is_ready,
         coalesce(max({INTERRUPTED}::INTEGER), 0) = 1 AS is_interrupted,
         coalesce(max(TRY(json_extract(extra, '$.objects')::BIGINT)), 0) != 0 AND is_ready
-            AND NOT is_interrupted AS has_many
+            AND NOT is_interrupted AS has_many,
+        count(extra) = 0 AS is_bare
     FROM span_rows
     WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND end_ns > {since_ns} AND end_ns <= {upto_ns}
     GROUP BY task_hi, task_lo, attempt, begin_ns),
@@ -96,15 +97,20 @@ named AS (
     WHERE e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL
         AND ({ended} OR {yielded} OR w.is_interrupted)
     GROUP BY w.wait),
--- Not all of many objects are named: then it was the child that ended last.
+-- Not all of many objects are named, and none without the tracer: then it was the child that ended last.
+unnamed AS MATERIALIZED (
+    FROM waits w WHERE has_many OR is_bare AND wait NOT IN (SELECT wait FROM named) AND NOT EXISTS (
+        SELECT 1 FROM edge_rows e WHERE e.task_hi = w.task_hi AND e.task_lo = w.task_lo
+            AND e.attempt = w.attempt AND e.begin_ns = w.begin_ns)),
 children AS (
-    SELECT w.wait, c.child AS awaited
-    FROM (FROM waits WHERE has_many) w
+    SELECT w.wait, arg_max(c.child, c.ended) AS awaited
+    FROM (FROM unnamed, (VALUES (0), ({SLACK_NS})) AS clocks(slack)) w
     ASOF JOIN (
-        SELECT parent_hi, parent_lo, {END} AS ended, {_KEY} AS child FROM attempts a
-        WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM waits WHERE has_many)) c
-    ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + {SLACK_NS} >= c.ended
-    WHERE c.ended > w.begin_ns)
+        SELECT parent_hi, parent_lo, {END} AS ended, {CREATED} AS created, {_KEY} AS child FROM attempts a
+        WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM unnamed)) c
+    ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + w.slack >= c.ended
+    WHERE c.ended > w.begin_ns AND c.created < w.end_ns
+    GROUP BY w.wait)
 SELECT task_hi, task_lo, attempt, begin_ns, end_ns, is_group, {_AWAITED}
 FROM (
     SELECT w.*, coalesce(c.awaited, n.awaited) AS awaited, {_IS_GROUP} AS is_group
