@@ -73,10 +73,7 @@ def latest(
             "next": following,
             "total": total,
             "series": store.series,
-            "left_out": store.left_out,
-            "problem": services.metrics.problem(chosen),
-            "note": store.note,
-            "collectors": services.metrics.collectors(chosen),
+            **services.metrics.state(chosen),
         }
     )
 
@@ -215,6 +212,8 @@ class _Ours(Collector):
             family = FIGURES[name]
             kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
             yield kind(name, family.help, value=float(value))
+        clients = self._services.realtime.stats()["clients"]
+        yield GaugeMetricFamily("rayscope_push_clients", "Open WebSockets of the live push.", value=clients)
         yield from self._sessions()
 
     def _sessions(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:

@@ -247,6 +247,16 @@ class Metrics:
             live = self._live.get(session)
         return [] if live is None else live.runner.statuses()
 
+    def state(self, session: str) -> dict[str, Any]:
+        """How the collectors and the store of a session do."""
+        store = self.store(session)
+        return {
+            "left_out": store.left_out,
+            "problem": self.problem(session),
+            "note": store.note,
+            "collectors": self.collectors(session),
+        }
+
     def problem(self, session: str) -> dict[str, str] | None:
         """What is wrong with keeping a session's metrics, None when nothing is."""
         with self._lock:

@@ -18,6 +18,7 @@ from tests.waiting import TIMEOUT_S
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from rayscope.model.usage import NodeStats, Usage
 from rayscope.server import http_protocol, runner
 from rayscope.server.push import realtime
 from rayscope.server.push.merge_patch import merge_patch, merged
@@ -211,14 +212,57 @@ def test_who_is_let_in(serve: Callable[..., Server], headers: dict[str, str], st
     assert code in answer
 
 
-@pytest.mark.parametrize("message", ["no json", "[]", '{"subscribe": [{}]}', '{"shutdown": true}', '"x"'])
-def test_what_is_no_message_of_ours_ends_the_connection(watch: Callable[..., Watcher], message: str) -> None:
+def test_a_client_that_says_nothing_gets_the_newest_session(
+    fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(realtime, "_GREET_S", 0.1)
     client = watch()
+    client.connection.send("ping")  # asks for nothing: the topics come nevertheless
+    assert client.next()["kind"] == "pong"
+    fresh.record(story())
+    first = [client.next() for _ in range(4)]
+    assert {message["topic"] for message in first} == {"cluster", "metrics", "tasks", "actors"}
+    assert {message["session"] for message in first} == {SESSION}
+    client.ask(subscribe=[{"topic": "job", "job_id": JOB}])
+    while client.next()["topic"] != "job":
+        pass
+    (_,) = [key.topic for key in fresh.server.services.realtime._feeds]
+
+
+@pytest.mark.parametrize("message", ["ping", '"ping"', '{"type": "ping"}', '{"ping": 1}'])
+def test_a_ping_is_answered(watch: Callable[..., Watcher], message: str) -> None:
+    client = watch()
+    client.connection.send(message)
+    assert client.next()["kind"] == "pong"
+
+
+@pytest.mark.parametrize("message", ["no json", "[]", '{"subscribe": [{}]}', '{"shutdown": true}', '"x"'])
+def test_an_unreadable_message_is_answered_and_the_tenth_ends_the_connection(
+    watch: Callable[..., Watcher], message: str
+) -> None:
+    client = watch()
+    for _ in range(9):
+        client.connection.send(message)
+        answer = client.next()
+        assert answer["kind"] == "error"
+        assert '{"subscribe":' in answer["error"]["remedy"]
     client.connection.send(message)
     with pytest.raises(ConnectionClosed) as closed:
         client.next()
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4400
+
+
+def test_topic_metrics_has_the_nodes_and_how_many_are_left_out(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.record(story())
+    nodes = {f"{n:02d}": NodeStats(node_id=f"{n:02d}", time_ns=1, cpu_percent=float(n)) for n in range(52)}
+    monkeypatch.setattr(fresh.server.services.clusters, "usage", lambda _: Usage(nodes=nodes))
+    data = fresh.get("/api/realtime", topic="metrics")["data"]
+    assert list(data["nodes"]) == sorted(nodes)[:50]
+    assert data["nodes"]["07"]["cpu_percent"] == 7
+    assert data["nodes_left_out"] == 2
 
 
 def test_limits(fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
 import type { NodeRow } from './nodes';
 import { SESSIONS_LIMIT } from './path';
 import type { FunctionsAnswer, SchedulingAnswer } from './schema';
-import type { Cluster, Failures, Item, Page, Session, Summary, TaskDetail } from './types';
+import type { Failures, Item, Page, Session, Summary, TaskDetail } from './types';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -76,14 +76,6 @@ export function useFailures(session: string, filters: Filters, stopped = false) 
       get<Failures>('/failures', { ...filters, session, ...(stopped && { stopped: 'true' }) }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(interval),
-  });
-}
-
-export function useCluster(session: string) {
-  return useQuery({
-    queryKey: ['cluster', session],
-    queryFn: ({ signal }) => get<Cluster>('/cluster', { session }, signal),
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
   });
 }
 

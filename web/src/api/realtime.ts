@@ -4,6 +4,7 @@ import type { Alert } from './alerts';
 import { ApiError, get } from './client';
 import { connectionEvents, REFRESH, refreshInterval } from './connection';
 import { merged } from './mergePatch';
+import type { LatestAnswer } from './schema';
 
 /**
  * Live push: one socket for all topics of this tab (docs/reference/realtime.md). It comes back by itself and asks
@@ -200,9 +201,14 @@ export interface ClusterTopic {
   jobs: Record<string, number>;
   workers: Record<string, number>;
   placement_groups: Record<string, number>;
+  /** The sum over the nodes that are alive. */
+  resources_total: Record<string, number>;
   /** Those of Ray's libraries that are used: how many of their things are in which state. */
   libraries: Partial<Record<LibraryView, Record<string, number>>>;
 }
+
+/** How the collectors and the store of metrics do: of topic `metrics`. */
+export type MetricsTopic = Pick<LatestAnswer, 'left_out' | 'problem' | 'note' | 'collectors'>;
 
 /** Topic `alerts`; of an ended session what fired and was pending when it ended. */
 export interface AlertsTopic {

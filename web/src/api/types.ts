@@ -3,7 +3,6 @@ import type { Dropped, FailedAttempt, LaneReason } from './schema';
 /** The answers of the HTTP API by the names that the UI has for them; schema.ts has their fields. */
 export type {
   AttemptDetail as TaskAttempt,
-  ClusterAnswer as Cluster,
   CrashedWorker as CrashedWorkerItem,
   CrashesAnswer as Crashes,
   Dropped,

@@ -38,6 +38,12 @@ _ALIVE_S = 5.0
 #: s; news of a topic that costs much to look at is not kept back for longer.
 _MAX_PAUSE_S = 5.0
 _MAX_INTERVAL_S = 3600.0
+#: A client that has sent no message of ours so long after it connected gets :data:`DEFAULT_TOPICS`, s.
+_GREET_S = 2.0
+DEFAULT_TOPICS = ("cluster", "metrics", "tasks", "actors")
+#: Unreadable messages after which a connection is closed.
+_MAX_UNREADABLE = 10
+_FORM = """{"subscribe": [{"topic": "cluster"}, {"topic": "job", "job_id": "01000000"}]}"""
 
 
 class FeedKey(NamedTuple):
@@ -75,6 +81,16 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _decode_ask = msgspec.json.Decoder(Ask).decode
+
+
+def _is_ping(text: str) -> bool:
+    """Whether a message is a ping: the word alone, ``{"type": "ping"}`` or ``{"ping": ...}``."""
+    if text.strip().strip('"').lower() == "ping":
+        return True
+    with contextlib.suppress(msgspec.DecodeError):
+        message = msgspec.json.decode(text)
+        return isinstance(message, dict) and (message.get("type") == "ping" or "ping" in message)
+    return False
 
 
 class Feed:
@@ -164,6 +180,7 @@ class Client:
         self.interval_s = 0.0
         self.acks = False
         self.unacknowledged = 0
+        self.unreadable = 0
         self.last_sent = time.monotonic()
         #: Messages sent, and versions of feeds that it never saw since newer ones were there.
         self.sent = 0
@@ -265,24 +282,26 @@ class Realtime:
     ) -> None:
         """Serve one connection until it ends.
 
-        Raises ValueError for a message that is none of ours, and whatever ``send`` and ``receive`` raise.
+        Raises ValueError after too many messages that are none of ours, and whatever ``send`` and
+        ``receive`` raise.
         """
         client = Client(send)
         self._clients.add(client)
         if self._ticker is None:
             self._ticker = asyncio.create_task(self._tick())
         sender = asyncio.create_task(client.run())
+        greeter = asyncio.create_task(self._greet(client))
         # A connection that breaks while we send ends the sender: then nobody is to wait for a message of it.
-        reader = asyncio.create_task(self._read(client, receive))
+        reader = asyncio.create_task(self._read(client, receive, greeter))
         try:
             done, _ = await asyncio.wait((sender, reader), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
-            for task in (sender, reader):
+            for task in (sender, reader, greeter):
                 task.cancel()
             with contextlib.suppress(Exception, asyncio.CancelledError):
-                await asyncio.gather(sender, reader, return_exceptions=True)
+                await asyncio.gather(sender, reader, greeter, return_exceptions=True)
             self._forget(client)
 
     @property
@@ -298,12 +317,45 @@ class Realtime:
             self._ticker.cancel()
             self._ticker = None
 
-    async def _read(self, client: Client, receive: Callable[[], Awaitable[str]]) -> None:
+    async def _greet(self, client: Client) -> None:
+        """Subscribe a client that stays silent to the newest session, as soon as there is one."""
+        await asyncio.sleep(_GREET_S)
+        while not await asyncio.get_running_loop().run_in_executor(self._pool, self._has_sessions):
+            await asyncio.sleep(self.interval_s)
+        for topic in DEFAULT_TOPICS:
+            await self._change(client, Wanted(topic), self._subscribe)
+
+    def _has_sessions(self) -> bool:
+        try:
+            return bool(self._resolve(None))
+        except StoreError:
+            return False
+
+    async def _read(
+        self, client: Client, receive: Callable[[], Awaitable[str]], greeter: asyncio.Task[None]
+    ) -> None:
+        is_first = True
         while True:
             text = await receive()
-            if len(text) > MAX_MESSAGE_BYTES:
-                raise ValueError("The message is too long.")
-            asked = _decode_ask(text)  # DecodeError is a ValueError
+            if _is_ping(text):
+                client.note({"kind": "pong", "time_ns": time.time_ns()})
+                continue
+            try:
+                asked = _decode_ask(text)
+                if len(asked.subscribe) + len(asked.unsubscribe) > 2 * MAX_SUBSCRIPTIONS:
+                    raise ValueError("Too many topics in one message.")
+            except ValueError as problem:  # DecodeError is one too
+                client.unreadable += 1
+                if client.unreadable >= _MAX_UNREADABLE:
+                    raise
+                error = {"code": "bad_message", "message": str(problem)[:200], "remedy": f"Send {_FORM}."}
+                client.note({"kind": "error", "error": error})
+                continue
+            if is_first:
+                is_first = False
+                greeter.cancel()
+                for feed in list(client.heard):
+                    self._leave(client, feed)
             if asked.acks is not None:
                 client.acks, client.unacknowledged = asked.acks, 0
             if asked.ack:
@@ -313,8 +365,6 @@ class Realtime:
                 # A faster one than ours there is not; nor does anybody sleep for good.
                 pause_s = min(_MAX_INTERVAL_S, max(0.0, asked.interval_s))
                 client.interval_s = pause_s if pause_s > self.interval_s else 0.0
-            if len(asked.subscribe) + len(asked.unsubscribe) > 2 * MAX_SUBSCRIPTIONS:
-                raise ValueError("Too many messages at once.")
             for wanted in asked.unsubscribe:
                 await self._change(client, wanted, self._unsubscribe)
             for wanted in asked.subscribe:

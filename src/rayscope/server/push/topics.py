@@ -11,6 +11,7 @@ import msgspec
 
 from rayscope.alerts.state import Alert, State
 from rayscope.cluster.jobs.progress import progress_of
+from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.sessions.recording import recording
 from rayscope.libraries.used import libraries
@@ -19,6 +20,7 @@ from rayscope.server.services import Services
 
 _NEWEST_FAILURES = 10
 _ALERTS = 100
+_METRICS_NODES = 50
 #: What topic ``metrics`` tells, as PromQL.
 HEADLINES = {
     "cpu_percent": "avg(ray_node_cpu_utilization)",
@@ -123,7 +125,9 @@ def alert_info(services: Services, session: str, alert: Alert, now_ns: int) -> d
 
 
 def headline(services: Services, session: str) -> dict[str, Any]:
-    """The newest values of a few series of the whole cluster; null where there is none."""
+    """The newest values of a few series of the whole cluster (null where there is none), what the first
+    nodes by ID use, as ``usage`` in ``GET /api/nodes``, and how the collectors do.
+    """
     now_ns = services.records.last_ns(session)
     store = services.metrics.store(session)
     values: dict[str, float | None] = {}
@@ -131,7 +135,20 @@ def headline(services: Services, session: str) -> dict[str, Any]:
         series = evaluate(store, expr, now_ns, now_ns, 0).series
         value = series[0][1][0] if series else None
         values[name] = value if value is not None and math.isfinite(value) else None
-    return {"values": values}
+    usage, (resources, _) = (
+        node_usage.usage_of(services, session),
+        node_usage.resources_of(services, session),
+    )
+    node_ids = sorted(usage.nodes if resources is None else resources.nodes)
+    return {
+        "values": values,
+        "nodes": {
+            node_id: node_usage.node_figures(usage.nodes.get(node_id), resources, node_id)
+            for node_id in node_ids[:_METRICS_NODES]
+        },
+        "nodes_left_out": max(0, len(node_ids) - _METRICS_NODES),
+        **services.metrics.state(session),
+    }
 
 
 def job(services: Services, session: str, params: Mapping[str, str]) -> dict[str, Any]:

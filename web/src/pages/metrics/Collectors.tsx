@@ -1,22 +1,20 @@
 import { Tooltip } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { type MetricsTopic, useTopic } from '../../api/realtime';
+import type { CollectorItem } from '../../api/schema';
 import { count, duration, wholeAge } from '../../base/format';
 import type { Tone } from '../../base/tokens';
-import { type Collector, useLatest } from '../../ui/charts/useMetrics';
 import { Dot } from '../../ui/Dot';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Collectors.module.css';
 
-/** A name that no metric has: what is asked for is how the collectors do. */
-const NO_METRIC = 'rayscope_none';
-
 /** Who reads the metrics, what that costs, and what is in the way; of a live session. */
 export function Collectors() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const latest = useLatest(url.session, NO_METRIC).data;
+  const latest = useTopic<MetricsTopic>('metrics', { session: url.session });
   const collectors = latest?.collectors ?? [];
   const translate = useServerMessage();
   const errors = byError(collectors, translate);
@@ -60,7 +58,7 @@ export function Collectors() {
 
 /** Who says what is in the way, and what to do: those that say the same together. */
 function byError(
-  collectors: Collector[],
+  collectors: CollectorItem[],
   translate: ReturnType<typeof useServerMessage>,
 ): [string, string, string | null][] {
   const found = new Map<string, [string, string, string | null]>();
@@ -74,13 +72,13 @@ function byError(
   return [...found.values()];
 }
 
-function tone({ ok, error }: Collector): Tone {
+function tone({ ok, error }: CollectorItem): Tone {
   if (ok === null) return 'quiet';
   if (!ok) return 'bad';
   return error === null ? 'good' : 'waiting';
 }
 
-function CollectorTooltip({ collector }: { collector: Collector }) {
+function CollectorTooltip({ collector }: { collector: CollectorItem }) {
   const { t } = useTranslation();
   const { last_ns, samples, interval_s, cost_s, took_s } = collector;
   if (last_ns === null) return t('metricsPage.neverLooked');

@@ -1,6 +1,7 @@
 import { IconAlertTriangle, IconCircleCheck, IconClock, IconInfoCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { useCluster, useFailures, useSessions } from '../../api/queries';
+import { useFailures, useSessions } from '../../api/queries';
+import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { Session, Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { failedOf } from '../../base/progress';
@@ -99,7 +100,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
   const { t, i18n } = useTranslation();
   const reasonText = useReasonText();
   const [url] = useSessionUrl();
-  const cluster = useCluster(url.session).data;
+  const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
   const dead = useDeadNodes(url.session, cluster?.nodes.dead ?? 0).data?.items ?? [];
   const status = useClusterStatus(url.session, live).data;
   const alerts = (useAlerts(url.session) ?? []).filter(isFiring);

@@ -2,27 +2,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
-import { queryClient, useCluster } from '../../api/queries';
-import type { ServerMessage } from '../../base/serverMessage';
+import { queryClient } from '../../api/queries';
+import { type ClusterTopic, useTopic } from '../../api/realtime';
+import type { LatestAnswer } from '../../api/schema';
 import type { CatalogueChart, CataloguePage, Dashboard, DashboardInShort } from './boards';
-
-/** One of those that read metrics, and how that goes. */
-export interface Collector {
-  name: string;
-  /** Null before its first answer; where it is true, `error` is a warning. */
-  ok: boolean | null;
-  error: string | null;
-  remedy: string | null;
-  code: string | null;
-  params: ServerMessage['params'];
-  /** CPU and time of its last look, s. */
-  cost_s: number;
-  took_s: number;
-  last_ns: number | null;
-  samples: number;
-  left_out: number;
-  interval_s: number;
-}
 
 export interface MetricName {
   name: string;
@@ -34,27 +17,10 @@ export interface MetricName {
   labels: Record<string, number>;
 }
 
-export interface LatestValue {
-  name: string;
-  labels: Record<string, string>;
-  value: number | null;
-  time_ns: number;
-}
-
-interface Latest {
-  items: LatestValue[];
-  total: number;
-  /** Series that found no room, and what is wrong with or to know of the store. */
-  left_out: number;
-  problem: { code: string; message: string; remedy: string } | null;
-  note: string | null;
-  collectors: Collector[];
-}
-
 export function useLatest(session: string, name: string, enabled = true) {
   return useQuery({
     queryKey: ['metrics-latest', session, name],
-    queryFn: ({ signal }) => get<Latest>('/metrics', { session, name, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get<LatestAnswer>('/metrics', { session, name, limit: 1000 }, signal),
     enabled,
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
@@ -85,7 +51,7 @@ export function useCatalogue() {
 export function useCatalogueCharts(session: string, page: string): CatalogueChart[] {
   const charts = useCatalogue().data?.pages.find(({ name }) => name === page)?.charts;
   const measured = useMetricNames(session, 'ray_node_gpus').data?.items.length ?? 0;
-  const known = useCluster(session).data?.resources_total.GPU ?? 0;
+  const known = useTopic<ClusterTopic>('cluster', { session })?.resources_total.GPU ?? 0;
   const hasGpu = measured > 0 || known > 0;
   return useMemo(() => (charts ?? []).filter(({ key }) => hasGpu || !key.includes('Gpu')), [charts, hasGpu]);
 }
