@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import zipfile
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.recorded import Recorded
 from tests.waiting import wait_until
@@ -143,7 +145,14 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
 ) -> None:
     page.goto(f"{cluster.url}/s/{cluster.session}/jobs")
     page.get_by_test_id("job-submit").click()
-    page.get_by_test_id("job-entrypoint").fill("sleep 600")
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr("wait.sh", "sleep 600")
+    page.get_by_test_id("job-source").get_by_text("ZIP file").click()
+    page.get_by_test_id("job-zip").set_input_files(
+        FilePayload(name="job.zip", mimeType="application/zip", buffer=package.getvalue())
+    )
+    page.get_by_test_id("job-entrypoint").fill("sh wait.sh")
     page.get_by_test_id("job-submission-id").fill("from-the-page")
     page.get_by_test_id("act-token").fill("not the token")
     page.get_by_test_id("act-confirm").click()
@@ -155,9 +164,9 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     page.get_by_test_id("act-token").fill(cluster.services.operator_token)
     page.get_by_test_id("act-confirm").click()
     job = page.get_by_test_id("job-page")
-    expect(page.get_by_test_id("job-name")).to_have_text("sleep 600")
+    expect(page.get_by_test_id("job-name")).to_have_text("sh wait.sh")
     expect(job).to_contain_text("Running")
     page.get_by_test_id("job-stop").click()
-    expect(act).to_contain_text("sleep 600")
+    expect(act).to_contain_text("sh wait.sh")
     page.get_by_test_id("act-confirm").click()  # the token is known in this tab
     expect(job).to_contain_text("Stopped")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -147,11 +148,16 @@ def test_a_job_is_submitted_followed_and_stopped(cluster: Any, client: rayscope.
         ray_client.get_job_status(submission_id)
 
 
-def test_a_folder_goes_along_by_rays_own_client(
-    cluster: Any, client: rayscope.Client, tmp_path: Path
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+def test_a_folder_or_a_zip_goes_along_by_rays_own_client(
+    cluster: Any, client: rayscope.Client, tmp_path: Path, kind: str
 ) -> None:
-    (tmp_path / "marker.txt").write_text("it came along")
-    args = ["--session", cluster.session, "--working-dir", str(tmp_path), "--", "cat", "marker.txt"]
+    working_dir = tmp_path / "job"
+    working_dir.mkdir()
+    (working_dir / "marker.txt").write_text("it came along")
+    if kind == "zip":
+        working_dir = Path(shutil.make_archive(str(working_dir), "zip", working_dir))
+    args = ["--session", cluster.session, "--working-dir", str(working_dir), "--", "cat", "marker.txt"]
     submission_id = cli(cluster, "jobs", "submit", *args).strip()
     ray_client = client.job_client()
     wait_until(lambda: ray_client.get_job_status(submission_id) == "SUCCEEDED", "the job's end")

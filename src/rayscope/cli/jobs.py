@@ -117,7 +117,7 @@ def submit(
     ] = None,
     working_dir: Annotated[
         str | None,
-        typer.Option("--working-dir", help="URI, or a local folder, which Ray's client uploads."),
+        typer.Option("--working-dir", help="URI, or a local folder or ZIP, which Ray's client uploads."),
     ] = None,
     runtime_env: Annotated[
         str | None, typer.Option("--runtime-env-json", help="Runtime environment as JSON.")
@@ -152,8 +152,7 @@ def submit(
     with asking(server, data_dir, token, session, needs_server=True) as client:
         folder = environment.get("working_dir")
         if folder is not None and "://" not in str(folder):
-            if not Path(str(folder)).is_dir():
-                fail(f"Folder not found: {folder}.", "Use a local folder or a URI as --working-dir.")
+            _check_folder(Path(str(folder)))
             made = _submit_with_folder(client, entrypoint, request)
         else:
             made = client.submit_job(entrypoint, **request)
@@ -186,6 +185,16 @@ def delete(
     with asking(server, data_dir, token, session, needs_server=True) as client:
         deleted = client.delete_job(job)
     say(f"deleted {job} from Ray; it stays on record" if deleted else f"Ray did not delete {job}")
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises RayscopeError for a ZIP that `POST /api/jobs/folder` would refuse."""
+    if folder.suffix == ".zip" and folder.is_file():
+        from rayscope.cluster.jobs.folders import check_folder
+
+        check_folder(folder.read_bytes())
+    elif not folder.is_dir():
+        fail(f"Not a folder or ZIP: {folder}.", "Use a local folder, a .zip or a URI as --working-dir.")
 
 
 def _submit_with_folder(client: Client, entrypoint: str, request: dict[str, Any]) -> str:

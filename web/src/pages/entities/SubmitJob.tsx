@@ -1,4 +1,14 @@
-import { Button, Group, Input, JsonInput, NumberInput, Stack, Textarea, TextInput } from '@mantine/core';
+import {
+  Button,
+  Group,
+  Input,
+  JsonInput,
+  NumberInput,
+  SegmentedControl,
+  Stack,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -20,8 +30,10 @@ interface Draft {
   metadata: string;
   cpus: string | number;
   gpus: string | number;
-  /** Of the folder that is sent along. */
+  /** The folder that is sent along, or the ZIP. */
   files: File[];
+  /** Where Ray finds the working directory, instead. */
+  uri: string;
 }
 
 interface JobRequest {
@@ -50,6 +62,7 @@ export function SubmitJob() {
       cpus: '',
       gpus: '',
       files: [],
+      uri: '',
     };
     const answer = await act<{ submission_id: string }>({
       method: 'POST',
@@ -90,43 +103,75 @@ export function SubmitJob() {
 export function requestOf(draft: Draft, badJson: string): JobRequest {
   const runtimeEnv = typedObject(draft.environment);
   const labels = typedObject(draft.metadata);
+  const uri = draft.uri.trim();
   if (runtimeEnv === null || labels === null) throw new Error(badJson);
   return {
     entrypoint: draft.entrypoint.trim(),
     ...(draft.submissionId.trim() !== '' && { submission_id: draft.submissionId.trim() }),
-    ...(runtimeEnv !== undefined && { runtime_env: runtimeEnv }),
+    ...((runtimeEnv !== undefined || uri !== '') && {
+      runtime_env: { ...runtimeEnv, ...(uri !== '' && { working_dir: uri }) },
+    }),
     ...(labels !== undefined && { metadata: labels }),
     ...(typeof draft.cpus === 'number' && { entrypoint_num_cpus: draft.cpus }),
     ...(typeof draft.gpus === 'number' && { entrypoint_num_gpus: draft.gpus }),
   };
 }
 
-/** A folder of this computer that becomes the job's working directory. */
-function FolderField({ onFiles }: { onFiles: (files: File[]) => void }) {
+const SOURCES = ['folder', 'zip', 'uri'] as const;
+
+/** The job's working directory: a folder or a ZIP of this computer, or what Ray fetches from a URI. */
+function WorkingDirField({ draft, set }: { draft: Draft; set: (changed: Partial<Draft>) => void }) {
   const { t } = useTranslation();
-  const [chosen, setChosen] = useState({ count: 0, size: 0 });
-  const isTooLarge = chosen.size > MAX_FOLDER_BYTES;
+  const [source, setSource] = useState<(typeof SOURCES)[number]>('folder');
+  const size = sizeOf(draft.files);
+  const isTooLarge = size > MAX_FOLDER_BYTES;
+  const limits = { max: bytes(MAX_FOLDER_BYTES), names: LEFT_OUT.join(', ') };
   return (
     <Input.Wrapper
-      label={t('jobs.folder')}
-      description={t('jobs.folderHint', { max: bytes(MAX_FOLDER_BYTES), names: LEFT_OUT.join(', ') })}
-      error={isTooLarge ? t('jobs.folderTooLarge', { size: bytes(chosen.size) }) : undefined}
-      labelProps={{ htmlFor: 'job-folder' }}
+      label={t('jobs.workingDir')}
+      description={t(`jobs.workingDirHint.${source}`, limits)}
+      error={isTooLarge ? t('jobs.folderTooLarge', { size: bytes(size) }) : undefined}
+      labelProps={{ htmlFor: `job-${source}` }}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
     >
-      <input
-        id="job-folder"
-        type="file"
-        data-testid="job-folder"
-        ref={(input) => input?.setAttribute('webkitdirectory', '')}
-        onChange={(event) => {
-          const files = filesOf(event.currentTarget.files);
-          setChosen({ count: files.length, size: sizeOf(files) });
-          onFiles(files);
-        }}
-      />
-      {chosen.count > 0 && !isTooLarge && (
+      <Group gap="sm">
+        <SegmentedControl
+          size="xs"
+          value={source}
+          onChange={(chosen) => {
+            setSource(chosen as typeof source);
+            set({ files: [], uri: '' });
+          }}
+          data={SOURCES.map((value) => ({ value, label: t(`jobs.workingDirFrom.${value}`) }))}
+          aria-label={t('jobs.workingDir')}
+          data-testid="job-source"
+        />
+        {source === 'uri' ? (
+          <TextInput
+            id="job-uri"
+            flex={1}
+            value={draft.uri}
+            onChange={(event) => set({ uri: event.currentTarget.value })}
+            placeholder="s3://bucket/job.zip"
+            data-testid="job-uri"
+          />
+        ) : (
+          <input
+            key={source}
+            id={`job-${source}`}
+            type="file"
+            accept={source === 'zip' ? '.zip' : undefined}
+            data-testid={`job-${source}`}
+            ref={(input) => {
+              input?.toggleAttribute('webkitdirectory', source === 'folder');
+            }}
+            onChange={(event) => set({ files: filesOf(event.currentTarget.files) })}
+          />
+        )}
+      </Group>
+      {source === 'folder' && draft.files.length > 0 && !isTooLarge && (
         <span className={words.dim}>
-          {t('jobs.folderChosen', { n: chosen.count, size: bytes(chosen.size) })}
+          {t('jobs.folderChosen', { n: draft.files.length, size: bytes(size) })}
         </span>
       )}
     </Input.Wrapper>
@@ -157,7 +202,7 @@ function Form({ draft }: { draft: Draft }) {
         classNames={{ input: words.mono }}
         data-testid="job-entrypoint"
       />
-      <FolderField onFiles={(files) => set({ files })} />
+      <WorkingDirField draft={shown} set={set} />
       <TextInput
         label={t('jobs.submissionId')}
         description={t('jobs.submissionIdHint')}

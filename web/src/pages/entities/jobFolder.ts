@@ -14,8 +14,9 @@ export function filesOf(chosen: FileList | null): File[] {
 
 export const sizeOf = (files: File[]) => files.reduce((sum, file) => sum + file.size, 0);
 
-/** A ZIP of the files, by their paths below the chosen folder. */
+/** A ZIP of the files, by their paths below the chosen folder; a ZIP that was chosen itself as it is. */
 export async function zipOf(files: File[]): Promise<Blob> {
+  if (files[0]?.webkitRelativePath === '') return files[0];
   const entries: ZipEntry[] = [];
   for (const file of files) {
     const path = file.webkitRelativePath.split('/').slice(1).join('/');
