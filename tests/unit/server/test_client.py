@@ -22,13 +22,18 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 
 import rayscope
+from rayscope.cli.main import COMMANDS
 from rayscope.client import filters, rows
 from rayscope.client.api import Api
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing
+from rayscope.cluster.nodes.usage import NODE_COLUMNS
+from rayscope.server.settings import Settings
 
 DOC = Path(__file__).parents[3] / "docs" / "reference" / "client.md"
 EXAMPLES = re.findall(r"```python\n(.+?)```", DOC.read_text(), re.DOTALL)
+
+COMING = (DOC.parents[1] / "how-to" / "coming-from-rays-dashboard.md").read_text()
 
 
 @pytest.fixture
@@ -85,6 +90,29 @@ def test_every_request_is_one_that_the_api_knows(described: dict[str, Any], name
         assert set(request.body) <= set(described["components"]["schemas"][reference]["properties"])
     if name in ("tasks", "actors", "events"):
         assert sent - {"session"} == parameters - {"session"}
+
+
+def test_the_names_that_replace_those_of_rays_dashboard_exist(
+    running: Running, client: rayscope.Client
+) -> None:
+    here = re.sub(r"^\|.+?(?<!\\)\|", "", COMING, flags=re.MULTILINE)  # without what was there
+    methods = set(re.findall(r"`client\.(\w+)\(", here))
+    assert len(methods) > 8
+    assert [name for name in methods if not hasattr(client, name)] == []
+    paths = re.findall(r"`GET (/api/[^`]+)`, field", here)
+    assert len(paths) >= 5
+    for path in paths:
+        if "collector" not in path:  # which this record has none of
+            assert "items" in running.get(path), path
+    assert set(re.findall(r"`usage\.(\w+)`", here)) <= set(NODE_COLUMNS)
+    assert {name.lower() for name in re.findall(r"`RAYSCOPE_(\w+)`", here)} <= set(Settings.model_fields)
+    assert set(re.findall(r"`rayscope ([a-z]+)", here)) <= set(COMMANDS)
+    topics = set(re.findall(r"topic `(\w+)`", here))
+    assert topics == set(running.server.services.realtime.topics) - {"alerts", "job"}  # type: ignore[union-attr]
+    (example,) = re.findall(r"```python\n(.+?)```", COMING, re.DOTALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAYSCOPE_DATA_DIR", str(running.folder))
+        aside(exec, compile(example, "coming-from-rays-dashboard.md", "exec"), {})
 
 
 @pytest.mark.parametrize("kind", ["actors", "nodes", "workers", "jobs", "placement_groups"])
