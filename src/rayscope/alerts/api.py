@@ -15,10 +15,11 @@ from rayscope.alerts.history import MAX_EVENTS, newest_first
 from rayscope.alerts.notification.channels import ConfiguredChannel, channels_file, kinds
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
+from rayscope.alerts.state import State
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.model.metric import Matcher
 from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Limit, Session, Text, answer
-from rayscope.server.push.topics import alert_info
+from rayscope.server.push.topics import alert_info, info_count
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
@@ -36,14 +37,15 @@ def alerts(services: CurrentServices, session: Session = None) -> Response:
     """Firing and pending alerts, and those resolved within the last 15 minutes."""
     chosen, now_ns = services.records.resolve(session), time.time_ns()
     active, resolved = services.alerts.active(chosen), services.alerts.resolved(chosen)
-    states = [alert.state.value for alert in active]
+    pending = sum(alert.state is State.PENDING for alert in active)
     return answer(
         {
             "session": chosen,
             "live": services.records.is_live(chosen),
             "evaluated_ns": services.alerts.evaluated_ns(chosen) or None,
-            "firing": states.count("firing"),
-            "pending": states.count("pending"),
+            "firing": len(active) - pending,
+            "info": info_count(active),
+            "pending": pending,
             "items": [alert_info(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
             "left_out": max(0, len(active) - _ALERTS),
             "resolved": [alert_info(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
@@ -236,6 +238,7 @@ def _channel_info(services: Services, channel: ConfiguredChannel) -> dict[str, A
         "targets": channel.channel.targets() if channel.channel else [],
         "match": dict(channel.match),
         "send_resolved": channel.send_resolved,
+        "send_info": channel.send_info,
         "group_by": list(route.group_by),
         "group_wait_s": route.group_wait_ns / 1e9,
         "group_interval_s": route.group_interval_ns / 1e9,

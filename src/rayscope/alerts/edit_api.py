@@ -52,7 +52,7 @@ def switch_rule(services: CurrentServices, name: Name, given: schemas.EnabledBod
 @router.put("/api/alerts/channels/{name}")
 def put_channel(services: CurrentServices, name: Name, given: schemas.ChannelBody) -> Response:
     """Add a channel, or replace the channel of that name in ``channels.yml``."""
-    entry = {"type": given.type, "match": given.match, "send_resolved": given.send_resolved}
+    entry = given.model_dump(include={"type", "match", "send_resolved", "send_info"})
     editing.put_channel(services.alerts.folder, name, entry, given.config)
     return _changed(services, name)
 

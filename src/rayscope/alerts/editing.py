@@ -28,6 +28,7 @@ _OURS = {
     "type",
     "match",
     "send_resolved",
+    "send_info",
     "group_by",
     "group_wait",
     "group_interval",

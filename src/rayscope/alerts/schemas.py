@@ -29,7 +29,7 @@ class AlertInfo(Answer):
     condition: str
     labels: dict[str, str]
     annotations: dict[str, str]
-    state: Literal["pending", "firing", "resolved"]
+    state: Literal["pending", "firing", "resolved", "ended"]
     severity: str
     value: float | None
     active_ns: int
@@ -41,12 +41,16 @@ class AlertInfo(Answer):
 
 
 class AlertsAnswer(Answer):
-    """``live``: false if the session is over; then ``items`` is what fired or was pending at its end."""
+    """``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+
+    ``firing``: also those that fired until the session ended; ``info`` of them have the severity ``info``.
+    """
 
     session: str
     live: bool
     evaluated_ns: int | None
     firing: int
+    info: int
     pending: int
     items: list[AlertInfo]
     left_out: int
@@ -75,7 +79,7 @@ class RuleInfo(Answer):
     labels: dict[str, str]
     annotations: dict[str, str]
     enabled: bool
-    state: Literal["inactive", "pending", "firing", "resolved"]
+    state: Literal["inactive", "pending", "firing", "resolved", "ended"]
     alerts: int
     error: str | None
     template_error: str | None
@@ -107,8 +111,8 @@ class AlertEvent(Answer):
     time_ns: int
     rule: str
     fingerprint: str
-    before: Literal["inactive", "pending", "firing", "resolved"]
-    after: Literal["inactive", "pending", "firing", "resolved"]
+    before: Literal["inactive", "pending", "firing", "resolved", "ended"]
+    after: Literal["inactive", "pending", "firing", "resolved", "ended"]
     labels: dict[str, str]
     annotations: dict[str, str]
     value: float | None
@@ -180,6 +184,7 @@ class ChannelInfo(Answer):
     targets: list[str]
     match: dict[str, str]
     send_resolved: bool
+    send_info: bool
     group_by: list[str]
     group_wait_s: float
     group_interval_s: float
@@ -269,6 +274,7 @@ class ChannelBody(Body):
     config: dict[str, Any] | None = Field(None, max_length=20)
     match: dict[str, str] = Field({}, max_length=20)
     send_resolved: bool = True
+    send_info: bool = False
 
 
 class Changed(Answer):

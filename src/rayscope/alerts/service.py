@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,16 @@ from rayscope.alerts.notification.silences import Silences
 from rayscope.alerts.notification.texts import Language, summary
 from rayscope.alerts.recorded import expand
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
-from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
+from rayscope.alerts.state import (
+    OVER,
+    RESOLVED_NS,
+    Acknowledgement,
+    Alert,
+    Machine,
+    State,
+    end_alerts,
+    shift_pending,
+)
 from rayscope.alerts.templating.evaluate import Rendering
 from rayscope.alerts.templating.values import Sample
 from rayscope.metrics.promql.evaluate import evaluate
@@ -37,8 +48,6 @@ _AWAY_NS = 3 * INTERVAL_NS
 _FORGET_NS = 3600 * 10**9
 #: What cannot be done without a transition (values, timers) is kept at least so often.
 _SAVE_NS = 60 * 10**9
-#: The metric of findings, which are about running jobs.
-_FINDINGS = "rayscope_finding_share"
 #: Sessions whose alerts are kept in memory, unless more than that live.
 _SESSIONS = 20
 _MAX_ALERTS = 1000
@@ -48,7 +57,8 @@ _HOLDS_NS = 5 * 10**9
 
 class AlertService:
     """``live()``: the sessions that are measured; ``store(session)``: their series; ``home(session)``: where
-    a session's files are; ``link(session)``: its page; ``url()``: of this server. :meth:`start` before use,
+    a session's files are; ``has_ended(session)`` and ``is_lost(session)``: whether its cluster has ended, or
+    does not answer now; ``link(session)``: its page; ``url()``: of this server. :meth:`start` before use,
     :meth:`stop` at the end.
     """
 
@@ -59,6 +69,8 @@ class AlertService:
         live: Callable[[], list[str]],
         store: Callable[[str], SeriesStore],
         home: Callable[[str], Path],
+        has_ended: Callable[[str], bool] = lambda _: True,
+        is_lost: Callable[[str], bool] = lambda _: False,
         link: Callable[[str], str | None] = lambda _: None,
         url: Callable[[], str] = lambda: "",
         retry_s: tuple[float, ...] = RETRY_S,
@@ -68,6 +80,8 @@ class AlertService:
         self._live = live
         self._store = store
         self._home = home
+        self._has_ended = has_ended
+        self._is_lost = is_lost
         self._link = link
         self._url = url
         self._turning = threading.Lock()
@@ -75,6 +89,8 @@ class AlertService:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._machines: dict[str, Machine] = {}
         self._saved_ns: dict[str, int] = {}
+        #: Session -> when it ended. Its channels are notified for a while.
+        self._ended_ns: dict[str, int] = {}
         self._stamp: object = None
         self.rules = RuleSet((), (), ())
         self.silences = Silences(folder / "silences.json")
@@ -127,13 +143,12 @@ class AlertService:
     def _turn(self, now_ns: int) -> None:
         self.reload()
         self.notifier.reload()
-        told: dict[str, list[Alert]] = {}
         live = self._live()
-        told.update(self._save_ended(live, now_ns))
+        told = self._save_ended(live, now_ns)
         for name in live:
             try:
                 self._evaluate(name, now_ns)
-                told[name] = self._of(name).of(State.FIRING, State.RESOLVED)
+                told[name] = self._of(name).of(State.FIRING, *OVER)
             except StoreError as problem:  # retention has just dropped the session, for one
                 log.info("alerts of %s: %s", name, problem.message)
             except Exception:
@@ -146,30 +161,28 @@ class AlertService:
     def _save_ended(self, live: Collection[str], now_ns: int) -> dict[str, list[Alert]]:
         """Save the alerts of sessions that have ended since the last turn; then memory may drop them.
 
-        Returns the alerts on findings by session: these are about running jobs, so they end with the session.
+        Returns their alerts that ended with them, by session.
         """
-        resolved: dict[str, list[Alert]] = {}
+        ended: dict[str, list[Alert]] = {}
         with self._lock:
             for name in self._saved_ns.keys() - set(live):
                 session = self._sessions[name]
-                if not session.is_removed and (ended := self._resolve_findings(name, session, now_ns)):
-                    resolved[name] = ended
+                if not session.is_removed and self._has_ended(name):
+                    self._ended_ns[name] = now_ns
+                    for rule in self.rules.rules:
+                        changes = end_alerts(session.alerts.get(rule.name, {}), now_ns)
+                        series = TransitionSeries(rule, self._store(name))
+                        session.events.extend(event_of(rule, change, series) for change in changes)
                 if session.save() or session.is_removed:
                     session.given = {}
                     del self._saved_ns[name]
-        return resolved
-
-    def _resolve_findings(self, name: str, session: Session, now_ns: int) -> list[Alert]:
-        """End a session's alerts on findings. Returns those that fired."""
-        resolved = []
-        for rule in self.rules.rules:
-            if _FINDINGS in rule.expr and (alerts := session.alerts.get(rule.name)):
-                at_once = Machine(msgspec.structs.replace(rule, keep_firing_ns=0))
-                changes = at_once.advance(alerts, {}, now_ns)
-                series = TransitionSeries(rule, self._store(name))
-                session.events.extend(event_of(rule, change, series) for change in changes)
-                resolved += [change.alert for change in changes if change.after is State.RESOLVED]
-        return resolved
+            for name, ended_ns in list(self._ended_ns.items()):
+                if now_ns - ended_ns > RESOLVED_NS or name in live:
+                    del self._ended_ns[name]
+                else:
+                    with contextlib.suppress(StoreError):  # the session was deleted
+                        ended[name] = self._of(name).of(*OVER)
+        return ended
 
     def _of(self, name: str) -> Session:
         """The alerts of a session. Raises NotFound for a name that is none."""
@@ -201,16 +214,19 @@ class AlertService:
                             del of_rule[key]
                     else:
                         shift_pending(of_rule, away_ns)
+        is_lost = cache(lambda: self._is_lost(name))
         for rule in due:
             session.due_ns[rule.name] = now_ns + rule.interval_ns
-            changed |= self._evaluate_rule(session, rule, store, now_ns)
+            changed |= self._evaluate_rule(session, rule, store, now_ns, is_lost)
         with self._lock:
             session.evaluated_ns = now_ns
             if changed or now_ns - self._saved_ns.get(name, 0) >= _SAVE_NS:
                 self._saved_ns[name] = now_ns
                 session.save()
 
-    def _evaluate_rule(self, session: Session, rule: Rule, store: SeriesStore, now_ns: int) -> bool:
+    def _evaluate_rule(
+        self, session: Session, rule: Rule, store: SeriesStore, now_ns: int, is_lost: Callable[[], bool]
+    ) -> bool:
         """Whether there was any transition."""
         began = time.monotonic()
         try:
@@ -219,7 +235,7 @@ class AlertService:
             rendered = machine.render(vector, self.rendering(store, now_ns))
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
-                changes = machine.advance(alerts, rendered.alerts, now_ns)
+                changes = machine.advance(alerts, rendered.alerts, now_ns, is_lost)
                 session.errors.pop(rule.name, None)
                 session.template_errors[rule.name] = rendered.problem
                 session.matched[rule.name] = len(vector)
@@ -268,16 +284,20 @@ class AlertService:
     # What the API tells and does.
 
     def active(self, session: str) -> list[Alert]:
-        """What fires and is pending, what fires first. Raises NotFound."""
+        """The alerts that fire or ended with the session, then the pending ones.
+
+        Raises NotFound.
+        """
         with self._lock:
             found = self._of(session)
-            both = found.of(State.FIRING) + found.of(State.PENDING)
-            return [msgspec.structs.replace(alert) for alert in both]
+            states = (State.FIRING, *([State.ENDED] if self._has_ended(session) else []), State.PENDING)
+            return [msgspec.structs.replace(alert) for state in states for alert in found.of(state)]
 
     def resolved(self, session: str) -> list[Alert]:
         """What has been resolved within the last quarter of an hour."""
+        states = OVER if not self._has_ended(session) else (State.RESOLVED,)
         with self._lock:
-            return [msgspec.structs.replace(alert) for alert in self._of(session).of(State.RESOLVED)]
+            return [msgspec.structs.replace(alert) for alert in self._of(session).of(*states)]
 
     def events(self, session: str) -> list[Any]:
         """The transitions on record, the oldest first."""
@@ -348,7 +368,7 @@ def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> li
 
 def _worst(alerts: Any) -> State:
     states = {alert.state for alert in alerts}
-    for state in (State.FIRING, State.PENDING, State.RESOLVED):
+    for state in (State.FIRING, State.PENDING, *OVER):
         if state in states:
             return state
     return State.INACTIVE

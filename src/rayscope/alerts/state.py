@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +31,12 @@ class State(str, enum.Enum):
     FIRING = "firing"
     #: It fired, and its condition holds no more. Kept for a while, so that whoever was told is told this too.
     RESOLVED = "resolved"
+    #: It fired until its cluster ended. Kept and sent like a resolved one.
+    ENDED = "ended"
+
+
+#: States in which the channels are notified of the end.
+OVER = (State.RESOLVED, State.ENDED)
 
 
 #: How long a resolved alert is kept.
@@ -106,8 +112,13 @@ class Machine:
         alerts: Alerts,
         rendered: Mapping[str, tuple[dict[str, str], dict[str, str], float]],
         now_ns: int,
+        is_lost: Callable[[], bool] = lambda: False,
     ) -> list[Transition]:
-        """Take in the alerts whose condition holds now; ``alerts`` (by fingerprint) is changed."""
+        """Take in the alerts whose condition holds now; ``alerts`` (by fingerprint) is changed.
+
+        ``is_lost()``: whether the cluster does not answer. Then no alert is resolved: its series may have
+        ended with the cluster.
+        """
         changes: list[Transition] = []
 
         def go(alert: Alert, after: State, before: State | None = None) -> None:
@@ -117,7 +128,7 @@ class Machine:
         for key, (labels, texts, number) in rendered.items():
             value = number if math.isfinite(number) else None
             known = alerts.get(key)
-            if known is not None and known.state is not State.RESOLVED:
+            if known is not None and known.state not in OVER:
                 known.value, known.annotations, known.condition = value, texts, self.rule.condition
             else:
                 alerts[key] = Alert(
@@ -141,10 +152,10 @@ class Machine:
             elif alert.state is State.PENDING:
                 del alerts[key]
                 go(alert, State.INACTIVE)
-            elif alert.state is State.RESOLVED:
+            elif alert.state in OVER:
                 if now_ns - alert.resolved_ns > RESOLVED_NS:
                     del alerts[key]
-            elif not self._keeps_firing(alert, now_ns):
+            elif not self._keeps_firing(alert, now_ns) and not is_lost():
                 alert.resolved_ns = now_ns
                 go(alert, State.RESOLVED)
         return changes
@@ -187,6 +198,16 @@ def fingerprint(labels: Mapping[str, str]) -> str:
     """What tells an alert by: its labels."""
     told = "\xff".join(f"{name}\xfe{value}" for name, value in sorted(labels.items()))
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+
+
+def end_alerts(alerts: Alerts, now_ns: int) -> list[Transition]:
+    """End what fires, as its cluster has ended; ``alerts`` is changed."""
+    changes = []
+    for alert in alerts.values():
+        if alert.state is State.FIRING:
+            alert.state, alert.resolved_ns = State.ENDED, now_ns
+            changes.append(Transition(now_ns, State.FIRING, State.ENDED, msgspec.structs.replace(alert)))
+    return changes
 
 
 def shift_pending(alerts: Alerts, gap_ns: int) -> None:

@@ -138,8 +138,8 @@ class AlertEvent(TypedDict):
     time_ns: int
     rule: str
     fingerprint: str
-    before: Literal["inactive", "pending", "firing", "resolved"]
-    after: Literal["inactive", "pending", "firing", "resolved"]
+    before: Literal["inactive", "pending", "firing", "resolved", "ended"]
+    after: Literal["inactive", "pending", "firing", "resolved", "ended"]
     labels: dict[str, str]
     annotations: dict[str, str]
     value: float | None
@@ -161,7 +161,7 @@ class AlertInfo(TypedDict):
     condition: str
     labels: dict[str, str]
     annotations: dict[str, str]
-    state: Literal["pending", "firing", "resolved"]
+    state: Literal["pending", "firing", "resolved", "ended"]
     severity: str
     value: float | None
     active_ns: int
@@ -173,12 +173,17 @@ class AlertInfo(TypedDict):
 
 
 class AlertsAnswer(TypedDict):
-    """``live``: false if the session is over; then ``items`` is what fired or was pending at its end."""
+    """
+    ``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+
+    ``firing``: also those that fired until the session ended; ``info`` of them have the severity ``info``.
+    """
 
     session: str
     live: bool
     evaluated_ns: int | None
     firing: int
+    info: int
     pending: int
     items: list[AlertInfo]
     left_out: int
@@ -295,6 +300,7 @@ class ChannelBody(TypedDict):
     config: NotRequired[dict[str, Any] | None]
     match: NotRequired[dict[str, str]]
     send_resolved: NotRequired[bool]
+    send_info: NotRequired[bool]
 
 
 class ChannelInfo(TypedDict):
@@ -305,6 +311,7 @@ class ChannelInfo(TypedDict):
     targets: list[str]
     match: dict[str, str]
     send_resolved: bool
+    send_info: bool
     group_by: list[str]
     group_wait_s: float
     group_interval_s: float
@@ -1904,7 +1911,7 @@ class RuleInfo(TypedDict):
     labels: dict[str, str]
     annotations: dict[str, str]
     enabled: bool
-    state: Literal["inactive", "pending", "firing", "resolved"]
+    state: Literal["inactive", "pending", "firing", "resolved", "ended"]
     alerts: int
     error: str | None
     template_error: str | None

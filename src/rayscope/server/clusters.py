@@ -395,6 +395,16 @@ class Clusters:
             last_ns = max(last_ns, cluster.poller.status.last_success_ns)
         return time.time_ns() - last_ns < LIVE_NS
 
+    def is_lost(self, session: str) -> bool:
+        """Whether the cluster of a session does not answer now. False of one that this server never read."""
+        cluster = self._of(session)
+        if cluster is None:
+            return False
+        try:
+            return cluster.client.session_name() != session
+        except GcsError:
+            return True
+
     def note_loss(self, session: str) -> None:
         """An agent has told of a loss: the GCS is read for it soon."""
         cluster = self._of(session)

@@ -169,7 +169,7 @@ def test_a_notification_says_what_holds_since_when_in_the_language_asked_for() -
     over = replace(ill, annotations={"summary": "ill", "summary_zh": "病了"}, resolved_ns=T0 + 60 * 10**9)
     chinese = Notification("s", {}, [], [over], None, T0, language="zh")
     assert (chinese.title, chinese.body.splitlines()[0]) == ("[RESOLVED] 病了", "已恢复：病了")
-    assert any(line.startswith("恢复时间：") for line in chinese.body.splitlines())
+    assert any(line.startswith("结束时间：") for line in chinese.body.splitlines())
 
 
 def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
@@ -215,6 +215,19 @@ def test_a_channel_gets_what_matches(make: Callable[..., Notifier], wait_for: Ca
     assert told(wait_for, 1) == [(["a"], [])]
     notifier.tick({"s": [alert("a", State.RESOLVED, severity="critical")]}, quiet, T0 + 90 * S)
     assert len(Keeper.told) == 1
+
+
+def test_a_channel_gets_information_only_if_it_asks(
+    make: Callable[..., Notifier], wait_for: Callable[..., Any]
+) -> None:
+    both = [alert("a", severity="info"), alert("b", severity="warning")]
+    for number, (key, wanted) in enumerate(
+        {"": ["b"], ", match: {severity: info}": ["a"], ", send_info: true": ["a", "b"]}.items()
+    ):
+        channel = f"{{name: k{number}, type: keeper{key}}}"
+        notifier = make(f"route: {{group_wait: 0s, group_by: []}}\nchannels: [{channel}]")
+        notifier.tick({"s": both}, quiet, T0)
+        assert told(wait_for, number + 1)[-1] == (wanted, [])
 
 
 def test_the_file_is_read_again_when_it_changes(make: Callable[..., Notifier], tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rayscope.alerts import service
 from rayscope.alerts.backtest import backtest
+from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.rules import parse_rules
 from rayscope.alerts.service import AlertService
 from rayscope.alerts.state import State
@@ -276,6 +278,52 @@ def test_a_damaged_file_is_set_aside(world: World) -> None:
     assert world.states() == {"Hot": State.FIRING}
     aside = list(kept.parent.glob("alerts.damaged-*.json"))
     assert [path.read_bytes() for path in aside] == [damaged]
+
+
+def test_what_fires_when_the_cluster_ends_is_not_called_resolved(world: World) -> None:
+    notified: list[dict[str, list[tuple[str, State]]]] = []
+    live, lost = ["s"], [False]
+    world.service.stop()
+    world.service = AlertService(
+        world.folder / "alerts",
+        live=lambda: live,
+        store=lambda _: world.store,
+        home=lambda session: world.folder / session,
+        has_ended=lambda session: session not in live,
+        is_lost=lambda _: lost[0],
+    )
+
+    def tick(alerts: Any, _silencing: Any, _now_ns: int) -> None:
+        notified.append({name: [(one.rule, one.state) for one in found] for name, found in alerts.items()})
+
+    world.service.notifier.tick = tick  # type: ignore[method-assign]
+    world.pass_time(90, 95)
+    lost[0] = True
+    world.pass_time(30, 20)
+    assert world.states() == {"Hot": State.FIRING}  # nobody knows: its series may have gone with the cluster
+    live.clear()
+    world.pass_time(1, 20)
+    assert world.states() == {"Hot": State.ENDED}
+    assert world.service.resolved("s") == []
+    last = world.service.events("s")[-1]
+    assert (last.before, last.after) == (State.FIRING, State.ENDED)
+    # A channel may be due a minute later.
+    world.pass_time(120, 20)
+    assert notified[-1] == {"s": [("Hot", State.ENDED)]}
+    (ended,) = world.service.active("s")
+    assert ended.resolved_ns > ended.fired_ns
+    for language, title, word in (
+        ("en", "[CLUSTER ENDED] Hot", "Cluster ended: Hot"),
+        ("zh", "", "集群已结束：Hot"),
+    ):
+        text = Notification("s", {}, [], [ended], None, T0, language=language)  # type: ignore[arg-type]
+        assert title in text.title
+        assert word in text.body
+    live.append("s")
+    world.pass_time(10, 20)
+    assert world.states() == {}
+    world.pass_time(15 * 60, 20)
+    assert world.service.resolved("s") == []
 
 
 def test_alerts_of_sessions_that_ended_are_kept_on_disk_alone(tmp_path: Path) -> None:

@@ -213,7 +213,9 @@ export type MetricsTopic = Pick<LatestAnswer, 'left_out' | 'problem' | 'note' | 
 /** Topic `alerts`; of an ended session what fired and was pending when it ended. */
 export interface AlertsTopic {
   live: boolean;
+  /** How many fire, or did when the session ended; `info` of them are only of that severity. */
   firing: number;
+  info: number;
   pending: number;
   /** The first 100, what fires before what is pending. */
   items: Alert[];

@@ -169,8 +169,8 @@ export interface AlertEvent {
   time_ns: number;
   rule: string;
   fingerprint: string;
-  before: 'inactive' | 'pending' | 'firing' | 'resolved';
-  after: 'inactive' | 'pending' | 'firing' | 'resolved';
+  before: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
+  after: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
   labels: {
     [k: string]: string;
   };
@@ -198,7 +198,7 @@ export interface AlertInfo {
   annotations: {
     [k: string]: string;
   };
-  state: 'pending' | 'firing' | 'resolved';
+  state: 'pending' | 'firing' | 'resolved' | 'ended';
   severity: string;
   value: number | null;
   active_ns: number;
@@ -210,12 +210,15 @@ export interface AlertInfo {
 }
 /**
  * ``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+ *
+ * ``firing``: also those that fired until the session ended; ``info`` of them have the severity ``info``.
  */
 export interface AlertsAnswer {
   session: string;
   live: boolean;
   evaluated_ns: number | null;
   firing: number;
+  info: number;
   pending: number;
   items: AlertInfo[];
   left_out: number;
@@ -485,6 +488,7 @@ export interface ChannelBody {
     [k: string]: string;
   };
   send_resolved?: boolean;
+  send_info?: boolean;
 }
 /**
  * A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s.
@@ -497,6 +501,7 @@ export interface ChannelInfo {
     [k: string]: string;
   };
   send_resolved: boolean;
+  send_info: boolean;
   group_by: string[];
   group_wait_s: number;
   group_interval_s: number;
@@ -3223,7 +3228,7 @@ export interface RuleInfo {
     [k: string]: string;
   };
   enabled: boolean;
-  state: 'inactive' | 'pending' | 'firing' | 'resolved';
+  state: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
   alerts: number;
   error: string | null;
   template_error: string | null;

@@ -159,7 +159,7 @@ function Nav() {
     nodes: sum(cluster?.nodes),
     jobs: sum(cluster?.jobs),
     'placement-groups': sum(cluster?.placement_groups),
-    alerts: alerts?.firing || null,
+    alerts: alerts === undefined ? null : alerts.firing - alerts.info || null,
     ...Object.fromEntries(LIBRARY_VIEWS.map((view) => [view, sum(libraries[view])])),
   };
   return (

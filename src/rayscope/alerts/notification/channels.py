@@ -86,12 +86,16 @@ class Channel(Protocol):
 
 
 class ConfiguredChannel(NamedTuple):
-    """A channel of the file. ``match``: labels that an alert must have. ``channel``: None if unusable."""
+    """A channel of the file. ``match``: labels that an alert must have. ``channel``: None if unusable.
+
+    ``send_info``: whether it wants alerts of severity ``info``.
+    """
 
     name: str
     kind: str
     match: Mapping[str, str]
     send_resolved: bool
+    send_info: bool
     route: Route
     channel: Channel | None
     problem: str | None
@@ -175,7 +179,7 @@ def load_channels(path: Path) -> Config:
 def _configured(given: Any, number: int, route: Route) -> ConfiguredChannel:
     name, kind = f"channel-{number + 1}", ""
     match: dict[str, str] = {}
-    resolved = True
+    resolved, info = True, False
     try:
         if not isinstance(given, dict):
             raise BadQuery("A channel must be a mapping.", "Give at least `name` and `type`.")
@@ -186,15 +190,18 @@ def _configured(given: Any, number: int, route: Route) -> ConfiguredChannel:
             raise BadQuery("`match` must map labels to values.", "For example match: {severity: critical}.")
         match = {str(label): str(value) for label, value in told.items()}
         resolved = bool(given.get("send_resolved", True))
+        info = bool(given.get("send_info", match.get("severity") == "info"))
         channel: Channel = _kind(kind)(given)
         route = channel.route or _route(given, route)
-        return ConfiguredChannel(name, kind, match, resolved, route, channel, None, None)
+        return ConfiguredChannel(name, kind, match, resolved, info, route, channel, None, None)
     except BadQuery as problem:
-        return ConfiguredChannel(name, kind, match, resolved, route, None, problem.message, problem.remedy)
+        return ConfiguredChannel(
+            name, kind, match, resolved, info, route, None, problem.message, problem.remedy
+        )
     except Exception as error:  # a plug-in's; its text could hold a secret
         said = f"Could not create the channel: {type(error).__name__}."
         return ConfiguredChannel(
-            name, kind, match, resolved, route, None, said, "See the plugin's documentation."
+            name, kind, match, resolved, info, route, None, said, "See the plugin's documentation."
         )
 
 

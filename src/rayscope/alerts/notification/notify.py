@@ -26,7 +26,7 @@ from rayscope.alerts.notification.channels import (
 )
 from rayscope.alerts.notification.delivery import RETRY_S, Delivery, DeliveryStatus, attempt
 from rayscope.alerts.notification.texts import Language
-from rayscope.alerts.state import Alert, State
+from rayscope.alerts.state import OVER, Alert, State
 
 log = logging.getLogger("rayscope.alerts")
 
@@ -118,7 +118,7 @@ class Notifier:
         return error
 
     def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
-        """``alerts``: of every session that lives, those that fire or are resolved. Raises StoreError."""
+        """``alerts``: of every session, those that fire or have ended. Raises StoreError."""
         with self._lock:
             changed = False
             seen: set[str] = set()
@@ -151,7 +151,7 @@ class Notifier:
         group = self._groups.get(key)
         notified = set(group.notified) if group else set()
         firing = [alert for alert in loud if alert.state is State.FIRING]
-        over = [alert for alert in loud if alert.state is State.RESOLVED and alert.fingerprint in notified]
+        over = [alert for alert in loud if alert.state in OVER and alert.fingerprint in notified]
         resolved = over if channel.send_resolved else []
         if group is None:
             if not firing or len(self._groups) >= _MAX_GROUPS:
@@ -203,6 +203,8 @@ def _grouped(
     groups: dict[str, tuple[dict[str, str], list[Alert]]] = {}
     for alert in alerts:
         if any(alert.labels.get(name, "") != value for name, value in channel.match.items()):
+            continue
+        if alert.labels.get("severity") == "info" and not channel.send_info:
             continue
         labels = {name: alert.labels.get(name, "") for name in channel.route.group_by}
         key = msgspec.json.encode((channel.name, session, labels)).decode()

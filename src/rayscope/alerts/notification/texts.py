@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Literal
 
-from rayscope.alerts.state import Alert
+from rayscope.alerts.state import Alert, State
 
 Language = Literal["en", "zh"]
 #: Alerts of one kind that a notification describes; the others are counted.
@@ -15,12 +15,13 @@ _WORDS: dict[Language, dict[str, str]] = {
     "en": {
         "firing": "Firing",
         "resolved": "Resolved",
+        "ended": "Cluster ended",
         "rule": "Rule",
         "severity": "Severity",
         "condition": "Condition",
         "value": "Value",
         "since": "Firing since",
-        "until": "Resolved at",
+        "until": "Over at",
         "id": "ID",
         "labels": "Labels",
         "session": "Session",
@@ -30,12 +31,13 @@ _WORDS: dict[Language, dict[str, str]] = {
     "zh": {
         "firing": "告警",
         "resolved": "已恢复",
+        "ended": "集群已结束",
         "rule": "规则",
         "severity": "级别",
         "condition": "条件",
         "value": "当前值",
         "since": "触发时间",
-        "until": "恢复时间",
+        "until": "结束时间",
         "id": "ID",
         "labels": "标签",
         "session": "会话",
@@ -48,7 +50,8 @@ _WORDS: dict[Language, dict[str, str]] = {
 def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, is_test: bool) -> str:
     """One line: what a single alert says, of several their rules."""
     alerts = firing or resolved
-    state = "FIRING" if firing else "RESOLVED"
+    states = {alert.state for alert in alerts}
+    state = "FIRING" if firing else "CLUSTER ENDED" if states == {State.ENDED} else "RESOLVED"
     if len(alerts) == 1:
         what = " ".join(summary(alerts[0], language).split())
     else:
@@ -63,11 +66,12 @@ def body(
     """A plain text: a paragraph for each alert, 20 at most of each kind."""
     words = _WORDS[language]
     lines: list[str] = []
-    for word, alerts in ((words["firing"], firing), (words["resolved"], resolved)):
+    for kind, alerts in (("firing", firing), ("resolved", resolved)):
         for alert in alerts[:_LIMIT]:
+            word = words["ended" if alert.state is State.ENDED else kind]
             lines += [f"{word}{words['colon']}{summary(alert, language)}", *_paragraph(alert, language), ""]
         if len(alerts) > _LIMIT:
-            lines += [f"{word}{words['colon']}{len(alerts) - _LIMIT} {words['more']}", ""]
+            lines += [f"{words[kind]}{words['colon']}{len(alerts) - _LIMIT} {words['more']}", ""]
     lines += [f"{words['session']}{words['colon']}{session}", *([url] if url else [])]
     return "\n".join(lines)
 

@@ -107,13 +107,19 @@ def alerts(services: Services, session: str) -> dict[str, Any]:
     active = services.alerts.active(session)
     now_ns = time.time_ns()
     items = [alert_info(services, session, alert, now_ns) for alert in active[:_ALERTS]]
-    count = {state: sum(each.state is state for each in active) for state in (State.FIRING, State.PENDING)}
+    pending = sum(each.state is State.PENDING for each in active)
     return {
         "live": services.records.is_live(session),
-        "firing": count[State.FIRING],
-        "pending": count[State.PENDING],
+        "firing": len(active) - pending,
+        "info": info_count(active),
+        "pending": pending,
         "items": items,
     }
+
+
+def info_count(active: list[Alert]) -> int:
+    """How many of the alerts that fire have the severity ``info``: no badge counts them."""
+    return sum(each.state is not State.PENDING and each.labels.get("severity") == "info" for each in active)
 
 
 def alert_info(services: Services, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:

@@ -45,7 +45,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const summary = text?.startsWith('<error expanding template:') ? undefined : text;
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;
-  const over = alert.state === 'resolved';
+  const over = alert.resolved_ns > 0;
   const labels = Object.entries(alert.labels).filter(([name]) => !SAID.has(name));
   return (
     <li

@@ -3,6 +3,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../api/alerts';
 
+/** Alerts of every severity; without it those of severity `info` are left out. */
+const ALL = '*';
+
 /** What an operator types of a channel. */
 export interface ChannelDraft {
   name: string;
@@ -18,7 +21,7 @@ export function channelDraft(channel?: Channel): ChannelDraft {
     type: channel?.type ?? 'apprise',
     address: '',
     token: '',
-    severity: channel?.match.severity ?? '',
+    severity: channel?.match.severity ?? (channel?.send_info ? ALL : ''),
   };
 }
 
@@ -33,8 +36,9 @@ export function channelBody(draft: ChannelDraft, before?: Channel): object {
   return {
     type: draft.type,
     config: addresses.length === 0 ? null : config,
-    match: { ...match, ...(draft.severity !== '' && { severity: draft.severity }) },
+    match: { ...match, ...(draft.severity !== '' && draft.severity !== ALL && { severity: draft.severity }) },
     send_resolved: before?.send_resolved ?? true,
+    send_info: draft.severity === ALL || draft.severity === 'info',
   };
 }
 
@@ -96,8 +100,9 @@ export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: bool
         value={shown.severity}
         onChange={(severity) => set({ severity: severity ?? '' })}
         data={[
-          { value: '', label: t('alerts.form.all') },
-          ...(['critical', 'warning'] as const).map((value) => ({
+          { value: '', label: t('alerts.form.most') },
+          { value: ALL, label: t('alerts.form.all') },
+          ...(['critical', 'warning', 'info'] as const).map((value) => ({
             value,
             label: t('alerts.form.only', { severity: t(`alerts.severity.${value}`) }),
           })),

@@ -1,15 +1,19 @@
 import { Tabs } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { missingOf, type NodeDetail } from '../../api/nodes';
+import { type AlertsTopic, useTopic } from '../../api/realtime';
 import { count, time } from '../../base/format';
 import { nodeTitle } from '../../base/nodeTitle';
 import { toView, withSettings } from '../../base/url';
+import { alertTone } from '../../ui/alerts/severity';
+import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Badge } from '../../ui/Badge';
 import { CopyId } from '../../ui/CopyId';
 import { Drawer } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import { PanelLine } from '../../ui/panels/PanelLine';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -146,6 +150,30 @@ function Top({ node }: { node: NodeDetail }) {
           <Figures node={node} />
         </>
       )}
+      <NodeAlerts id={node.node_id} />
     </div>
+  );
+}
+
+/** The alerts about a node that fire or are about to. */
+function NodeAlerts({ id }: { id: string }) {
+  const [url] = useSessionUrl();
+  const annotations = useAnnotations();
+  const items = useTopic<AlertsTopic>('alerts', { session: url.session })?.items ?? [];
+  const mine = items.filter(({ labels }) => labels.node_id === id);
+  if (mine.length === 0) return null;
+  return (
+    <ul data-testid="node-alerts">
+      {mine.map((alert) => (
+        <PanelLine
+          key={alert.fingerprint}
+          tone={alertTone(alert)}
+          ns={alert.active_ns}
+          to={toView(url, 'alerts', { q: alert.rule })}
+          name={alert.rule}
+          text={annotations(alert.annotations).summary ?? ''}
+        />
+      ))}
+    </ul>
   );
 }

@@ -23,13 +23,12 @@ export function AlertsPanel({ live }: { live: boolean }) {
       testId="panel-alerts"
     >
       <PanelBody data={alerts} error={null} isMissing={false} missing="">
-        {(items) => {
-          const shown = items.filter(({ state }) => state === 'firing' || state === 'pending');
-          return shown.length === 0 ? (
+        {(items) =>
+          items.length === 0 ? (
             <PanelText good>{t(live ? 'overview.noAlerts' : 'overview.noAlertsEnded')}</PanelText>
           ) : (
             <ul>
-              {shown.slice(0, MAX_LINES).map((alert) => (
+              {items.slice(0, MAX_LINES).map((alert) => (
                 <PanelLine
                   key={alert.fingerprint}
                   tone={alertTone(alert)}
@@ -40,8 +39,8 @@ export function AlertsPanel({ live }: { live: boolean }) {
                 />
               ))}
             </ul>
-          );
-        }}
+          )
+        }
       </PanelBody>
     </Panel>
   );
@@ -49,5 +48,6 @@ export function AlertsPanel({ live }: { live: boolean }) {
 
 const whatFires = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
 
-/** It fires, and nobody said to leave it be. */
-export const isFiring = (alert: Alert) => alert.state === 'firing' && alert.silenced_by.length === 0;
+/** It fires (or did when the session ended), is more than information, and nobody said to leave it be. */
+export const isFiring = (alert: Alert) =>
+  alert.state !== 'pending' && alert.severity !== 'info' && alert.silenced_by.length === 0;

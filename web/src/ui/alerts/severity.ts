@@ -9,9 +9,9 @@ export function severityTone(severity: string): SeverityTone {
   return severity === 'warning' ? 'waiting' : 'quiet';
 }
 
-/** What fires has the colour of its severity; what is pending is not certain yet. */
+/** What fires, or did when its cluster ended, has the colour of its severity; what is pending is not certain yet. */
 export function alertTone(alert: { state: AlertState; severity: string }): SeverityTone {
-  return alert.state === 'firing' ? severityTone(alert.severity) : 'quiet';
+  return alert.state === 'firing' || alert.state === 'ended' ? severityTone(alert.severity) : 'quiet';
 }
 
 /** The gravest of the alerts that fire. */

@@ -43,8 +43,8 @@ export function useMarks(session: string): Mark[] {
       if (event === 'NODE_DEAD' && severity === 'ERROR')
         marks.push({ ms: time_ns / 1e6, tone: 'bad', text: t('charts.mark.node', { name }) });
     }
-    for (const { after, time_ns, rule } of alerts?.items ?? [])
-      if (after === 'firing')
+    for (const { after, time_ns, rule, labels } of alerts?.items ?? [])
+      if (after === 'firing' && labels.severity !== 'info')
         marks.push({ ms: time_ns / 1e6, tone: 'waiting', text: t('charts.mark.alert', { name: rule }) });
     return marks.sort((a, b) => a.ms - b.ms);
   }, [events, alerts, t]);
