@@ -37,6 +37,7 @@ from rayscope.server import docs, ui
 from rayscope.server import write_access as operator_api
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.parameters import answer, error
+from rayscope.server.plugins import add_plugin_routes
 from rayscope.server.push import api as realtime_api
 from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
@@ -164,6 +165,7 @@ def create_app(services: Services) -> FastAPI:
     for name, make in _ROLLUPS.items():
         services.rollups.add(name, make)
     _add_description(app)
+    add_plugin_routes(app)
     ui.add_ui(app)
     app.add_middleware(UnexpectedErrors)
     app.add_middleware(AbandonedRequests)
