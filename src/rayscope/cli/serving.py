@@ -91,8 +91,6 @@ def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[S
     """A server of ours while the block runs. Exits with the reason if it cannot start."""
     from rayscope.server.runner import Server, StartError
 
-    if os.environ.get("RAY_DASHBOARD_MAX_ACTORS_TO_CACHE"):
-        say("RAY_DASHBOARD_MAX_ACTORS_TO_CACHE has no effect here: Rayscope keeps all actors of a session")
     server = Server(settings, read_only=read_only)
     try:
         server.start()

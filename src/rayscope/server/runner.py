@@ -97,6 +97,10 @@ class Server:
         except BaseException:
             self._release()
             raise
+        if os.environ.get("RAY_DASHBOARD_MAX_ACTORS_TO_CACHE"):
+            log.warning(
+                "RAY_DASHBOARD_MAX_ACTORS_TO_CACHE has no effect: Rayscope keeps all actors of a session."
+            )
         self.services.url = self.services.url or self.url
         _tune_interpreter()
         _keep_loopback_off_proxies()
