@@ -28,7 +28,7 @@ def attach(
 ) -> None:
     """Record snapshots of a running cluster by polling its GCS."""
     from rayscope.ray.address import AddressError, resolve
-    from rayscope.ray.versions import untested_note
+    from rayscope.ray.versions import version_note
 
     try:
         address = resolve(address)
@@ -41,7 +41,7 @@ def attach(
             version = api.by_name()[session]["ray_version"]
         except RayscopeError as error:
             fail(error.message, error.remedy)
-        if not serving.own and (note := untested_note(version)):  # our own server has logged it
+        if not serving.own and (note := version_note(version)):  # our own server has logged it
             warn(note)
         say(f"recording snapshots of {session} at {address}")
         say(session_url(serving.url, session))

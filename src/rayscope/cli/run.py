@@ -33,8 +33,9 @@ from rayscope.cli.options import (
 )
 from rayscope.cli.output import Output, Sender
 from rayscope.cli.serving import Serving, any_server, problem_of, serve_until_stopped, warn_of_problem
-from rayscope.cli.target import TargetError, can_import_hook, command_for, unused_environment
+from rayscope.cli.target import TargetError, can_import_hook, command_for, ray_version, unused_environment
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
+from rayscope.ray.versions import version_note
 
 if TYPE_CHECKING:
     from rayscope.client.types import InsightsAnswer, Job
@@ -125,6 +126,8 @@ def _record(
             f"this runs with Rayscope's own Python, not with that of the active environment {active}. "
             "To use that one: rayscope run python SCRIPT"
         )
+    if note := version_note(ray_version(command)):
+        warn(note)
     hook = can_import_hook(command)
     if not hook:
         warn(

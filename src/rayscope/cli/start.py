@@ -27,7 +27,9 @@ from rayscope.cli.options import (
     settings_from,
 )
 from rayscope.cli.server_address import ingest_url_for
+from rayscope.cli.target import ray_version
 from rayscope.ray.auth import AUTH_MODE, ray_token
+from rayscope.ray.versions import version_note
 
 _DEFAULT_PORT = "6379"
 _SECRETS = ("RAYSCOPE_TOKEN", "RAYSCOPE_OPERATOR")
@@ -79,7 +81,10 @@ def start(
     )
     # Every job inherits the environment of its node.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
-    child = Child([*_ray_start(), *args], recording.with_py_spy({**own, **env}))
+    command = _ray_start()
+    if note := version_note(ray_version(command)):
+        warn(note)
+    child = Child([*command, *args], recording.with_py_spy({**own, **env}))
     if not head or server_url is None:
         status = child.wait()
         if status and not head and AUTH_MODE not in os.environ and ray_token() is not None:

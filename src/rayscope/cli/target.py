@@ -13,6 +13,7 @@ from pathlib import Path
 from rayscope.errors import RayscopeError
 
 _PROBE = "import rayscope.tracer.hook"
+_RAY_VERSION = "import importlib.metadata; print(importlib.metadata.version('ray'))"
 
 
 class TargetError(RayscopeError):
@@ -81,6 +82,15 @@ def can_import_hook(command: Sequence[str]) -> bool:
     )
 
 
+def ray_version(command: Sequence[str]) -> str | None:
+    """The version of Ray in the Python that ``command`` runs; None if that is ours or unknown."""
+    interpreter = _interpreter(Path(command[0]))
+    if interpreter is None or _same(interpreter, Path(sys.executable)):
+        return None
+    done = _ask(str(interpreter), _RAY_VERSION)
+    return done.stdout.strip() if done is not None and done.returncode == 0 else None
+
+
 def _interpreter(path: Path) -> Path | None:
     """The Python that runs ``path``: itself, or the one in its first line. None if it is no Python."""
     if path.name.startswith("python"):
@@ -104,8 +114,13 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _imports(python: str) -> bool:
+    done = _ask(python, _PROBE)
+    return done is not None and done.returncode == 0
+
+
+def _ask(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
+    """What ``code`` does in another Python; None if that cannot be run."""
     try:
-        done = subprocess.run([python, "-c", _PROBE], capture_output=True, timeout=20, check=False)
+        return subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
+        return None

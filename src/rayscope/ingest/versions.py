@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from rayscope.ray.versions import NEWEST_TESTED, untested, untested_note
+from rayscope.ray.versions import NEWEST_TESTED, untested, version_note
 from rayscope.version import __version__
 
 #: Other versions of the agent that are listed, those of the most nodes first.
@@ -32,7 +32,7 @@ def version_notes(items: Iterable[dict[str, Any]], ray_version: str | None) -> l
                 "version": newer,
                 "ours": NEWEST_TESTED,
                 "nodes": None,
-                "message": untested_note(newer),
+                "message": version_note(newer),
                 "remedy": "If something is missing, look for a newer version of Rayscope.",
             }
         )

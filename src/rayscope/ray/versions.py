@@ -1,4 +1,4 @@
-"""The newest version of Ray that the tests cover."""
+"""The versions of Ray that the tests cover."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import re
 
 #: `make test-versions` runs with it (Makefile). A newer Ray is recorded too, with a note.
 NEWEST_TESTED = "2.60"
+#: The oldest Ray with an exporter of events.
+OLDEST_EXPORTING = "2.50"
 
 
 def untested(version: str | None) -> str | None:
     """``version`` as major.minor if it is newer than :data:`NEWEST_TESTED`; None if not, or if unknown."""
+    numbers = _numbers(version)
+    return f"{numbers[0]}.{numbers[1]}" if numbers and numbers > _numbers(NEWEST_TESTED) else None
+
+
+def _numbers(version: str | None) -> tuple[int, ...]:
     match = re.match(r"(\d+)\.(\d+)", version or "")
-    if match is None or tuple(map(int, match.groups())) <= tuple(map(int, NEWEST_TESTED.split("."))):
-        return None
-    return match[0]
+    return tuple(map(int, match.groups())) if match else ()
 
 
-def untested_note(version: str | None) -> str:
-    """The sentence about such a version, empty for any other."""
+def version_note(version: str | None) -> str:
+    """The sentence about a version that is newer, or too old to export events; empty for any other."""
+    if () < _numbers(version) < _numbers(OLDEST_EXPORTING):
+        return (
+            f"Ray before {OLDEST_EXPORTING} has no event exporter, so this Ray {version} can only be read "
+            f"by `rayscope attach`; use Ray {OLDEST_EXPORTING} or newer."
+        )
     newer = untested(version)
     return f"Ray {newer} is newer than the newest tested version ({NEWEST_TESTED})." if newer else ""

@@ -24,7 +24,7 @@ from rayscope.ray.gcs.poller import Poller, PollStatus
 from rayscope.ray.jobs_api import JobApi
 from rayscope.ray.libraries.poller import LibraryPoller, LibraryProblem
 from rayscope.ray.resources import read_resources
-from rayscope.ray.versions import untested_note
+from rayscope.ray.versions import version_note
 from rayscope.server.records import Records
 from rayscope.storage.catalog import LIVE_NS, Catalog
 from rayscope.storage.errors import StoreError
@@ -146,7 +146,7 @@ class Clusters:
         about = self._catalog.add(session)
         about.gcs_address = address
         about.ray_version = ray_version or about.ray_version
-        note = untested_note(ray_version)
+        note = version_note(ray_version)
         with self._lock:
             if note and note not in self._noted:
                 self._noted.add(note)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rayscope.cli.target import TargetError, can_import_hook, command_for, unused_environment
+from rayscope.cli.target import TargetError, can_import_hook, command_for, ray_version, unused_environment
 
 
 @pytest.fixture
@@ -97,6 +97,17 @@ def test_another_python_is_asked(tmp_path: Path, status: int, expected: bool) ->
     script.write_text(f"#!{other}\n")
     assert can_import_hook([str(other)]) is expected
     assert can_import_hook([str(script)]) is expected
+
+
+def test_the_ray_of_another_python_is_asked_for(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\necho 2.46.0\n")
+    other.chmod(0o755)
+    script = tmp_path / "ray"
+    script.write_text(f"#!{other}\n")
+    assert ray_version([str(script), "start"]) == "2.46.0"
+    assert ray_version([sys.executable]) is None
+    assert ray_version([str(_fake_python(tmp_path / "bin", 1))]) is None
 
 
 def test_for_a_shell_script_the_pythons_on_the_path_are_asked(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rayscope.ray.versions import NEWEST_TESTED, untested, untested_note
+from rayscope.ray.versions import NEWEST_TESTED, untested, version_note
 
 ROOT = Path(__file__).parents[3]
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
     [
         ("2.60.0", None),
         ("2.60.9", None),
-        ("2.7.0", None),
+        ("2.50.0", None),
         ("2.61.0", "2.61"),
         ("2.100.1", "2.100"),
         ("3.0.0.dev0", "3.0"),
@@ -28,11 +28,14 @@ ROOT = Path(__file__).parents[3]
 )
 def test_newer_versions_are_noted(version: str | None, newer: str | None) -> None:
     assert untested(version) == newer
-    assert bool(untested_note(version)) == bool(newer)
+    assert bool(version_note(version)) == bool(newer)
 
 
-def test_the_sentence() -> None:
-    assert untested_note("2.61.0") == "Ray 2.61 is newer than the newest tested version (2.60)."
+def test_the_sentences() -> None:
+    old = version_note("2.46.0")
+    assert "before 2.50 has no event exporter" in old
+    assert "Ray 2.46.0" in old
+    assert version_note("2.61.0") == "Ray 2.61 is newer than the newest tested version (2.60)."
 
 
 def test_the_newest_tested_version_is_tested_and_documented() -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from rayscope.cli import recording
 from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
 from rayscope.cli.printing import counted
-from rayscope.ray.versions import untested_note
+from rayscope.ray.versions import version_note
 
 ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
 SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
@@ -53,7 +53,7 @@ def notes(facts: Facts) -> list[str]:
     """Sentences about versions in the cluster that do not fit; they leave the recording complete."""
     versions = (facts.server.recording.get("lanes") or {}).get("versions") or ()
     agents = [f"{note['message']} {note['remedy']}" for note in versions if note["code"] == "other_agent"]
-    return [note for note in (untested_note(facts.ray_version), *agents) if note]
+    return [note for note in (version_note(facts.ray_version), *agents) if note]
 
 
 def is_whole(findings: Iterable[Finding]) -> bool:
