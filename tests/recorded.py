@@ -111,7 +111,7 @@ def talk(cluster: Recorded, resource: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """Node one has 3 CPUs, node two 2 CPUs and 8 of the resource ``second``.
+    """Node one has 3 CPUs, node two 2 CPUs, 2 GPUs (that are not there) and 8 of the resource ``second``.
 
     Nearly all of the resource ``memory`` is node one's: else each would have all of the machine's, and what asks
     for more than half of the cluster's would fit on neither.
@@ -122,7 +122,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         recorded = Recorded(Path(folder), server.ingest_url, server=server)
         try:
             recorded.start("--num-cpus=3")
-            recorded.add_node("second", "--num-cpus=2", "--memory=100000000", '--resources={"second": 8}')
+            recorded.add_node(
+                "second", "--num-cpus=2", "--num-gpus=2", "--memory=100000000", '--resources={"second": 8}'
+            )
             services = server.services
             assert services is not None
             session = recorded.session

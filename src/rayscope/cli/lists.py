@@ -30,6 +30,7 @@ from rayscope.cli.options import (
     between,
 )
 from rayscope.cli.printing import (
+    PHASES,
     Column,
     Format,
     Row,
@@ -107,8 +108,29 @@ _NODES = (
     error_line("death_message", "death reason"),
     when("start_ns", "started"),
 )
+
+
+def _runs(row: Row) -> str:
+    """The oldest of what a worker runs, how many more, and what it waits for."""
+    if not row["attempts"]:
+        return ""
+    first = row["attempts"][0]
+    parts = [shown(first["name"])]
+    if row["running"] > 1:
+        parts.append(f"+{row['running'] - 1:,}")
+    if first["situation"] != "running":
+        parts.append(f"({PHASES.get(first['situation'], first['situation'])}{_waited(first)})")
+    return " ".join(parts)
+
+
+def _waited(attempt: Row) -> str:
+    names = ", ".join(f"{one['name']} x{one['count']:,}" for one in attempt["blocked_on"])
+    return f" on {shown(names)}" if names else ""
+
+
 _WORKERS = (
     Column("worker", lambda row: shown(writer_title(row, str(row["worker_type"]).lower())), long=True),
+    Column("running", _runs, long=True),
     text("pid", right=True),
     text("worker_type", "type"),
     state(),

@@ -43,65 +43,6 @@ class ActivityAnswer(TypedDict):
     failed: list[int]
 
 
-class Actor(TypedDict):
-    """An actor, as it is or was."""
-
-    actor_id: str
-    state: str | None
-    class_name: str | None
-    name: str | None
-    ray_namespace: str | None
-    job_id: str | None
-    node_id: str | None
-    worker_id: str | None
-    pid: int | None
-    repr_name: str | None
-    is_detached: bool | None
-    num_restarts: int | None
-    max_restarts: int | None
-    required_resources: str | None
-    placement_group_id: str | None
-    label_selector: str | None
-    runtime_env: str | None
-    call_site: str | None
-    death_reason: str | None
-    death_cause: str | None
-    start_ns: int | None
-    end_ns: int | None
-    end_known_by: str | None
-    is_internal: bool
-
-
-class ActorDetail(TypedDict):
-    """An actor in full."""
-
-    history: list[dict[str, Any]]
-    actor_id: str
-    state: str | None
-    class_name: str | None
-    name: str | None
-    ray_namespace: str | None
-    job_id: str | None
-    node_id: str | None
-    worker_id: str | None
-    pid: int | None
-    repr_name: str | None
-    is_detached: bool | None
-    num_restarts: int | None
-    max_restarts: int | None
-    required_resources: str | None
-    placement_group_id: str | None
-    label_selector: str | None
-    runtime_env: str | None
-    call_site: str | None
-    death_reason: str | None
-    death_cause: str | None
-    start_ns: int | None
-    end_ns: int | None
-    end_known_by: str | None
-    is_internal: bool
-
-
 class ActorsChange(TypedDict):
     """So many more actors of a class, which share its calls."""
 
@@ -232,6 +173,14 @@ class AutoscalerStatus(TypedDict):
     time_ns: int | None
 
 
+class AwaitedFunction(TypedDict):
+    """A function of which an attempt waits for ``count`` tasks; ``task_id``: one of them."""
+
+    name: str
+    count: int
+    task_id: str
+
+
 class AwaitedTask(TypedDict):
     """A task that has not made its value yet, which another one waits for as an argument."""
 
@@ -348,10 +297,11 @@ class ChannelsAnswer(TypedDict):
 
 
 class ChartQuery(TypedDict):
-    """PromQL, and how each of its series is called (`{{label}}`)."""
+    """PromQL, and how each of its series is called (`{{label}}`). ``bold``: drawn as a thick line."""
 
     expr: str
     legend: NotRequired[str | None]
+    bold: NotRequired[bool]
 
 
 class Cluster(TypedDict):
@@ -937,6 +887,17 @@ class GpuProcess(TypedDict):
     worker_id: str | None
     actor_class: str | None
     actor_id: str | None
+
+
+class GpuShare(TypedDict):
+    """
+    A GPU that Ray has given away, and which share of it. ``index``: as ``ray.get_gpu_ids`` says.
+
+    Without an index nobody reported it, and ``share`` is the sum that was asked for.
+    """
+
+    index: str | None
+    share: float
 
 
 class Group(TypedDict):
@@ -1582,17 +1543,6 @@ class Phase(TypedDict):
     end_ns: int
 
 
-class PhysicalAttempt(TypedDict):
-    """An attempt that runs on a worker."""
-
-    task_id: str
-    attempt: int
-    name: str
-    type: str | None
-    since_ns: int
-    is_blocked: bool
-
-
 class PhysicalBundle(TypedDict):
     """A bundle of a placement group on a node; ``resources`` null: nobody told."""
 
@@ -1926,6 +1876,37 @@ class RulesAnswer(TypedDict):
     items: list[RuleInfo]
     problems: list[FileProblem]
     folder: str
+
+
+class RunningAttempt(TypedDict):
+    """
+    An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
+
+    A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is where
+    (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, as far as known.
+    """
+
+    task_id: str
+    attempt: int
+    name: str
+    type: str | None
+    since_ns: int | None
+    situation: Literal[
+        "waiting_args",
+        "waiting_node",
+        "starting_worker",
+        "queued",
+        "loading",
+        "fetching",
+        "running",
+        "blocked",
+        "storing",
+        "ended",
+        "unknown",
+    ]
+    situation_ns: int | None
+    call: str | None
+    blocked_on: list[AwaitedFunction]
 
 
 class SandwichAnswer(TypedDict):
@@ -2910,8 +2891,12 @@ class WithoutEvents(TypedDict):
 
 
 class Worker(TypedDict):
-    """A worker process, what it is known by, and what is measured of it."""
+    """A worker process, what it is known by, what it does now, and what is measured of it."""
 
+    running: int
+    blocked: int
+    attempts: list[RunningAttempt]
+    gpus: list[GpuShare]
     cpu_percent: float | None
     memory_bytes: int | None
     gpu_memory_bytes: int | None
@@ -2943,6 +2928,10 @@ class WorkerDetail(TypedDict):
     """A worker in full."""
 
     history: list[dict[str, Any]]
+    running: int
+    blocked: int
+    attempts: list[RunningAttempt]
+    gpus: list[GpuShare]
     cpu_percent: float | None
     memory_bytes: int | None
     gpu_memory_bytes: int | None
@@ -2970,6 +2959,67 @@ class WorkerDetail(TypedDict):
     is_internal: bool
 
 
+class Actor(TypedDict):
+    """An actor, as it is or was. ``gpus``: those that Ray gave it."""
+
+    actor_id: str
+    state: str | None
+    class_name: str | None
+    name: str | None
+    ray_namespace: str | None
+    job_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    pid: int | None
+    repr_name: str | None
+    is_detached: bool | None
+    num_restarts: int | None
+    max_restarts: int | None
+    required_resources: str | None
+    placement_group_id: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    death_reason: str | None
+    death_cause: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    is_internal: bool
+    gpus: list[GpuShare]
+
+
+class ActorDetail(TypedDict):
+    """An actor in full."""
+
+    history: list[dict[str, Any]]
+    actor_id: str
+    state: str | None
+    class_name: str | None
+    name: str | None
+    ray_namespace: str | None
+    job_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    pid: int | None
+    repr_name: str | None
+    is_detached: bool | None
+    num_restarts: int | None
+    max_restarts: int | None
+    required_resources: str | None
+    placement_group_id: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    death_reason: str | None
+    death_cause: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    is_internal: bool
+    gpus: list[GpuShare]
+
+
 class Archive(TypedDict):
     """The archive for ended sessions, and why it cannot be used now."""
 
@@ -2978,7 +3028,11 @@ class Archive(TypedDict):
 
 
 class AttemptDetail(TypedDict):
-    """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
+    """
+    Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+
+    ``gpus``: those that Ray gave it; of a method those of its actor.
+    """
 
     task_id: str
     attempt: int
@@ -3011,6 +3065,7 @@ class AttemptDetail(TypedDict):
     phases: list[Phase]
     error: TaskFailure | None
     required_resources: str | None
+    gpus: list[GpuShare]
     label_selector: str | None
     runtime_env: str | None
     call_site: str | None
@@ -3513,6 +3568,10 @@ class MeasuredWorker(TypedDict):
     gpu_memory_bytes: int | None
     gpu_percent: float | None
     num_fds: int | None
+    running: int
+    blocked: int
+    attempts: list[RunningAttempt]
+    gpus: list[GpuShare]
     key: str
     id: str
     kind: str
@@ -3524,13 +3583,10 @@ class MeasuredWorker(TypedDict):
     actor_class: str | None
     actor_name: str | None
     actor_state: str | None
-    running: int
-    blocked: int
     functions: int
     bytes: int
     reserved: dict[str, float]
     bundle: int
-    attempts: list[PhysicalAttempt]
 
 
 class MemoryAnswer(TypedDict):
@@ -3634,6 +3690,10 @@ class NodePage(TypedDict):
 class NodeWorker(TypedDict):
     """A worker of one node in full."""
 
+    running: int
+    blocked: int
+    attempts: list[RunningAttempt]
+    gpus: list[GpuShare]
     key: str
     id: str
     kind: str
@@ -3645,13 +3705,10 @@ class NodeWorker(TypedDict):
     actor_class: str | None
     actor_name: str | None
     actor_state: str | None
-    running: int
-    blocked: int
     functions: int
     bytes: int
     reserved: dict[str, float]
     bundle: int
-    attempts: list[PhysicalAttempt]
 
 
 class OperatorTasks(TypedDict):

@@ -50,6 +50,7 @@ TRACED = frozenset(
         "rayscope.definition",
         "rayscope.export",
         "rayscope.fetched",
+        "rayscope.gpus",
         "rayscope.plan",
         "rayscope.risk",
         "rayscope.serve",

@@ -10,6 +10,7 @@ import asyncio
 import functools
 import importlib
 import os
+import re
 import sys
 import threading
 import time
@@ -32,6 +33,10 @@ _LARGE_BYTES, _SAMPLES = 100_000, 512
 #: Objects that a process put, or Ray for an argument by value, have numbers from here on.
 _FIRST_PUT = 100_000_001
 _CREATION = b"\xff" * 8
+#: Of a task's id, the part of its actor's that only an actor has.
+_NO_ACTOR = b"\xff" * 12
+#: Not by bundle: that is another name of the same GPU.
+_GPU = re.compile(r"GPU(_group_[0-9A-Za-z]+)?")
 #: What Ctrl-C, SIGTERM, and ray.cancel raise in the midst of a wait.
 _SIGNALS = (KeyboardInterrupt, SystemExit)
 _DYNAMIC = "DynamicObjectRefGenerator"
@@ -372,7 +377,23 @@ def _begin_task() -> Task | None:
         if not state.watching:
             emit.watch()
     task.begin()
+    # The methods of an actor have no GPUs of their own.
+    if current[:8] == _CREATION or current[8:20] == _NO_ACTOR:
+        _report_gpus(task)
     return task
+
+
+def _report_gpus(task: Task) -> None:
+    """Report the GPUs that Ray gave to a task, or to an actor when it is created."""
+    share = sum(
+        amount
+        for name, slots in state.core.resource_ids().items()
+        if name.startswith("GPU") and _GPU.fullmatch(name)
+        for _, amount in slots
+    )
+    if share:
+        ids = state.worker.get_gpu_ids()
+        emit.tell_always("rayscope.gpus", {"values": {str(one): share / len(ids) for one in ids}}, of=task)
 
 
 @_safe

@@ -481,6 +481,11 @@ def test_code_that_was_exported_and_what_arguments_look_like() -> None:
     assert [span.name for span in odd.spans] == ["rayscope.contents"]
 
 
+def test_gpus_that_ray_gave_to_a_task() -> None:
+    batch = records(told("rayscope.gpus", 5, 5, values={"1": 0.5, "GPU-7f": True, "no": "number"}))
+    assert batch.spans == [Span(TASK, 2, "gpus", 5, 5, '{"gpus":{"1":0.5}}')]
+
+
 def test_places_in_the_code_that_are_a_risk() -> None:
     batch = records(
         told("rayscope.risk", 5, 5, name="fork", text="app.py:3 (load)", n=9, t=OTHER),

@@ -38,7 +38,7 @@ export interface ActivityAnswer {
   failed: number[];
 }
 /**
- * An actor, as it is or was.
+ * An actor, as it is or was. ``gpus``: those that Ray gave it.
  */
 export interface Actor {
   actor_id: string;
@@ -65,6 +65,16 @@ export interface Actor {
   end_ns: number | null;
   end_known_by: string | null;
   is_internal: boolean;
+  gpus: GpuShare[];
+}
+/**
+ * A GPU that Ray has given away, and which share of it. ``index``: as ``ray.get_gpu_ids`` says.
+ *
+ * Without an index nobody reported it, and ``share`` is the sum that was asked for.
+ */
+export interface GpuShare {
+  index: string | null;
+  share: number;
 }
 /**
  * An actor in full.
@@ -97,6 +107,7 @@ export interface ActorDetail {
   end_ns: number | null;
   end_known_by: string | null;
   is_internal: boolean;
+  gpus: GpuShare[];
 }
 /**
  * A page of actors.
@@ -266,6 +277,8 @@ export interface Attached {
 }
 /**
  * Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+ *
+ * ``gpus``: those that Ray gave it; of a method those of its actor.
  */
 export interface AttemptDetail {
   task_id: string;
@@ -299,6 +312,7 @@ export interface AttemptDetail {
   phases: Phase[];
   error: TaskFailure | null;
   required_resources: string | null;
+  gpus: GpuShare[];
   label_selector: string | null;
   runtime_env: string | null;
   call_site: string | null;
@@ -355,6 +369,14 @@ export interface AutoscalerStatus {
     [k: string]: number;
   }[];
   time_ns: number | null;
+}
+/**
+ * A function of which an attempt waits for ``count`` tasks; ``task_id``: one of them.
+ */
+export interface AwaitedFunction {
+  name: string;
+  count: number;
+  task_id: string;
 }
 /**
  * A task that has not made its value yet, which another one waits for as an argument.
@@ -537,11 +559,12 @@ export interface ChannelsAnswer {
   remedy: string | null;
 }
 /**
- * PromQL, and how each of its series is called (`{{label}}`).
+ * PromQL, and how each of its series is called (`{{label}}`). ``bold``: drawn as a thick line.
  */
 export interface ChartQuery {
   expr: string;
   legend?: string | null;
+  bold?: boolean;
 }
 /**
  * All charts that the pages and Grafana's dashboards have.
@@ -2319,6 +2342,10 @@ export interface MeasuredWorker {
   gpu_memory_bytes: number | null;
   gpu_percent: number | null;
   num_fds: number | null;
+  running: number;
+  blocked: number;
+  attempts: RunningAttempt[];
+  gpus: GpuShare[];
   key: string;
   id: string;
   kind: string;
@@ -2330,26 +2357,40 @@ export interface MeasuredWorker {
   actor_class: string | null;
   actor_name: string | null;
   actor_state: string | null;
-  running: number;
-  blocked: number;
   functions: number;
   bytes: number;
   reserved: {
     [k: string]: number;
   };
   bundle: number;
-  attempts: PhysicalAttempt[];
 }
 /**
- * An attempt that runs on a worker.
+ * An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
+ *
+ * A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is where
+ * (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, as far as known.
  */
-export interface PhysicalAttempt {
+export interface RunningAttempt {
   task_id: string;
   attempt: number;
   name: string;
   type: string | null;
-  since_ns: number;
-  is_blocked: boolean;
+  since_ns: number | null;
+  situation:
+    | 'waiting_args'
+    | 'waiting_node'
+    | 'starting_worker'
+    | 'queued'
+    | 'loading'
+    | 'fetching'
+    | 'running'
+    | 'blocked'
+    | 'storing'
+    | 'ended'
+    | 'unknown';
+  situation_ns: number | null;
+  call: string | null;
+  blocked_on: AwaitedFunction[];
 }
 /**
  * Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
@@ -2568,6 +2609,10 @@ export interface PhysicalNode {
  * A worker of one node in full.
  */
 export interface NodeWorker {
+  running: number;
+  blocked: number;
+  attempts: RunningAttempt[];
+  gpus: GpuShare[];
   key: string;
   id: string;
   kind: string;
@@ -2579,15 +2624,12 @@ export interface NodeWorker {
   actor_class: string | null;
   actor_name: string | null;
   actor_state: string | null;
-  running: number;
-  blocked: number;
   functions: number;
   bytes: number;
   reserved: {
     [k: string]: number;
   };
   bundle: number;
-  attempts: PhysicalAttempt[];
 }
 /**
  * A bundle of a placement group on a node; ``resources`` null: nobody told.
@@ -4300,9 +4342,13 @@ export interface WhatIfBody {
   )[];
 }
 /**
- * A worker process, what it is known by, and what is measured of it.
+ * A worker process, what it is known by, what it does now, and what is measured of it.
  */
 export interface Worker {
+  running: number;
+  blocked: number;
+  attempts: RunningAttempt[];
+  gpus: GpuShare[];
   cpu_percent: number | null;
   memory_bytes: number | null;
   gpu_memory_bytes: number | null;
@@ -4336,6 +4382,10 @@ export interface WorkerDetail {
   history: {
     [k: string]: unknown;
   }[];
+  running: number;
+  blocked: number;
+  attempts: RunningAttempt[];
+  gpus: GpuShare[];
   cpu_percent: number | null;
   memory_bytes: number | null;
   gpu_memory_bytes: number | null;

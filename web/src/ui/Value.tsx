@@ -1,7 +1,9 @@
+import type { GpuShare } from '../api/schema';
 import { bytes, duration, fullTime, shortId } from '../base/format';
 import { CopyId } from './CopyId';
 import { Dash } from './Dash';
 import { Duration } from './Duration';
+import { Gpus } from './Gpus';
 import { ItemState } from './ItemState';
 import { Time } from './Time';
 import pairs from './theme/pairs.module.css';
@@ -24,6 +26,7 @@ export function Value({ name, value }: { name: string; value: unknown }) {
     if (typeof parse(value) !== 'string') return <Json value={value} />;
     return <span className={words.lines}>{value.trim()}</span>;
   }
+  if (name === 'gpus') return <Gpus gpus={value as GpuShare[]} />;
   return <Json value={value} />;
 }
 

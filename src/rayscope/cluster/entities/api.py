@@ -13,6 +13,8 @@ from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
+from rayscope.cluster.placement import sql as placement_sql
+from rayscope.cluster.placement.gpus_sql import gpus_of_actors
 from rayscope.ingest.transport import lane_of
 from rayscope.model import Kind
 from rayscope.server.parameters import (
@@ -29,6 +31,7 @@ from rayscope.server.parameters import (
 )
 from rayscope.server.schemas import Answer
 from rayscope.server.services import Services
+from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities
 
 AtLeast = Annotated[
@@ -62,13 +65,34 @@ def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> 
 
 
 def _add_names(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
-    """Say of workers what people know them by: an actor, functions that they ran, or a driver's script."""
+    """Add what people know workers by (an actor, functions that they ran, a script), and what they do now."""
     ids = [row["worker_id"] for row in rows]
     names, scripts = services.records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
+    at_ns = services.records.last_ns(session)
+    alive = [row["worker_id"] for row in rows if row["state"] != "DEAD"]
+    activity = (
+        services.records.read(session, lambda file: placement_sql.read_activity(file, alive, at_ns))
+        if alive and services.records.is_live(session)
+        else {}
+    )
     for row in rows:
         name = names[row["worker_id"]]
         row.update({field: name[field] for field in WorkerName.model_fields if field in name})
+        row["job_id"] = name["job_id"]
         row["script"] = scripts.get(row["job_id"] or "")
+        row.update(activity.get(row["worker_id"]) or {"running": 0, "blocked": 0, "attempts": [], "gpus": []})
+
+
+def _add_gpus(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
+    """Add the GPUs of actors."""
+
+    def look(file: SessionFile) -> dict[str, list[dict[str, Any]]]:
+        with file.reader() as reader:
+            return gpus_of_actors(reader, [row["actor_id"] for row in rows])
+
+    gpus = services.records.read(session, look)
+    for row in rows:
+        row["gpus"] = gpus.get(row["actor_id"], [])
 
 
 def _add_entity(kind: Kind, path: str) -> None:
@@ -123,6 +147,8 @@ def _add_entity(kind: Kind, path: str) -> None:
                 nodes_usage.folded(row, usage)
         if kind == "worker":
             _add_names(services, chosen, page.items)
+        if kind == "actor":
+            _add_gpus(services, chosen, page.items)
         if kind == "job":
             _add_tasks(services, chosen, page.items)
         return with_dropped(services, chosen, page, internal_hidden=page.internal_hidden)
@@ -138,6 +164,8 @@ def _add_entity(kind: Kind, path: str) -> None:
         if kind == "worker":
             _add_names(services, chosen, [row])
             row.update(nodes_usage.worker_figures(nodes_usage.usage_of(services, chosen), row))
+        if kind == "actor":
+            _add_gpus(services, chosen, [row])
         if kind == "job":
             _add_tasks(services, chosen, [row])
         return answer(row)

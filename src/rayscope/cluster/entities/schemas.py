@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
+from rayscope.cluster.placement.schemas import Activity, GpuShare
 from rayscope.ingest.schemas import Dropped, Lane
 from rayscope.server.schemas import Answer
 
@@ -28,7 +29,7 @@ class Detail(Answer):
 
 
 class Actor(Answer):
-    """An actor, as it is or was."""
+    """An actor, as it is or was. ``gpus``: those that Ray gave it."""
 
     actor_id: str
     state: str | None
@@ -54,6 +55,7 @@ class Actor(Answer):
     end_ns: int | None
     end_known_by: str | None
     is_internal: bool
+    gpus: list[GpuShare]
 
 
 class RecordedNode(Answer):
@@ -117,8 +119,8 @@ class WorkerName(Answer):
     script: str | None
 
 
-class Worker(RecordedWorker, WorkerName, ProcessFigures):
-    """A worker process, what it is known by, and what is measured of it."""
+class Worker(RecordedWorker, WorkerName, ProcessFigures, Activity):
+    """A worker process, what it is known by, what it does now, and what is measured of it."""
 
 
 class Job(Answer):

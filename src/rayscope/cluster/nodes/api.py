@@ -197,7 +197,6 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
     for worker in told["workers"]:
         worker.update(node_usage.process_figures(processes.get(worker["pid"])))
-        worker["job_id"] = worker["job_id"] or _job_of(worker)
     # What is at hand may be from before its death.
     free = resources.nodes if resources is not None and row.get("state") != "DEAD" else {}
     about = free.get(node_id)
@@ -257,14 +256,6 @@ def _processes(stats: NodeStats | None) -> list[dict[str, Any]]:
     return [
         {"name": name, "pid": process.pid, **node_usage.process_figures(process)} for name, process in named
     ]
-
-
-def _job_of(worker: dict[str, Any]) -> str | None:
-    """The job of what a worker runs or houses: ids of tasks and actors end in it, a driver's begins so."""
-    if worker["kind"] == "DRIVER":
-        return str(worker["id"])[:8]
-    ids = [*(attempt["task_id"] for attempt in worker["attempts"]), worker["actor_id"]]
-    return next((str(one)[-8:] for one in ids if one), None)
 
 
 def _labels(text: str | None) -> dict[str, str]:

@@ -40,8 +40,8 @@ class NodeRow(msgspec.Struct, frozen=True):
 class WorkerRow(msgspec.Struct, frozen=True):
     """A worker and what it does. ``tasks``: what each normal task that it runs requires (JSON), and whether
     that is blocked on others. ``running`` and ``function``: those that were asked for, and the function that
-    most of them (then the oldest) are of; ``functions``: how many different ones.
-    ``is_internal``: a process of Ray's own.
+    most of them (then the oldest) are of; ``functions``: how many different ones. A driver that waits has
+    1 in ``blocked``. ``is_internal``: a process of Ray's own.
     """
 
     id: str
@@ -277,7 +277,7 @@ def _node(
         node.workers += 1
         node.actors += worker.actor_id is not None
         node.running += worker.running
-        node.blocked += worker.blocked
+        node.blocked += worker.blocked if worker.kind != "DRIVER" else 0
         node.bytes += worker.bytes or 0
     return node
 

@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rayscope.server.schemas import Answer
 
+#: In the order in which an attempt goes through them; the last two are of no attempt in flight.
+Situation = Literal[
+    "waiting_args",
+    "waiting_node",
+    "starting_worker",
+    "queued",
+    "loading",
+    "fetching",
+    "running",
+    "blocked",
+    "storing",
+    "ended",
+    "unknown",
+]
 
-class PhysicalAttempt(Answer):
-    """An attempt that runs on a worker."""
+
+class AwaitedFunction(Answer):
+    """A function of which an attempt waits for ``count`` tasks; ``task_id``: one of them."""
+
+    name: str
+    count: int
+    task_id: str
+
+
+class RunningAttempt(Answer):
+    """An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
+
+    A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is where
+    (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, as far as known.
+    """
 
     task_id: str
     attempt: int
     name: str
     type: str | None
-    since_ns: int
-    is_blocked: bool
+    since_ns: int | None
+    situation: Situation
+    situation_ns: int | None
+    call: str | None
+    blocked_on: list[AwaitedFunction]
+
+
+class GpuShare(Answer):
+    """A GPU that Ray has given away, and which share of it. ``index``: as ``ray.get_gpu_ids`` says.
+
+    Without an index nobody reported it, and ``share`` is the sum that was asked for.
+    """
+
+    index: str | None
+    share: float
+
+
+class Activity(Answer):
+    """The present activity of a worker: the number of its attempts, how many are blocked, and the 5 oldest.
+
+    A driver runs no attempt: ``running`` is 0, ``blocked`` 1 while it waits, and ``attempts`` its script.
+    ``gpus``: those of its actor or of the tasks that it runs.
+    """
+
+    running: int
+    blocked: int
+    attempts: list[RunningAttempt]
+    gpus: list[GpuShare]
 
 
 class PhysicalBundle(Answer):
@@ -26,7 +81,7 @@ class PhysicalBundle(Answer):
     resources: dict[str, float] | None
 
 
-class NodeWorker(Answer):
+class NodeWorker(Activity):
     """A worker of one node in full."""
 
     key: str
@@ -40,10 +95,7 @@ class NodeWorker(Answer):
     actor_class: str | None
     actor_name: str | None
     actor_state: str | None
-    running: int
-    blocked: int
     functions: int
     bytes: int
     reserved: dict[str, float]
     bundle: int
-    attempts: list[PhysicalAttempt]

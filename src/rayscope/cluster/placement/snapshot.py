@@ -163,6 +163,7 @@ def node_of(found: sql.PlacementRows, node_id: str) -> dict[str, Any]:
             "reserved": told.reserved[reserved],
             "bundle": bundle,
             "attempts": running.get(key, []),
+            "gpus": found.gpus.get(by_key[key]["id"], []),
         }
         for key, reserved, bundle in zip(shown.key, shown.reserved, shown.bundle, strict=True)
     ]

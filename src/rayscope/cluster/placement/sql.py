@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import duckdb
 import msgspec
 
+from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
+from rayscope.model.program import script_name
+from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql import execution
-from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
+from rayscope.storage.sql.execution import (
+    DRIVER_LO,
+    END,
+    FOREVER,
+    START,
+    function_name,
+    hex_id,
+    is_driver,
+    total,
+)
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, ON_WORKER, create_flight
 
 #: What is looked at; what runs most comes first.
 _MAX_NODES = 20_000
@@ -21,20 +34,25 @@ _MAX_WORKERS = 200_000
 _MAX_GROUPS = 10_000
 #: Names of annotations to choose from.
 _MAX_KEYS = 100
-#: Of one node: attempts told of each worker, the oldest first, and characters of texts.
+#: Attempts to list of each worker, the oldest first.
 _TASKS = 5
+#: Functions that one attempt waits for.
+_FUNCTIONS = 3
+#: Characters of texts.
 _TEXT = 200
 
+#: An actor's id ends in the id of its job, and a driver's worker id begins so.
+_JOB_DIGITS = 8
+_DRIVERS_JOB = f"coalesce(w.job_id, CASE WHEN w.kind = 'DRIVER' THEN w.id[:{_JOB_DIGITS}] END)"
+_BLOCKED_DRIVERS = (
+    f"SELECT w.id FROM workers w JOIN blocked b ON {is_driver('b.task')} "
+    f"AND b.task_lo = '{DRIVER_LO}' || {_DRIVERS_JOB}"
+)
+#: The type of what stands for a driver.
+DRIVER = "DRIVER_TASK"
 _HERE = "($node IS NULL OR node_id = $node)"
-_RUNNING = f"""
-CREATE TEMP TABLE running AS
-SELECT task_hi, task_lo, attempt, node_id, worker_id, worker_pid, job_id, actor_id, type, required_resources,
-    coalesce({execution.function_name("attempts")}, '') AS name,
-    {START} AS since, {{counted}} AS counted
-FROM attempts
-WHERE {NOT_DRIVER} AND worker_id IS NOT NULL AND {START} <= $at AND coalesce({END}, {FOREVER}) > $at
-    AND {_HERE}
-"""
+#: Calls that a stopped event loop has not begun do not run.
+_RUNNING = "CREATE TEMP VIEW running AS SELECT * FROM flight WHERE situation != 'queued'"
 _NODES_AT = f"""
 SELECT id, {node_name("node_rows")} AS name, node_ip, is_head, start_ns, end_ns, resources_total, labels
 FROM node_rows
@@ -52,9 +70,14 @@ WHERE w.node_id IS NOT NULL AND coalesce(n.end_ns, {FOREVER}) > $at AND coalesce
     AND ($node IS NULL OR w.node_id = $node)
 UNION ALL
 SELECT worker_id, any_value(node_id), 'WORKER', any_value(worker_pid), any_value(job_id), NULL
-FROM running
+FROM flight
 WHERE node_id IS NOT NULL AND worker_id NOT IN (SELECT id FROM worker_rows WHERE node_id IS NOT NULL)
 GROUP BY worker_id
+"""
+_CHOSEN = """
+CREATE TEMP TABLE workers AS
+SELECT id, coalesce(worker_type, 'WORKER') AS kind, job_id, start_ns FROM worker_rows
+WHERE list_contains($ids, id) AND state IS DISTINCT FROM 'DEAD'
 """
 #: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and what was observed last.
 _TOLD = (
@@ -92,32 +115,29 @@ SELECT h.worker_id, h.actor_id, a.class_name, coalesce(nullif(a.name, ''), a.rep
 FROM (FROM made UNION ALL FROM told) h LEFT JOIN actor_rows a ON a.id = h.actor_id
 LEFT JOIN docs d ON d.id = h.actor_id
 """
-_BLOCKED = f"""
-CREATE TEMP TABLE blocked AS
-SELECT DISTINCT task_hi, task_lo, attempt FROM ({BLOCKED_AT})
-WHERE (task_hi, task_lo) IN (SELECT (task_hi, task_lo) FROM running)
-"""
 _HOUSED = f"""
-WITH runs AS (
-    SELECT r.*, b.task_hi IS NOT NULL AS is_blocked FROM running r
-    LEFT JOIN blocked b ON b.task_hi = r.task_hi AND b.task_lo = r.task_lo AND b.attempt = r.attempt),
-by_name AS (
-    SELECT worker_id, name, count(*) AS n, min(since) AS since, count(*) FILTER (is_blocked) AS blocked
-    FROM runs WHERE counted GROUP BY ALL),
+WITH by_name AS (
+    SELECT worker_id, name, count(*) AS n, min(start_ns) AS since,
+        count(*) FILTER (situation = 'blocked') AS blocked
+    FROM running WHERE counted GROUP BY ALL),
 by_worker AS (
     SELECT worker_id, sum(n)::BIGINT AS running, sum(blocked)::BIGINT AS blocked, count(*) AS functions,
         max_by(name, (n, -since)) AS function
     FROM by_name GROUP BY ALL),
 tasks AS (
-    SELECT worker_id, list((required_resources, is_blocked)) AS tasks
-    FROM runs WHERE type = 'NORMAL_TASK' GROUP BY ALL)
-SELECT w.*, w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal,
+    SELECT worker_id, list((required_resources, situation = 'blocked')) AS tasks
+    FROM running WHERE type = 'NORMAL_TASK' GROUP BY ALL),
+by_job AS (SELECT worker_id, max(job_id) AS job_id FROM running GROUP BY ALL)
+SELECT w.* REPLACE (coalesce({_DRIVERS_JOB}, j.job_id, a.actor_id[-{_JOB_DIGITS}:]) AS job_id),
+    w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal,
     a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
     a.state AS actor_state, a.required_resources AS actor_resources, t.tasks,
-    coalesce(b.running, 0) AS running, coalesce(b.blocked, 0) AS blocked,
+    coalesce(b.running, 0) AS running,
+    CASE WHEN w.kind = 'DRIVER' THEN (w.id IN ({_BLOCKED_DRIVERS}))::BIGINT ELSE coalesce(b.blocked, 0) END
+        AS blocked,
     coalesce(b.functions, 0) AS functions, b.function
 FROM workers w LEFT JOIN actors_at a ON a.worker_id = w.id LEFT JOIN by_worker b ON b.worker_id = w.id
-LEFT JOIN tasks t ON t.worker_id = w.id
+LEFT JOIN tasks t ON t.worker_id = w.id LEFT JOIN by_job j ON j.worker_id = w.id
 ORDER BY running DESC, a.actor_id IS NULL, w.id LIMIT {_MAX_WORKERS}
 """
 #: Bytes of what a worker's tasks had returned and put by then.
@@ -145,14 +165,44 @@ SELECT g.id, g.doc, j.end_ns AS job_end_ns FROM placement_group_rows g LEFT JOIN
 WHERE coalesce(g.created_ns, 0) <= $at AND (g.is_detached OR coalesce(j.end_ns, {FOREVER}) > $at)
 ORDER BY g.created_ns DESC, g.id LIMIT {_MAX_GROUPS}
 """
+#: The attempts of each of ``workers``, the oldest first. A driver has one entry: its script.
 _ATTEMPTS = f"""
-SELECT r.worker_id, {hex_id("r.task")} AS task_id, r.attempt, r.name, r.type, r.since AS since_ns,
-    b.task_hi IS NOT NULL AS is_blocked
-FROM running r
-LEFT JOIN blocked b ON b.task_hi = r.task_hi AND b.task_lo = r.task_lo AND b.attempt = r.attempt
-WHERE counted
-QUALIFY row_number() OVER (PARTITION BY r.worker_id ORDER BY r.since, r.task_hi, r.task_lo) <= {_TASKS}
-ORDER BY r.since, task_id
+SELECT worker_id, {hex_id("task")} AS task_id, attempt, name, type, start_ns AS since_ns, situation,
+    since AS situation_ns
+FROM running WHERE counted
+QUALIFY row_number() OVER (PARTITION BY worker_id ORDER BY start_ns, task_hi, task_lo) <= {_TASKS}
+UNION ALL
+SELECT w.id, '{DRIVER_PREFIX}' || j.id, 0, coalesce(j.entrypoint, ''), '{DRIVER}',
+    coalesce(j.start_ns, w.start_ns), CASE WHEN b.begin_ns IS NULL THEN 'running' ELSE 'blocked' END,
+    coalesce(b.begin_ns, j.start_ns, w.start_ns)
+FROM workers w JOIN job_rows j ON j.id = {_DRIVERS_JOB} AND coalesce(j.end_ns, {FOREVER}) > $at
+LEFT JOIN (SELECT task_lo, min(begin_ns) AS begin_ns FROM blocked WHERE {is_driver("task")} GROUP BY task_lo
+    ) b ON b.task_lo = '{DRIVER_LO}' || j.id
+WHERE w.kind = 'DRIVER'
+ORDER BY since_ns, task_id
+"""
+#: The calls that block, and the functions of which values are waited for, those with the most first.
+_BLOCKED_ON = f"""
+WITH awaited AS MATERIALIZED (
+    SELECT DISTINCT b.task_hi, b.task_lo, b.attempt, e.object_hi, e.object_lo
+    FROM blocked b JOIN edge_rows e ON e.task_hi = b.task_hi AND e.task_lo = b.task_lo
+        AND e.attempt = b.attempt AND e.begin_ns = b.begin_ns
+    WHERE {AWAITED}),
+functions AS (
+    SELECT a.task_hi, a.task_lo, a.attempt, coalesce({function_name("f")}, '') AS name, count(*) AS count,
+        min({hex_id("f.task")}) AS task_id
+    FROM awaited a JOIN (
+        SELECT * FROM attempts WHERE {IN_FLIGHT} AND task_hi IN (SELECT object_hi FROM awaited)
+    ) f ON f.task_hi = a.object_hi AND f.task_lo = a.object_lo GROUP BY ALL)
+SELECT {hex_id("b.task")} AS task_id, b.attempt, min_by(b.call, b.begin_ns) AS call,
+    coalesce(any_value(f.blocked_on), []) AS blocked_on
+FROM blocked b LEFT JOIN (
+    SELECT task_hi, task_lo, attempt,
+        list({{'name': name, 'count': count, 'task_id': task_id}} ORDER BY count DESC, name)[:{_FUNCTIONS}]
+            AS blocked_on
+    FROM functions GROUP BY task_hi, task_lo, attempt
+) f ON f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt
+GROUP BY b.task_hi, b.task_lo, b.attempt
 """
 
 
@@ -160,7 +210,8 @@ class PlacementRows(NamedTuple):
     """What is on record of one time: rows with the fields of those of ``compute``.
 
     ``groups``: (id, decoded doc, when its creator's job ended). ``keys``: names of annotations on record.
-    ``attempts``: of one node, the oldest that run on each worker. ``gone``: ids of nodes that had ended.
+    ``attempts``: of one node, the oldest that run on each worker; ``gpus``: by worker.
+    ``gone``: ids of nodes that had ended.
     """
 
     at_ns: int | None
@@ -170,6 +221,7 @@ class PlacementRows(NamedTuple):
     keys: list[str]
     attempts: list[Row]
     gone: frozenset[str] = frozenset()
+    gpus: Mapping[str, list[Row]] = {}
 
 
 def read_placement(
@@ -197,10 +249,16 @@ def read_placement(
             return PlacementRows(None, [], [], [], [], [])
         at = {"at": at_ns, "node": node_id}
         condition, values = where.named()
-        reader.execute(_RUNNING.format(counted=f"coalesce({condition}, false)"), {**at, **values})
+        create_flight(
+            reader,
+            f"{ON_WORKER} AND {_HERE}",
+            at_ns,
+            counted=f"coalesce({condition}, false)",
+            values={"node": node_id, **values},
+        )
+        reader.execute(_RUNNING)
         reader.execute(_WORKERS, at)
         reader.execute(_ACTORS, {"at": at_ns})
-        reader.execute(_BLOCKED, {"at": at_ns})
         nodes = rows_of(reader.execute(_NODES_AT, at))
         gone = frozenset(identity for (identity,) in reader.execute(_GONE, at).fetchall())
         workers = rows_of(reader.execute(_HOUSED))
@@ -218,8 +276,66 @@ def read_placement(
             f"SELECT name FROM annotation_rows WHERE name IS NOT NULL GROUP BY name "
             f"ORDER BY count(*) DESC, name LIMIT {_MAX_KEYS}"
         ).fetchall()
-        attempts = rows_of(reader.execute(_ATTEMPTS)) if node_id is not None else []
-    return PlacementRows(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone)
+        attempts = _attempts(reader, at_ns) if node_id is not None else []
+        of_actors = {row["id"]: row["actor_id"] for row in workers}
+        gpus = _gpus(reader, of_actors) if node_id is not None else {}
+    return PlacementRows(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone, gpus)
+
+
+def read_activity(file: SessionFile, worker_ids: Collection[str], at_ns: int) -> dict[str, Row]:
+    """Worker -> ``running``, ``blocked``, ``attempts`` and ``gpus`` at a time (ns)."""
+    chosen = {"ids": list(worker_ids)}
+    with file.reader() as reader:
+        create_flight(reader, f"{ON_WORKER} AND list_contains($ids, worker_id)", at_ns, values=chosen)
+        reader.execute(_RUNNING)
+        reader.execute(_CHOSEN, chosen)
+        attempts = _attempts(reader, at_ns)
+        actors = reader.execute(
+            "SELECT worker_id, id FROM actor_rows WHERE list_contains($ids, worker_id)", chosen
+        ).fetchall()
+        gpus = _gpus(reader, dict(actors))
+        counts = reader.execute(
+            "SELECT worker_id, count(*), count(*) FILTER (situation = 'blocked') FROM running GROUP BY ALL"
+        ).fetchall()
+    activity: dict[str, Row] = {
+        one: {"running": 0, "blocked": 0, "attempts": [], "gpus": gpus.get(one, [])} for one in worker_ids
+    }
+    for worker_id, running, blocked in counts:
+        activity[worker_id] |= {"running": running, "blocked": blocked}
+    for attempt in attempts:
+        of_worker = activity[attempt.pop("worker_id")]
+        of_worker["attempts"].append(attempt)
+        if attempt["type"] == DRIVER:
+            of_worker["blocked"] = int(attempt["situation"] == "blocked")
+    return activity
+
+
+def _attempts(reader: duckdb.DuckDBPyConnection, at_ns: int) -> list[Row]:
+    """The attempts of the workers in the table ``workers``."""
+    at = {"at": at_ns}
+    attempts = rows_of(reader.execute(_ATTEMPTS, at))
+    blocked = {(row["task_id"], row["attempt"]): row for row in rows_of(reader.execute(_BLOCKED_ON, at))}
+    for row in attempts:
+        wait = blocked.get((row["task_id"], row["attempt"])) if row["situation"] == "blocked" else None
+        row["call"] = wait["call"] if wait else None
+        row["blocked_on"] = wait["blocked_on"] if wait else []
+        if row["type"] == DRIVER:
+            row["name"] = script_name(row["name"]) or "driver"
+    return attempts
+
+
+def _gpus(reader: duckdb.DuckDBPyConnection, actors: Mapping[str, str | None]) -> dict[str, list[Row]]:
+    """Worker -> the GPUs of its actor (``actors``: by worker) and of the tasks that it runs."""
+    of_actors = gpus_of_actors(reader, actors.values())
+    found = {worker_id: list(of_actors.get(actor_id or "", [])) for worker_id, actor_id in actors.items()}
+    tasks = "SELECT * FROM running WHERE type = 'NORMAL_TASK'"
+    of_tasks = gpus_of_attempts(reader, tasks)
+    if of_tasks:
+        for task_id, attempt, worker_id in reader.execute(
+            f"SELECT {hex_id('task')}, attempt, worker_id FROM ({tasks})"
+        ).fetchall():
+            found.setdefault(worker_id, []).extend(of_tasks.get((task_id, attempt), []))
+    return found
 
 
 def _add(rows: list[Row], name: str, found: duckdb.DuckDBPyConnection, default: Any) -> None:

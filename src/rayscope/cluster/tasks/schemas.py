@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.ingest.schemas import Dropped
 from rayscope.server.schemas import Answer
 
@@ -75,13 +76,17 @@ class TaskFailure(Answer):
 
 
 class AttemptDetail(TaskItem):
-    """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
+    """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+
+    ``gpus``: those that Ray gave it; of a method those of its actor.
+    """
 
     start_is_lost: bool
     states: list[StateTime]
     phases: list[Phase]
     error: TaskFailure | None
     required_resources: str | None
+    gpus: list[GpuShare]
     label_selector: str | None
     runtime_env: str | None
     call_site: str | None

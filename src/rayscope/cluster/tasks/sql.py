@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import duckdb
 
+from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
 from rayscope.cluster.tasks import flow_sql
 from rayscope.model import PHASES, STATES
 from rayscope.storage.call_paths import DRIVER_PREFIX
@@ -237,6 +238,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         )
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
         moved = flow_sql.of_task(reader, high, low, last_ns)
+        _add_gpus(reader, found, (high, low))
     children = list_attempts(
         file, TaskFilters(caller_task_id=task_id), sort="created_ns", limit=100, last_ns=last_ns
     )
@@ -251,6 +253,20 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         "spans_total": counted[0] if counted else 0,
         **moved,
     }
+
+
+def _add_gpus(reader: duckdb.DuckDBPyConnection, rows: list[Row], key: tuple[int, str]) -> None:
+    """Add the GPUs of attempts; a method's are those of its actor."""
+    actor_id = rows[0]["actor_id"]
+    if rows[0]["type"] == "ACTOR_TASK" and actor_id:
+        gpus = gpus_of_actors(reader, [actor_id]).get(actor_id, [])
+        found = {row["attempt"]: gpus for row in rows}
+    else:
+        of_task = "SELECT * FROM attempts WHERE task_hi = $high AND task_lo = $low"
+        own = gpus_of_attempts(reader, of_task, {"high": key[0], "low": key[1]})
+        found = {attempt: gpus for (_, attempt), gpus in own.items()}
+    for row in rows:
+        row["gpus"] = found.get(row["attempt"], [])
 
 
 def _detail(row: Row) -> Row:

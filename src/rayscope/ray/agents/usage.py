@@ -103,6 +103,7 @@ _DECODER = msgspec.json.Decoder(_Account, strict=False)
 def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats | None) -> NodeStats:
     """One account of a node. ``before``: its last one, for rates. Raises ``msgspec.MsgspecError``."""
     told = _DECODER.decode(text)
+    has_gpus = bool(told.gpus)
     cpus = told.cpus[0] if told.cpus else None
     total, available, _, used = told.mem if len(told.mem) == 4 else (None, None, None, None)
     swap = told.swap or []
@@ -147,18 +148,23 @@ def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats 
         net_sent_bytes_s=rate(sent, before.net_sent_bytes if before else None),
         net_recv_bytes_s=rate(received, before.net_recv_bytes if before else None),
         gpus=tuple(_gpu(gpu) for gpu in told.gpus),
-        workers=tuple(made for process in told.workers if (made := _process(process)) is not None),
+        workers=tuple(
+            made for process in told.workers if (made := _process(process, has_gpus=has_gpus)) is not None
+        ),
         processes={
             name: made
             for name, process in (("raylet", told.raylet), ("agent", told.agent), ("gcs", told.gcs))
-            if process is not None and (made := _process(process, name)) is not None
+            if process is not None and (made := _process(process, name, has_gpus=has_gpus)) is not None
         },
         clock_s=told.now,
     )
 
 
-def _process(told: _Process, name: str | None = None) -> ProcessUse | None:
-    """``name`` stands for the command line of Ray's own processes, which holds passwords."""
+def _process(told: _Process, name: str | None = None, *, has_gpus: bool) -> ProcessUse | None:
+    """``name`` stands for the command line of Ray's own processes, which holds passwords.
+
+    Without GPUs on the machine Ray's zeros say nothing.
+    """
     if told.pid is None:
         return None
     full = told.memory_full_info
@@ -171,8 +177,8 @@ def _process(told: _Process, name: str | None = None) -> ProcessUse | None:
         uss_bytes=_int(full.uss) if full is not None else None,
         num_fds=told.num_fds,
         create_ns=_ns(told.create_time),
-        gpu_memory_bytes=_mib(told.gpu_memory_usage),
-        gpu_percent=told.gpu_utilization,
+        gpu_memory_bytes=_mib(told.gpu_memory_usage) if has_gpus else None,
+        gpu_percent=told.gpu_utilization if has_gpus else None,
     )
 
 

@@ -14,7 +14,8 @@ definition are those of :func:`rayscope.tracer.functions.describe`; ``sums`` are
 a report of Ray Train ``n`` is its number, ``e`` when the one before ended, ``wait`` the time (ns) that it
 waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
 Of a dataset of Ray Data that is executed, ``operators`` are their ids, and ``inputs`` of each the numbers of
-those that give it blocks. What is told of Ray Tune and of Ray Serve is in
+those that give it blocks. ``values`` of GPUs are the share of each that a task was given. What is told of
+Ray Tune and of Ray Serve is in
 :mod:`rayscope.ray.events.tune` and :mod:`rayscope.ray.events.serve`.
 """
 
@@ -241,6 +242,9 @@ def _add(
     elif name == "rayscope.definition":
         text = _text({"code": told.code[:_MAX_TEXT], **_plain(told.values)})
         batch.spans.append(Span(task_id, attempt, "definition", begin, begin, text))
+    elif name == "rayscope.gpus":
+        shares = {one: share for one, share in _plain(told.values).items() if type(share) is float}
+        batch.spans.append(Span(task_id, attempt, "gpus", begin, begin, _text({"gpus": shares})))
     elif name == "rayscope.risk":
         if told.name not in _RISKS:
             raise ValueError("no risk")

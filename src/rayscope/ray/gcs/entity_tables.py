@@ -7,6 +7,7 @@ what is true only at the time of the snapshot goes to ``observed``. Values are t
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 from rayscope.model import Entity
@@ -24,6 +25,8 @@ _PG_STRATEGY = EnumNames("PlacementGroupTableData", "strategy")
 _PG_SCHEDULING = EnumNames("PlacementGroupStats", "scheduling_state")
 # Ray's own drivers (Serve's, the dashboard's) have namespaces that begin so; its job list leaves them out.
 _INTERNAL_NAMESPACE = "_ray_internal_"
+
+_GPU = re.compile(r"GPU(_group_[0-9a-f]+)?")
 
 Unknown = dict[str, int]
 
@@ -51,6 +54,7 @@ def actor(data: Any, now_ns: int, unknown: Unknown) -> Entity:
         "pid": data.pid or None,
         "num_restarts": data.num_restarts,
         "repr_name": getattr(data, "repr_name", ""),
+        "gpus": _gpus(data),
         "start_ns": ms_to_ns(data.start_time),
         "end_ns": ms_to_ns(data.end_time),
     }
@@ -59,6 +63,20 @@ def actor(data: Any, now_ns: int, unknown: Unknown) -> Entity:
         observed["death_cause"] = canonical_json(cause) if cause else None
         observed["death_reason"] = death_reason(cause)
     return Entity("actor", data.actor_id.hex(), known(fields), {}, now_ns, known(observed))
+
+
+def _gpus(data: Any) -> str | None:
+    """GPU -> the share of it that the raylet gave to an actor, as JSON; None if it has none.
+
+    In a placement group Ray names a GPU three times: once with the index of the bundle.
+    """
+    given = {
+        str(one.index): one.quantity
+        for resource in data.resource_mapping
+        if _GPU.fullmatch(resource.name)
+        for one in resource.resource_ids
+    }
+    return canonical_json(given) if given else None
 
 
 def death_cause(cause: Any) -> dict[str, Any]:

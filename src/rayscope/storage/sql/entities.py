@@ -34,6 +34,7 @@ from rayscope.storage.sql.pages import (
     rows_of,
 )
 from rayscope.storage.sql.restarts import restarts
+from rayscope.storage.sql.worker_names import JOB_OF_WORKER
 
 _CONTAINS = "{} ILIKE ? ESCAPE '\\'"
 #: What ``q`` looks into, besides the id and the pid.
@@ -127,6 +128,8 @@ def list_entities(
     key = (
         "id"
         if name == id_column
+        else f"coalesce({JOB_OF_WORKER}, '')"
+        if (kind, name) == ("worker", "job_id")
         else f"{IS_INTERNAL[kind]}::BIGINT"
         if name == "is_internal"
         else f"coalesce({name}::{'BIGINT' if numeric else 'DOUBLE'}, -1)"
@@ -186,9 +189,11 @@ def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[
         if not value:
             continue
         column = "id" if name == id_column else name
+        if kind == "worker" and name == "job_id":
+            column = JOB_OF_WORKER
         if kind == "worker" and name == "class_name":
             where.add(f"id IN (SELECT worker_id FROM actor_rows WHERE {_CONTAINS.format(name)})", like(value))
-        elif column != "id" and column not in columns:
+        elif name != id_column and name not in columns:
             raise BadQuery(f"{view} cannot be filtered by {name}.")
         elif name in ("name", "class_name"):
             where.add(_CONTAINS.format(column), like(value))

@@ -355,13 +355,14 @@ BLOCKED_ON = f"""
     AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
 """
 
-#: SQL of the waits (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``) that last at $at. Calls that the
-#: tracer summed up say nothing of one time, and spans of a user's own block nobody.
+#: SQL of the waits (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``) that last at $at. Calls
+#: that the tracer summed up say nothing of one time, and spans of a user's own block nobody.
 BLOCKED_AT = f"""
-SELECT task_hi, task_lo, attempt, begin_ns FROM span_rows
+SELECT task_hi, task_lo, attempt, begin_ns, name AS call FROM span_rows
 WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
 UNION
-SELECT task_hi, task_lo, attempt, begin_ns FROM edge_rows b WHERE {UNTOLD} AND begin_ns <= $at
+SELECT task_hi, task_lo, attempt, begin_ns, split_part(kind, ':', -1) FROM edge_rows b
+WHERE {UNTOLD} AND begin_ns <= $at
 """
 
 

@@ -15,6 +15,12 @@ from rayscope.storage.sql.pages import Row, rows_of
 #: Functions that a worker is named by: those that it ran first, since more may still come.
 NAMED_FUNCTIONS = 3
 
+#: SQL of the job of a row ``r`` of ``worker_rows`` that is a driver: Ray begins its id with that of the job.
+DRIVERS_JOB = "CASE WHEN r.worker_type = 'DRIVER' THEN r.id[:8] END"
+#: SQL of the job of any row ``r``: Ray itself names the jobs of hardly any workers.
+JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
+    (SELECT max(a.job_id) FROM actor_rows a WHERE a.worker_id = r.id),
+    (SELECT max(t.job_id) FROM attempts t WHERE t.worker_id = r.id))"""
 _NAMES = f"""
 WITH wanted AS (SELECT unnest(?::VARCHAR[]) AS worker_id),
 calls AS (
@@ -30,7 +36,7 @@ SELECT w.worker_id, coalesce(ran.actor_id, living.actor_id) AS actor_id, a.class
     coalesce(nullif(a.name, ''), ran.repr_name, a.repr_name) AS actor_name,
     coalesce(ran.functions[:{NAMED_FUNCTIONS}], []) AS functions,
     coalesce(len(ran.functions), 0) AS functions_total,
-    coalesce(r.job_id, ran.job_id) AS job_id
+    coalesce(r.job_id, {DRIVERS_JOB}, ran.job_id, a.job_id) AS job_id
 FROM wanted w LEFT JOIN ran USING (worker_id) LEFT JOIN living USING (worker_id)
 LEFT JOIN actor_rows a ON a.id = coalesce(ran.actor_id, living.actor_id)
 LEFT JOIN worker_rows r ON r.id = w.worker_id

@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from rayscope.cluster.placement.schemas import Situation
 from rayscope.server.schemas import Answer
-
-#: In the order in which an attempt goes through them; the last two are of no attempt in flight.
-Situation = Literal[
-    "waiting_args",
-    "waiting_node",
-    "starting_worker",
-    "queued",
-    "loading",
-    "fetching",
-    "running",
-    "blocked",
-    "storing",
-    "ended",
-    "unknown",
-]
 
 
 class StackExample(Answer):

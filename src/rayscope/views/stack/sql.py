@@ -11,12 +11,10 @@ from rayscope.model.program import script_name
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
-    BLOCKED_AT,
     CREATED,
     DRIVER_LO,
     END,
     FIRST_PUT,
-    FOREVER,
     NOT_DRIVER,
     START,
     hex_id,
@@ -24,6 +22,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
 from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, create_flight
 
 #: Groups of like attempts that are looked at: those that others hang on first, then the largest.
 _MAX_UNITS = 100_000
@@ -37,46 +36,6 @@ _EXAMPLES = 5
 _TASK = hex_id("task")
 
 
-def _reached(value: str) -> str:
-    """SQL of the situation at $at, or of when it began: of the phases that have begun by then the last."""
-    begins = execution.BEGINS
-    cases = []
-    for number, (name, begin) in reversed(list(enumerate(begins))):
-        earlier = ", ".join(other for _, other in begins[: number + 1])
-        named = "running" if name == "executing" else name
-        cases.append(
-            f"WHEN {begin} <= $at THEN {f'least($at, greatest({earlier}))' if value else repr(named)}"
-        )
-    return f"CASE {' '.join(cases)} END"
-
-
-_FLIGHT = f"""
-CREATE TEMP TABLE flight AS
-SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_id, worker_pid,
-    name AS task_name,
-    coalesce({execution.function_name("attempts")}, '') AS name,
-    {_reached("")} AS situation, {_reached("since")} AS since, {{counted}} AS counted
-FROM ({{started}}) AS attempts
-"""
-_IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at"
-_BLOCKED = f"""
-CREATE TEMP TABLE blocked AS
-SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
-    SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
-"""
-#: A blocking call stops the event loop of its async actor. Ray reports calls that came since as running, but
-#: they have not executed a line.
-_STUCK = """
-UPDATE flight SET situation = 'queued' FROM (
-    SELECT f.worker_id, min(b.begin_ns) AS begin_ns
-    FROM blocked b
-    JOIN edge_rows e ON e.task_hi = b.task_hi AND e.task_lo = b.task_lo AND e.attempt = b.attempt
-        AND e.begin_ns = b.begin_ns AND e.kind = 'blocks_loop'
-    JOIN flight f ON f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt
-    GROUP BY f.worker_id) stopped
-WHERE flight.worker_id = stopped.worker_id AND flight.situation = 'running'
-    AND flight.since >= stopped.begin_ns
-"""
 #: (who waits, for whom): those in ray.get, ray.wait or await, and those whose arguments are not made yet.
 _PAIRS = f"""
 CREATE TEMP TABLE pairs AS
@@ -86,7 +45,7 @@ FROM blocked w
 JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.attempt = w.attempt
     AND e.begin_ns = w.begin_ns
 JOIN flight f ON f.task_hi = e.object_hi AND f.task_lo = e.object_lo
-WHERE (e.kind IN ('get', 'wait') OR starts_with(e.kind, 'blocked:')) AND e.object_index < {FIRST_PUT}
+WHERE {AWAITED}
 UNION
 SELECT DISTINCT w.task_hi, w.task_lo, w.attempt, f.task_hi, f.task_lo, f.attempt
 FROM flight w
@@ -101,17 +60,14 @@ SELECT *, hash(CASE WHEN is_parent THEN task_hi END, CASE WHEN is_parent THEN ta
     CASE WHEN is_parent THEN attempt END, parent_hi, parent_lo, name, situation, waits, is_target, counted
     ) AS unit
 FROM (
-    SELECT f.* REPLACE (CASE WHEN b.task_hi IS NOT NULL THEN 'blocked' ELSE situation END AS situation,
-        coalesce(b.begin_ns, since) AS since),
+    SELECT f.*,
         EXISTS (SELECT 1 FROM flight c
             WHERE c.parent_hi = f.task_hi AND c.parent_lo = f.task_lo) AS is_parent,
         EXISTS (SELECT 1 FROM pairs p WHERE p.task_hi = f.task_hi AND p.task_lo = f.task_lo
             AND p.attempt = f.attempt) AS waits,
         EXISTS (SELECT 1 FROM pairs p WHERE p.to_hi = f.task_hi AND p.to_lo = f.task_lo
             AND p.to_attempt = f.attempt) AS is_target
-    FROM flight f LEFT JOIN (
-        SELECT task_hi, task_lo, attempt, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL
-    ) b ON b.task_hi = f.task_hi AND b.task_lo = f.task_lo AND b.attempt = f.attempt)
+    FROM flight f)
 """
 _UNITS = f"""
 SELECT unit, CASE WHEN any_value(is_parent) THEN any_value({_TASK}) END AS task_id,
@@ -233,12 +189,9 @@ def in_flight(
             return InFlight(None, 0, [], [], [])
         at = {"at": at_ns}
         condition, values = where.named()
-        started = execution.with_worker_starts(_IN_FLIGHT)
-        reader.execute(
-            _FLIGHT.format(started=started, counted=f"coalesce({condition}, false)"), {**at, **values}
-        )
-        for statement in (_BLOCKED, _STUCK, _PAIRS, _PLACED, _ABOVE):
-            reader.execute(statement, at if "$at" in statement else None)
+        create_flight(reader, IN_FLIGHT, at_ns, counted=f"coalesce({condition}, false)", values=values)
+        for statement in (_PAIRS, _PLACED, _ABOVE):
+            reader.execute(statement)
         is_whole = _climb(reader)
         reader.execute(_DRIVERS)
         total = reader.execute("SELECT count(*) FROM flight WHERE counted").fetchone()

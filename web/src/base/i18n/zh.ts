@@ -438,6 +438,8 @@ export const zh: Translation = {
     local: '本地',
   },
   field: {
+    running: '正在运行',
+    gpus: 'GPU',
     state: '状态',
     actor_id: 'Actor ID',
     worker_id: 'Worker ID',
@@ -1015,6 +1017,19 @@ export const zh: Translation = {
       },
     },
   },
+  gpu: {
+    whole: 'GPU {{index}}',
+    part: 'GPU {{index}} 的 {{share}}',
+    unknown: '{{n}} 个 GPU，编号未知',
+    given: 'Ray 分配的 GPU',
+    givenHint: 'Ray 分配给 Actor 和任务的 GPU，与 ray.get_gpu_ids() 返回的一致',
+  },
+  running: {
+    idle: '空闲',
+    more: '+{{n}}',
+    moreRuns: '还有 {{n}} 个在其上运行',
+    waitsFor: '等待 {{names}}',
+  },
   physical: {
     loading: '正在加载…',
     count: '此刻有 {{nodes}} 个节点、{{workers}} 个 Worker',
@@ -1079,7 +1094,6 @@ export const zh: Translation = {
     workerGone: '所选的 Worker 此刻不存在。',
     runs: '正在运行',
     runsNothing: '此刻没有任务在运行。',
-    moreRuns: '还有 {{n}} 个在其上运行',
     toNode: '节点详情',
     toWorker: 'Worker 详情',
     toGantt: '甘特图',

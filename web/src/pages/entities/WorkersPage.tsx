@@ -4,6 +4,8 @@ import { useTranslation } from 'react-i18next';
 import type { Worker } from '../../api/schema';
 import type { Item } from '../../api/types';
 import { workerName } from '../../base/workerName';
+import { Section } from '../../ui/Drawer';
+import { Running, RunningList } from '../../ui/Running';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { EntityView } from './EntityView';
@@ -30,20 +32,47 @@ export function WorkersPage() {
           );
         },
       },
+      running: {
+        id: 'running',
+        header: t('field.running'),
+        width: 220,
+        grow: true,
+        cell: (worker) => <Running worker={of(worker)} ended={worker.state === 'DEAD'} />,
+      },
     }),
     [t],
   );
   return (
     <EntityView
       view="workers"
-      extras={{ columns, title: (worker) => `${nameOf(t, worker).text} · PID ${worker.pid ?? '–'}` }}
+      extras={{
+        columns,
+        title: (worker) => `${nameOf(t, worker).text} · PID ${worker.pid ?? '–'}`,
+        detail: (worker) => <RunningNow worker={of(worker)} />,
+        hide: SHOWN_ELSEWHERE,
+      }}
     />
+  );
+}
+
+const of = (item: Item) => item as unknown as Worker;
+
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['running']);
+
+/** The oldest attempts that a living worker runs. */
+function RunningNow({ worker }: { worker: Worker }) {
+  const { t } = useTranslation();
+  if (worker.state === 'DEAD') return null;
+  return (
+    <Section title={t('field.running')} testId="worker-running">
+      <RunningList worker={worker} none={t('running.idle')} />
+    </Section>
   );
 }
 
 /** Of a driver its script, of other workers what ran in them. */
 function nameOf(t: TFunction, item: Item): { text: string; known: boolean } {
-  const worker = item as unknown as Worker;
+  const worker = of(item);
   if (worker.worker_type === 'DRIVER')
     return {
       text: worker.script === null ? t('stack.driver') : t('stack.driverOf', { script: worker.script }),

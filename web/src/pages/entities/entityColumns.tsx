@@ -10,7 +10,7 @@ import { NodeLabel } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
-import { oneLine } from '../../ui/Value';
+import { isEmpty, oneLine, Value } from '../../ui/Value';
 
 /** The field of each kind that takes what is left of the width. */
 export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles', 'resources_total']);
@@ -26,6 +26,7 @@ const UNORDERED = new Set([
   'stats',
   'death_cause',
   'lane',
+  'gpus',
 ]);
 
 const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_percent|.*_count)$/;
@@ -92,8 +93,9 @@ export function entityColumn(
 }
 
 function Cell({ view, name, value }: { view: string; name: string; value: unknown }) {
-  if (value === null || value === undefined || value === '') return <Dash />;
+  if (isEmpty(value)) return <Dash />;
   if (name === 'state') return <ItemState state={String(value)} view={view} />;
+  if (name === 'gpus') return <Value name={name} value={value} />;
   if (name === 'worker_type') return <WorkerType type={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
   if (isId(name, value)) return <CopyId id={value} />;

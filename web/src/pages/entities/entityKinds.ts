@@ -29,6 +29,8 @@ export const KINDS: Record<
     first: [
       'state',
       'name',
+      'running',
+      'gpus',
       'pid',
       'cpu_percent',
       'memory_bytes',
@@ -105,4 +107,6 @@ export const PARTS = new Set([
   'functions',
   'functions_total',
   'script',
+  'attempts',
+  'blocked',
 ]);

@@ -30,6 +30,7 @@ export function MachineTooltip(
   };
   const { measured, workers } = cells;
   const runs = cells.functions[workers.function[worker] ?? NONE];
+  const isDriver = cells.kinds[workers.kind[worker] ?? NONE] === 'DRIVER';
   const actor = cells.classes[workers.actor_class[worker] ?? NONE];
   return (
     <div className={tips.tip} style={style} role="status" data-testid="machine-tip">
@@ -60,7 +61,7 @@ export function MachineTooltip(
         </>
       ) : (
         <>
-          <b>{actor ?? runs ?? t('nodes.idle')}</b>
+          <b>{actor ?? runs ?? t(isDriver ? 'physical.driver' : 'running.idle')}</b>
           <div className={words.dim}>
             {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
           </div>

@@ -1,25 +1,28 @@
 import { IconServer2 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { NodeDetail } from '../../api/nodes';
+import type { NodeDetail, NodeWorker } from '../../api/nodes';
 import { bytes } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
+import { Gpus } from '../../ui/Gpus';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter, ofText, percentText } from '../../ui/Meter';
+import { Running } from '../../ui/Running';
 import words from '../../ui/theme/words.module.css';
 import shared from './nodes.module.css';
 
 /** The GPUs of a node, and which process has how much memory of each. */
 export function NodeGpus({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
-  if (node.gpus.length === 0)
+  const holders = node.workers.filter((worker) => worker.gpus.length > 0);
+  if (node.gpus.length === 0 && holders.length === 0)
     return (
       <div className={shared.empty}>
         <EmptyState icon={<IconServer2 size={24} />} title={t('nodes.noGpus')} />
       </div>
     );
   const old = node.usage !== null && !node.usage.current;
-  return node.gpus.map((gpu) => (
+  const measured = node.gpus.map((gpu) => (
     <Section
       key={gpu.uuid || gpu.index}
       testId="node-gpu"
@@ -85,4 +88,46 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
       )}
     </Section>
   ));
+  return (
+    <>
+      {holders.length > 0 && <GivenGpus workers={holders} />}
+      {measured}
+    </>
+  );
+}
+
+/** Which actor or task Ray has given which GPU: what it uses of it is measured apart. */
+function GivenGpus({ workers }: { workers: readonly NodeWorker[] }) {
+  const { t } = useTranslation();
+  return (
+    <Section title={<span title={t('gpu.givenHint')}>{t('gpu.given')}</span>} testId="node-given-gpus">
+      <table className={shared.amounts}>
+        <thead>
+          <tr>
+            <th>{t('field.gpus')}</th>
+            <th>{t('nodes.process')}</th>
+            <th>{t('nodes.actor')}</th>
+            <th>{t('nodes.runs')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {workers.map((worker) => (
+            <tr key={worker.id}>
+              <td>
+                <Gpus gpus={worker.gpus} />
+              </td>
+              <td className={words.num}>{worker.pid}</td>
+              <td>
+                {worker.actor_class}{' '}
+                {worker.actor_id !== null && <ItemLink view="actors" id={worker.actor_id} />}
+              </td>
+              <td>
+                <Running worker={worker} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
 }

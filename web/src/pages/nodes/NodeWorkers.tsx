@@ -2,7 +2,7 @@ import { IconFileText, IconServer2, IconStack2 } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NodeDetail, NodeWorker } from '../../api/nodes';
-import { bytes, count, duration, shapeText, time } from '../../base/format';
+import { bytes, count, shapeText, time } from '../../base/format';
 import { sizes } from '../../base/tokens';
 import { toItem, toView } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -11,6 +11,7 @@ import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { percentText } from '../../ui/Meter';
+import { Running } from '../../ui/Running';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import words from '../../ui/theme/words.module.css';
@@ -45,7 +46,13 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
             ? t(`nodes.kinds.${one.kind}` as 'nodes.kinds.WORKER')
             : one.kind,
       },
-      { id: 'runs', header: t('nodes.runs'), width: 150, grow: true, cell: (one) => <Runs worker={one} /> },
+      {
+        id: 'runs',
+        header: t('nodes.runs'),
+        width: 190,
+        grow: true,
+        cell: (one) => <Running worker={one} />,
+      },
       {
         id: 'cpu',
         header: t('nodes.cpu'),
@@ -172,31 +179,5 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         </p>
       )}
     </>
-  );
-}
-
-/** What a worker runs: the oldest of it, and how many more. */
-function Runs({ worker }: { worker: NodeWorker }) {
-  const [url] = useSessionUrl();
-  const { t } = useTranslation();
-  const [first] = worker.attempts;
-  if (first === undefined) return <span className={words.dim}>{t('nodes.idle')}</span>;
-  const since = duration(Math.max(0, Date.now() * 1e6 - first.since_ns));
-  return (
-    <span className={css.runs}>
-      <Link
-        to={{ ...url, task: first.task_id, attempt: first.attempt }}
-        title={`${first.name}\n${t('nodes.since', { time: since })}`}
-        className={words.ellipsis}
-      >
-        {first.name}
-      </Link>
-      {worker.running > 1 && (
-        <span className={`${words.num} ${words.dim}`}>
-          {t('nodes.andMore', { n: count(worker.running - 1) })}
-        </span>
-      )}
-      {first.is_blocked && <span className={words.dim}>{t('physical.blocked')}</span>}
-    </span>
   );
 }

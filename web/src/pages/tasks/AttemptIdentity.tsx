@@ -5,6 +5,7 @@ import { CopyButton } from '../../ui/CopyButton';
 import { CopyId } from '../../ui/CopyId';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
+import { Gpus } from '../../ui/Gpus';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
@@ -75,6 +76,11 @@ export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: 
         {!isEmpty(attempt.required_resources) && (
           <Field name={t('task.resources')}>
             <Json value={attempt.required_resources} />
+          </Field>
+        )}
+        {attempt.gpus.length > 0 && (
+          <Field name={t('field.gpus')}>
+            <Gpus gpus={attempt.gpus} />
           </Field>
         )}
         {!isEmpty(attempt.label_selector) && (

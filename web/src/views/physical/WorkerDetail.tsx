@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { bytes, count, duration, nanosBetween, shortId } from '../../base/format';
+import { bytes, shortId } from '../../base/format';
 import { toFlow, toItem, withFilter, withSettings } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
@@ -7,11 +7,10 @@ import { Field, Fields, Section } from '../../ui/Drawer';
 import { ItemState } from '../../ui/ItemState';
 import { JobLink } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
-import words from '../../ui/theme/words.module.css';
+import { RunningList } from '../../ui/Running';
 import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
 import type { NodeAnswer, PhysicalWorker } from './physical';
-import css from './physical.module.css';
 import { resourceText } from './physicalNames';
 import { Since } from './Since';
 import { tasksAt } from './tasksAt';
@@ -22,33 +21,14 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const bundle = answer.bundles[worker.bundle];
-  const rest = worker.running - worker.attempts.length;
   return (
     <>
       <Section title={t('physical.runs')}>
-        {worker.attempts.length === 0 && (
-          <p className={words.dim}>
-            {t(Object.keys(url.filters).length > 0 ? 'physical.noMatch' : 'physical.runsNothing')}
-          </p>
-        )}
-        <ul>
-          {worker.attempts.map((attempt) => (
-            <li key={`${attempt.task_id}:${attempt.attempt}`} className={css.line}>
-              <Link
-                to={{ ...url, task: attempt.task_id, attempt: attempt.attempt }}
-                title={attempt.task_id}
-                testId="physical-task"
-              >
-                {attempt.name || shortId(attempt.task_id)}
-              </Link>
-              <span className={`${words.num} ${words.dim}`}>
-                {attempt.is_blocked && `${t('physical.blocked')} · `}
-                {at !== null && duration(Math.max(0, nanosBetween(attempt.since_ns, at) ?? 0))}
-              </span>
-            </li>
-          ))}
-        </ul>
-        {rest > 0 && <p className={words.dim}>{t('physical.moreRuns', { n: count(rest) })}</p>}
+        <RunningList
+          worker={worker}
+          now={at ?? undefined}
+          none={t(Object.keys(url.filters).length > 0 ? 'physical.noMatch' : 'physical.runsNothing')}
+        />
       </Section>
       <Section title={t('common.details')}>
         <Fields>

@@ -1,0 +1,69 @@
+"""Which GPUs tasks and actors hold, and what share of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import duckdb
+import msgspec
+
+from rayscope.cluster.placement.reservations import reservation
+from rayscope.storage.sql.execution import IS_USERS_SPAN, hex_id
+from rayscope.storage.sql.pages import Row
+
+#: Spans in which the tracer says what ``ray.get_gpu_ids`` returns in a task.
+_REPORTED = f"s.name = 'gpus' AND NOT {IS_USERS_SPAN}"
+_OF_SPAN = "json_extract(s.extra, '$.gpus')::VARCHAR"
+_WANTS_GPU = "contains({}.required_resources, '\"GPU')"
+#: The tracer's account comes first: the GCS does not know CUDA_VISIBLE_DEVICES of a node.
+_OF_ACTORS = f"""
+SELECT r.id, r.required_resources, coalesce(g.reported, json_extract_string(r.doc, '$[3].gpus'))
+FROM actor_rows r LEFT JOIN (
+    SELECT a.actor_id, arg_max({_OF_SPAN}, s.begin_ns) AS reported
+    FROM attempts a
+    JOIN span_rows s ON s.task_hi = a.task_hi AND s.task_lo = a.task_lo AND s.attempt = a.attempt
+    WHERE a.type = 'ACTOR_CREATION_TASK' AND list_contains($ids, a.actor_id) AND {_REPORTED}
+    GROUP BY a.actor_id
+) g ON g.actor_id = r.id
+WHERE list_contains($ids, r.id)
+"""
+
+
+def gpus_of_actors(reader: duckdb.DuckDBPyConnection, ids: Collection[str | None]) -> dict[str, list[Row]]:
+    """Actor -> its GPUs, of those that asked for some: ``index`` (None: unknown) and ``share``."""
+    asked = reader.execute(
+        f"SELECT id FROM actor_rows r WHERE list_contains($ids, id) AND {_WANTS_GPU.format('r')}",
+        {"ids": [one for one in ids if one]},
+    ).fetchall()
+    if not asked:  # the rule: no look at all spans
+        return {}
+    found = reader.execute(_OF_ACTORS, {"ids": [one for (one,) in asked]}).fetchall()
+    return {actor_id: _shares(resources, reported) for actor_id, resources, reported in found}
+
+
+def gpus_of_attempts(
+    reader: duckdb.DuckDBPyConnection, attempts: str, values: dict[str, Any] | None = None
+) -> dict[tuple[str, int], list[Row]]:
+    """(Task, attempt) -> its GPUs, of those of the rows ``attempts`` (SQL) that asked for some."""
+    asking = f"FROM ({attempts}) a WHERE a.type != 'ACTOR_TASK' AND {_WANTS_GPU.format('a')}"
+    if reader.execute(f"SELECT 1 {asking} LIMIT 1", values).fetchone() is None:
+        return {}
+    found = reader.execute(
+        f"SELECT {hex_id('a.task')}, a.attempt, a.required_resources, {_OF_SPAN} "
+        f"FROM (SELECT a.* {asking}) a "
+        "LEFT JOIN span_rows s ON s.task_hi = a.task_hi AND s.task_lo = a.task_lo AND s.attempt = a.attempt "
+        f"AND {_REPORTED}",
+        values,
+    ).fetchall()
+    return {
+        (task_id, attempt): _shares(resources, reported) for task_id, attempt, resources, reported in found
+    }
+
+
+def _shares(resources: str | None, shares_json: str | None) -> list[Row]:
+    shares = msgspec.json.decode(shares_json, type=dict[str, float]) if shares_json else {}
+    if shares:
+        return [{"index": index, "share": round(share, 4)} for index, share in sorted(shares.items())]
+    asked = reservation(resources).resources.get("GPU", 0.0)
+    return [{"index": None, "share": asked}] if asked else []
