@@ -73,3 +73,66 @@ def test_references_equal_rays_and_name_who_made_them(cluster: Any) -> None:
     finally:
         driver.kill()
         driver.wait()
+
+
+COPIED = """
+import json, time
+import numpy as np
+from ray.experimental import get_object_locations
+
+@ray.remote(num_cpus=0, resources={"second": 0.1})
+def make():
+    return np.zeros(2_000_000, dtype=np.uint8)
+
+@ray.remote(num_cpus=0)
+def take(refs):
+    return ray.get(refs[0]).nbytes
+
+@ray.remote(num_cpus=0)
+class Owner:
+    def put(self):
+        return [ray.put(np.zeros(1_000_000, dtype=np.uint8))]
+
+made = make.remote()
+head = take.options(resources={"node:__internal_head__": 0.001})
+ray.get(head.remote([made]))
+owner = Owner.remote()
+orphan = ray.get(owner.put.remote())[0]
+ray.kill(owner)
+small = take.remote([made])
+where = get_object_locations([made])[made]["node_ids"]
+print(json.dumps([made.hex(), orphan.hex(), small.hex(), where]), flush=True)
+time.sleep(600)
+"""
+
+
+def test_copies_of_an_object_are_where_ray_says(cluster: Any) -> None:
+    driver = cluster.start_driver(COPIED)
+    try:
+        made, orphan, small, where = json.loads(next(line for line in driver.stdout if line.startswith("[")))
+        assert len(where) == 2
+
+        def answer(
+            of: str, problem: str | None
+        ) -> Any:  # the tasks come with Ray's events, the death with the GCS
+            found = cluster.get(f"/api/memory/objects/{of}")
+            return found["problem"] == problem and found
+
+        copies = wait_until(lambda: answer(made, None), "the owner's answer")
+        assert set(copies["nodes"]) == set(where)
+        assert 2_000_000 <= copies["bytes"] < 2_010_000
+        wait_until(lambda: answer(orphan, "owner_gone"), "that the owner is gone")
+        inside = wait_until(lambda: answer(small, None), "the owner of a small object")
+        assert (inside["nodes"], inside["is_spilled"], inside["owner_id"]) == ([], False, copies["owner_id"])
+
+        stores = {one["node_id"]: one for one in cluster.get("/api/memory")["nodes"]}
+        for node in cluster.get("/api/nodes", state="ALIVE")["items"]:
+            usage, store = node["usage"], stores[node["node_id"]]
+            assert store["memory"]["total_bytes"] == usage["mem_total_bytes"]
+            assert store["object_store"]["total_bytes"] == usage["object_store_total_bytes"]
+            for amount in (store["memory"], store["object_store"]):
+                assert amount["used_bytes"] + amount["available_bytes"] <= amount["total_bytes"]
+                assert 0 <= amount["percent"] <= 100
+    finally:
+        driver.kill()
+        driver.wait()

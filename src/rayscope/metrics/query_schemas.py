@@ -33,10 +33,11 @@ class QueryAnswer(Answer):
 
 
 class ChartQuery(Answer):
-    """PromQL, and how each of its series is called (`{{label}}`)."""
+    """PromQL, and how each of its series is called (`{{label}}`). ``bold``: drawn as a thick line."""
 
     expr: str = Field(min_length=1, max_length=4000)
     legend: str | None = Field(None, max_length=200)
+    bold: bool = False
 
 
 class ListedChart(Answer):

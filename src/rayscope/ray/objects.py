@@ -16,6 +16,8 @@ from rayscope.ray.common import is_nil
 from rayscope.ray.gcs.client import GcsClient
 
 _AT_ONCE, _TIMEOUT_S, _MAX_BYTES, _MIN_SHARE = 16, 10.0, 256 * 2**20, 100
+#: How long the owner of an object may take to say where it is.
+_OWNER_TIMEOUT_S = 2.0
 _DRIVER = 1  # WorkerType.DRIVER
 _ACTOR_RANDOM = slice(16, 40)
 
@@ -105,6 +107,54 @@ def _read(gcs: GcsClient, raylet: Raylet, limit: int, until: float) -> NodeObjec
     found.references_total = max(reply.total, sum(len(w.object_refs) for w in reply.core_workers_stats))
     found.references = references_of(raylet.node_id, reply.core_workers_stats)[:limit]
     return found
+
+
+class Copies(NamedTuple):
+    """Where an object is, as its owner says. ``nodes``: those (hex ids) with a copy in their object store.
+
+    ``spilled_node_id``: the node that spilled it to its disk. ``size`` in bytes, None if unknown.
+    ``problem``: why the owner did not answer, see :func:`read_copies`.
+    """
+
+    nodes: tuple[str, ...] = ()
+    size: int | None = None
+    is_pending: bool = False
+    is_spilled: bool = False
+    spilled_node_id: str | None = None
+    problem: str | None = None
+
+
+def read_copies(gcs: GcsClient, owner_id: str, object_id: str) -> Copies:
+    """Ask the owner of an object (hex ids) where its copies are, for 2 s at most. Raises GcsError.
+
+    ``problem`` is ``owner_gone``, ``no_answer``, or ``released`` if nobody refers to the object any more.
+    """
+    import grpc
+    from ray.core.generated import core_worker_pb2, core_worker_pb2_grpc
+
+    owner = gcs.worker(owner_id)
+    if owner is None or not owner.is_alive:
+        return Copies(problem="owner_gone")
+    address = Raylet("", owner.worker_address.ip_address, owner.worker_address.port).address
+    request = core_worker_pb2.GetObjectLocationsOwnerRequest(
+        intended_worker_id=bytes.fromhex(owner_id), object_ids=[bytes.fromhex(object_id)]
+    )
+    with grpc.insecure_channel(address, options=(("grpc.enable_http_proxy", 0),)) as channel:
+        stub = core_worker_pb2_grpc.CoreWorkerServiceStub(channel)
+        try:
+            reply = stub.GetObjectLocationsOwner(request, timeout=_OWNER_TIMEOUT_S, metadata=gcs.metadata)
+        except grpc.RpcError as error:
+            is_gone = error.code() is grpc.StatusCode.UNAVAILABLE
+            return Copies(problem="owner_gone" if is_gone else "no_answer")
+    info = reply.object_location_infos[0]
+    return Copies(
+        tuple(node_id.hex() for node_id in info.node_ids),
+        info.object_size or None,
+        info.pending_creation,
+        bool(info.spilled_url),
+        _known(info.spilled_node_id) if info.spilled_node_id else None,
+        "released" if info.ref_removed else None,
+    )
 
 
 def references_of(node_id: str, workers: Sequence[Any]) -> list[Reference]:

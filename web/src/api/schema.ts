@@ -2393,6 +2393,15 @@ export interface RunningAttempt {
   blocked_on: AwaitedFunction[];
 }
 /**
+ * A memory in bytes, and the share of it that is used (percent).
+ */
+export interface MemoryAmount {
+  total_bytes: number | null;
+  used_bytes: number | null;
+  available_bytes: number | null;
+  percent: number | null;
+}
+/**
  * Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
  *
  * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
@@ -2416,10 +2425,12 @@ export interface MemoryAnswer {
   suspects: Suspect[];
 }
 /**
- * A node's object store.
+ * A node's object store, and the ``memory`` of its machine.
  */
 export interface StoreOfNode {
   node_id: string;
+  memory: MemoryAmount;
+  object_store: MemoryAmount;
   used_bytes: number | null;
   available_bytes: number | null;
   primary_bytes: number | null;
@@ -2802,6 +2813,23 @@ export interface NumCpusChange {
   kind: 'num_cpus';
   function: string;
   num_cpus: number;
+}
+/**
+ * Where the copies of an object are now, as its owner says.
+ *
+ * ``nodes`` have one in their object store. An object without ``problem`` that is on no node and not spilled
+ * or pending is small: its owner keeps it. ``bytes`` is null if the owner does not know it.
+ */
+export interface ObjectCopies {
+  session: string;
+  object_id: string;
+  owner_id: string | null;
+  nodes: string[];
+  bytes: number | null;
+  is_pending: boolean;
+  is_spilled: boolean;
+  spilled_node_id: string | null;
+  problem: ('not_live' | 'owner_unknown' | 'owner_gone' | 'no_answer' | 'released') | null;
 }
 /**
  * Loops that get the values of a function one by one get all of them at once.

@@ -6,19 +6,24 @@ import time
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
+from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
 from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S
+from rayscope.cluster.objects.sql import owner_of
 from rayscope.model.reference import NodeObjects
+from rayscope.model.usage import NodeStats, percent
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer, answer_from_record
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 
 _NS = 10**9
+_OF_COPIES = ("nodes", "is_pending", "is_spilled", "spilled_node_id", "problem")
+ObjectId = Annotated[str, Path(pattern="^[0-9a-f]{56}$", description="The whole ID of an object.")]
 
 
 router = APIRouter()
@@ -61,13 +66,17 @@ def memory(
         now_ns = account.time_ns or time.time_ns()
         older_ns = int(older_than_s * _NS)
         makers = services.objects.makers(chosen, account)
+        usage = node_usage.usage_of(services, chosen)
+        nodes = [*map(_node, account.nodes), *map(_waiting, account.waiting)]
+        for node in nodes:
+            node["memory"] = _machine_memory(usage.nodes.get(node["node_id"]))
         return {
             "session": chosen,
             "live": services.clusters.gcs_of(chosen) is not None,
             "time_ns": account.time_ns,
             "state": "being_read" if account.waiting or account.time_ns is None else "whole",
             "nodes_waiting": len(account.waiting),
-            "nodes": [*map(_node, account.nodes), *map(_waiting, account.waiting)],
+            "nodes": nodes,
             "references_read": sum(len(node.references) for node in account.nodes),
             "references_total": sum(node.references_total for node in account.nodes),
             "call_sites": any(ref.call_site for node in account.nodes for ref in node.references),
@@ -76,6 +85,23 @@ def memory(
         }
 
     return answer_from_record(services, chosen, request, look)
+
+
+@router.get("/api/memory/objects/{object_id}", responses={**ERRORS, 200: {"model": schemas.ObjectCopies}})
+def copies(services: CurrentServices, object_id: ObjectId, session: Session = None) -> Response:
+    """The nodes that hold a copy of one object now, asked of its owner."""
+    chosen = services.records.resolve(session)
+    owner_id = services.records.read(chosen, lambda file: owner_of(file, object_id))
+    found = services.objects.copies(chosen, owner_id, object_id)
+    return answer(
+        {
+            "session": chosen,
+            "object_id": object_id,
+            "owner_id": owner_id,
+            "bytes": found.size,
+            **{name: getattr(found, name) for name in _OF_COPIES},
+        }
+    )
 
 
 def _gone(session: str, by: str) -> dict[str, Any]:
@@ -113,6 +139,24 @@ def _node(node: NodeObjects) -> dict[str, Any]:
         "references": node.references_total,
         "error": node.error,
         "waiting": False,
+        "object_store": _amount(node.available, node.used),  # Ray calls the whole store available
+    }
+
+
+def _machine_memory(stats: NodeStats | None) -> dict[str, Any]:
+    if stats is None:
+        return _amount(None, None)
+    return _amount(stats.mem_total_bytes, stats.mem_used_bytes, stats.mem_available_bytes)
+
+
+def _amount(total: int | None, used: int | None, available: int | None = None) -> dict[str, Any]:
+    if total is not None and used is not None and available is None:
+        available = max(0, total - used)
+    return {
+        "total_bytes": total,
+        "used_bytes": used,
+        "available_bytes": available,
+        "percent": percent(used, total),
     }
 
 

@@ -16,7 +16,7 @@ from rayscope.cluster.objects.readings import LastReadings
 from rayscope.model.reference import NodeObjects
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsClient, GcsError
-from rayscope.ray.objects import living_raylets, read_objects
+from rayscope.ray.objects import Copies, living_raylets, read_copies, read_objects
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
 from rayscope.storage.slots import Slots
@@ -33,6 +33,8 @@ FIRST_ANSWER_TIMEOUT_S = 1.0
 #: Requests that wait for others which read objects, each with one of the 40 threads, and how long, s.
 _MAX_WAITING = 4
 _WAIT_S = 30.0
+#: Owners that are asked at a time where an object is.
+_MAX_ASKING = 4
 Makers = dict[str, sql.Maker]
 
 
@@ -141,6 +143,8 @@ class ObjectReferences:
             1, "Objects are being read for other requests.", waiting=_MAX_WAITING, wait_s=_WAIT_S
         )
 
+        self._asking = Slots(_MAX_ASKING, "Other objects are being looked up.", waiting=4, wait_s=2.0)
+
     def stop(self) -> None:
         """Make no more accounts."""
         with self._lock:
@@ -167,6 +171,16 @@ class ObjectReferences:
             return account
         whole = self._whole(gcs, session, mine)
         return account._replace(nodes=[whole if node is mine else node for node in account.nodes])
+
+    def copies(self, session: str, owner_id: str | None, object_id: str) -> Copies:
+        """Where an object is now, asked of its owner (a worker's id). Raises Busy and GcsError."""
+        gcs = self._clusters.gcs_of(session)
+        if gcs is None:
+            return Copies(problem="not_live")
+        if owner_id is None:
+            return Copies(problem="owner_unknown")
+        with self._asking.take():
+            return read_copies(gcs, owner_id, object_id)
 
     def makers(self, session: str, account: Account) -> Makers:
         """Who made the objects of an account, as far as it is on record: asked for once for each account."""

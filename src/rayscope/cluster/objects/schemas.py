@@ -65,10 +65,21 @@ class Suspect(Sums):
     oldest_ns: int
 
 
+class MemoryAmount(Answer):
+    """A memory in bytes, and the share of it that is used (percent)."""
+
+    total_bytes: int | None
+    used_bytes: int | None
+    available_bytes: int | None
+    percent: float | None
+
+
 class StoreOfNode(Answer):
-    """A node's object store."""
+    """A node's object store, and the ``memory`` of its machine."""
 
     node_id: str
+    memory: MemoryAmount
+    object_store: MemoryAmount
     used_bytes: int | None
     available_bytes: int | None
     primary_bytes: int | None
@@ -79,6 +90,24 @@ class StoreOfNode(Answer):
     references: int
     error: str | None
     waiting: bool
+
+
+class ObjectCopies(Answer):
+    """Where the copies of an object are now, as its owner says.
+
+    ``nodes`` have one in their object store. An object without ``problem`` that is on no node and not spilled
+    or pending is small: its owner keeps it. ``bytes`` is null if the owner does not know it.
+    """
+
+    session: str
+    object_id: str
+    owner_id: str | None
+    nodes: list[str]
+    bytes: int | None
+    is_pending: bool
+    is_spilled: bool
+    spilled_node_id: str | None
+    problem: Literal["not_live", "owner_unknown", "owner_gone", "no_answer", "released"] | None
 
 
 class MemoryAnswer(Answer):

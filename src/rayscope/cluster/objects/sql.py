@@ -8,11 +8,44 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import FIRST_PUT, function_name
+from rayscope.storage.sql.execution import DRIVER_HI, DRIVER_LO, FIRST_PUT, function_name
 
 #: The first byte of the id of what was put holds the attempt in place of the task's own.
 _MASK = 2**56 - 1
 _TASK_DIGITS = 48
+_WORKER_DIGITS = 56
+
+
+def owner_of(file: SessionFile, object_id: str) -> str | None:
+    """The worker that owns an object (hex ids); None if that is not on record.
+
+    A value that was put belongs to the worker that put it, and one that a task returned to the task's caller.
+    """
+    high, low = int(object_id[:16], 16), object_id[16:_TASK_DIGITS]
+    is_put = int.from_bytes(bytes.fromhex(object_id[_TASK_DIGITS:]), "little") >= FIRST_PUT
+    if is_put and high & _MASK == DRIVER_HI & _MASK and low.startswith(DRIVER_LO):
+        return _driver(low)
+    with file.reader() as reader:
+        found = reader.execute(
+            "SELECT worker_id, parent_hi, parent_lo FROM attempts "
+            f"WHERE task_lo = ? AND (task_hi & {_MASK}) = ? ORDER BY attempt DESC LIMIT 1",
+            [low, high & _MASK],
+        ).fetchone()
+        if found is None or is_put:
+            return found[0] if found else None
+        _, high, low = found
+        if high == DRIVER_HI and low.startswith(DRIVER_LO):
+            return _driver(low)
+        found = reader.execute(
+            "SELECT worker_id FROM attempts WHERE task_hi = ? AND task_lo = ? ORDER BY attempt DESC LIMIT 1",
+            [high, low],
+        ).fetchone()
+    return found[0] if found else None
+
+
+def _driver(low: str) -> str:
+    """The worker id of the driver with the task id that ends so: its job, then ones."""
+    return low.removeprefix(DRIVER_LO).ljust(_WORKER_DIGITS, "f")
 
 
 class Maker(NamedTuple):

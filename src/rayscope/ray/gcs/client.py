@@ -182,6 +182,12 @@ class GcsClient:
         """The ``WorkerTableData`` of all worker processes and drivers, dead ones too."""
         return self._rows("workers")
 
+    def worker(self, worker_id: str) -> Any:
+        """The ``WorkerTableData`` of one worker or driver (hex id), None if the GCS has forgotten it."""
+        fields = {"worker_id": bytes.fromhex(worker_id)}
+        reply = self._call("WorkerInfoGcsService", "GetWorkerInfo", fields, timeout_s=2.0)
+        return reply.worker_table_data if reply.HasField("worker_table_data") else None
+
     def jobs(self) -> Any:
         """The ``JobTableData`` of all drivers, with what the job API knows of those that it started."""
         return self._rows("jobs")

@@ -16,6 +16,7 @@ import { MemoryCharts } from './MemoryCharts';
 import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
 import shared from './memory.module.css';
+import { ObjectPanel } from './ObjectPanel';
 import { GROUPINGS, type Grouping, type Memory, REFERENCE_TYPES, type Store } from './types';
 
 /** Of larger clusters the server keeps no reading (`MAX_NODES` in cluster/objects/readings.py). */
@@ -60,6 +61,7 @@ export default function MemoryPage() {
     );
   }
   const totals = answer.totals;
+  const opened = answer.objects.find((object) => object.object_id === url.item);
   return (
     <>
       <div className={layout.bar}>
@@ -187,6 +189,9 @@ export default function MemoryPage() {
           </Section>
         )}
       </div>
+      {opened !== undefined && (
+        <ObjectPanel object={opened} onClose={() => change((before) => ({ ...before, item: undefined }))} />
+      )}
     </>
   );
 }

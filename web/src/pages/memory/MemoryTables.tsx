@@ -1,8 +1,7 @@
 import { Box } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { bytes, count } from '../../base/format';
+import { bytes, count, shortId } from '../../base/format';
 import { toItem, toView } from '../../base/url';
-import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemLink } from '../../ui/ItemLink';
@@ -85,7 +84,7 @@ function GroupName({ group, by }: { group: Group; by: Grouping }) {
   return <span className={css.site}>{group.key}</span>;
 }
 
-function FunctionName({ name, isPut }: { name: string | null; isPut: boolean }) {
+export function FunctionName({ name, isPut }: { name: string | null; isPut: boolean }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   if (name === null) return <span className={words.dim}>{t('memory.nobody')}</span>;
@@ -98,7 +97,7 @@ function FunctionName({ name, isPut }: { name: string | null; isPut: boolean }) 
   );
 }
 
-function ProcessName({ of }: { of: Process }) {
+export function ProcessName({ of }: { of: Process }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const kind = t(of.is_driver ? 'memory.driver' : of.actor_id ? 'memory.actor' : 'memory.worker');
@@ -162,6 +161,7 @@ export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
 
 /** The largest objects, and who holds each. */
 export function ObjectTable({ objects }: { objects: HeldObject[] }) {
+  const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
     <div className={library.scroll}>
@@ -180,7 +180,9 @@ export function ObjectTable({ objects }: { objects: HeldObject[] }) {
           {objects.map((object) => (
             <tr key={object.object_id}>
               <td>
-                <CopyId id={object.object_id} />
+                <Link to={{ ...url, item: object.object_id }} title={object.object_id} testId="memory-object">
+                  <span className={words.mono}>{shortId(object.object_id)}</span>
+                </Link>
               </td>
               <td title={object.call_site ?? undefined}>
                 <FunctionName name={object.function} isPut={object.is_put === true} />
