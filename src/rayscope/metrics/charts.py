@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 
 class Query(NamedTuple):
-    """PromQL, and the name of each of its series: `{{label}}` is the label's value."""
+    """PromQL, and the name of each of its series: `{{label}}` is the label's value. ``bold``: thick."""
 
     expr: str
     legend: str
+    bold: bool = False
 
 
 class Chart(NamedTuple):
@@ -48,7 +49,12 @@ class Page(NamedTuple):
 
 
 def _chart(
-    key: str, title: str, unit: str, *queries: tuple[str, str], stacked: bool = False, width: int = 1
+    key: str,
+    title: str,
+    unit: str,
+    *queries: tuple[str, str] | Query,
+    stacked: bool = False,
+    width: int = 1,
 ) -> Chart:
     return Chart(key, title, tuple(Query(*query) for query in queries), unit, stacked, width)
 
@@ -83,19 +89,25 @@ def _by_component(metric: str, of: str) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _of_nodes(expr: str, of: str) -> tuple[Query, ...]:
+    """A line for each node, and before them the average of several nodes."""
+    average = Query(f"avg({expr}) and count({expr}) > 1", "average", bold=True)
+    return (*(() if of else (average,)), Query(expr, "{{node_ip}}"))
+
+
 def _used(of: str = "") -> tuple[Chart, ...]:
     """What the machines do, of all nodes or of those that the matchers ``of`` leave."""
     key = "node" if of else "cluster"
     gpu = "{{node_ip}} GPU {{GpuIndex}}"
     return (
         _chart(
-            f"{key}Cpu", "CPU utilization", "percent", (f"ray_node_cpu_utilization{{{of}}}", "{{node_ip}}")
+            f"{key}Cpu", "CPU utilization", "percent", *_of_nodes(f"ray_node_cpu_utilization{{{of}}}", of)
         ),
         _chart(
             f"{key}Memory",
             "Memory used",
             "percent",
-            (f"100 * ray_node_mem_used{{{of}}} / ray_node_mem_total{{{of}}}", "{{node_ip}}"),
+            *_of_nodes(f"100 * ray_node_mem_used{{{of}}} / ray_node_mem_total{{{of}}}", of),
         ),
         _chart(
             f"{key}Disk",
@@ -172,21 +184,30 @@ def _of_session(name: str) -> str:
     return f"sum(rate(rayscope_{name}[1m])) or sum(rate(rayscope_session_{name}[1m]))"
 
 
+_USED = _used()
 _CLUSTER = (
+    *_USED[:2],
+    _chart(
+        "clusterTasksEnded",
+        "Tasks ended per second",
+        "count/s",
+        ('sum by (State) (rate(ray_tasks{State=~"FINISHED|FAILED"}[1m]))', "{{State}}"),
+    ),
+    _chart(
+        "clusterActors",
+        "Actors by state",
+        "count",
+        ('sum by (State) (ray_actors{Source="gcs"})', "{{State}}"),
+        stacked=True,
+    ),
     *_capacity(),
-    *_used(),
+    *_USED[2:],
     _chart(
         "clusterTasks",
         "Tasks by state",
         "count",
         ('clamp_min(sum by (State) (ray_tasks{State!~"FINISHED|FAILED"}), 0)', "{{State}}"),
         stacked=True,
-    ),
-    _chart(
-        "clusterTasksEnded",
-        "Tasks ended per second",
-        "count/s",
-        ('sum by (State) (rate(ray_tasks{State=~"FINISHED|FAILED"}[1m]))', "{{State}}"),
     ),
     _chart(
         "clusterRunning",
@@ -200,13 +221,6 @@ _CLUSTER = (
         "Unschedulable tasks by reason",
         "count",
         ("sum by (Reason) (ray_scheduler_unscheduleable_tasks)", "{{Reason}}"),
-        stacked=True,
-    ),
-    _chart(
-        "clusterActors",
-        "Actors by state",
-        "count",
-        ('sum by (State) (ray_actors{Source="gcs"})', "{{State}}"),
         stacked=True,
     ),
     _chart(

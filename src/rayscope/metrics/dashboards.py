@@ -20,6 +20,7 @@ _MAX_BYTES = 256 << 10
 class StoredQuery(msgspec.Struct):
     expr: str
     legend: str | None = None
+    bold: bool = False
 
 
 class StoredChart(msgspec.Struct):

@@ -64,7 +64,14 @@ def _panel(number: int, chart: Chart, place: dict[str, int]) -> dict[str, Any]:
                     "stacking": stacking,
                 },
             },
-            "overrides": [],
+            "overrides": [
+                {
+                    "matcher": {"id": "byFrameRefID", "options": chr(ord("A") + at)},
+                    "properties": [{"id": "custom.lineWidth", "value": 3}],
+                }
+                for at, query in enumerate(chart.queries)
+                if query.bold
+            ],
         },
         "options": {
             "tooltip": {"mode": "multi", "sort": "desc"},

@@ -142,7 +142,7 @@ def delete(services: CurrentServices, name: Name) -> Response:
 
 
 def _stored_chart(chart: query_schemas.DashboardChart) -> StoredChart:
-    queries = [StoredQuery(each.expr, each.legend) for each in chart.queries]
+    queries = [StoredQuery(each.expr, each.legend, each.bold) for each in chart.queries]
     if chart.expr is not None:
         queries.insert(0, StoredQuery(chart.expr))
     if not queries:

@@ -1,6 +1,7 @@
 export const enMetrics = {
   charts: {
     range: 'Time range',
+    number: 'Number',
     last: 'Last {{span}}',
     seconds: '{{n}} second{{n, s}}',
     minutes: '{{n}} minute{{n, s}}',
@@ -179,6 +180,7 @@ export const enMetrics = {
     jobActors: 'Live actors by state',
   },
   chartLegend: {
+    average: 'average',
     ingested: 'ingested',
     dropped: 'dropped',
     oldest: 'oldest',

@@ -3,6 +3,7 @@ import type { Translation } from './en';
 export const zhMetrics: Pick<Translation, 'charts' | 'metricsPage' | 'chartTitle' | 'chartLegend'> = {
   charts: {
     range: '时间范围',
+    number: '数量',
     last: '最近 {{span}}',
     seconds: '{{n}} 秒',
     minutes: '{{n}} 分钟',
@@ -179,6 +180,7 @@ export const zhMetrics: Pick<Translation, 'charts' | 'metricsPage' | 'chartTitle
     jobActors: '存活的 Actor（按状态）',
   },
   chartLegend: {
+    average: '平均',
     ingested: '接收',
     dropped: '丢弃',
     oldest: '最早',

@@ -16,6 +16,8 @@ export interface ChartCanvasProps {
   /** Of each line; the canvas needs the colours themselves. */
   colors: { color: string; dashed: boolean }[];
   unit: Unit;
+  /** Beside the axis, where its marks have no unit. */
+  axisTitle?: string;
   stacked: boolean;
   /** A dashed line across the plot, which its axis reaches. */
   threshold?: number;
@@ -53,7 +55,14 @@ export default function ChartCanvas(props: ChartCanvasProps) {
   }, []);
 
   // A new plot where something else is drawn; the same one where only values are new.
-  const looks = JSON.stringify([lines.map((line) => line.key), colors, unit, stacked, threshold]);
+  const looks = JSON.stringify([
+    lines.map((line) => line.key),
+    colors,
+    unit,
+    props.axisTitle,
+    stacked,
+    threshold,
+  ]);
   const wide = width > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `looks` stands for all that the plot is made of.
   useEffect(() => {
@@ -126,7 +135,7 @@ function optionsOf(
   width: number,
   onArea: (set: (before: PlotArea | null) => PlotArea) => void,
 ): uPlot.Options {
-  const { lines, colors, unit, stacked, height, syncKey, range } = now.current;
+  const { lines, colors, unit, stacked, axisTitle, height, syncKey, range } = now.current;
   const axis = {
     stroke: palette.muted,
     font: FONT,
@@ -161,6 +170,7 @@ function optionsOf(
         gap: 6,
         space: 24,
         incrs: increments(unit),
+        ...(axisTitle !== undefined && { label: axisTitle, labelFont: FONT, labelSize: 15, labelGap: 0 }),
         values: (_, splits) => splits.map((value) => valueText(value, unit)),
       },
     ],
@@ -171,7 +181,7 @@ function optionsOf(
         return {
           label: line.name,
           stroke: color,
-          width: stacked ? 1 : 1.5,
+          width: line.bold ? 3 : stacked ? 1 : 1.5,
           fill: stacked ? `${color}80` : lines.length === 1 ? `${color}1f` : undefined,
           dash: dashed ? [6, 4] : undefined,
           spanGaps: false,

@@ -104,11 +104,13 @@ export function MetricChart(props: MetricChartProps) {
     [told, stateName],
   );
   const chosen = lines.some((line) => only.has(line.key));
-  const shown = lines.flatMap((line, at) => (!chosen || only.has(line.key) ? [at] : []));
-  const shownLines = useMemo(
-    () => lines.filter((line) => !chosen || only.has(line.key)),
-    [lines, only, chosen],
-  );
+  const shown = useMemo(() => {
+    const places = lines.flatMap((line, at) => (!chosen || only.has(line.key) ? [at] : []));
+    const isBold = (at: number) => lines[at]?.bold === true;
+    // What comes last is drawn on top.
+    return [...places.filter((at) => !isBold(at)), ...places.filter(isBold)];
+  }, [lines, only, chosen]);
+  const shownLines = useMemo(() => shown.flatMap((at) => lines[at] ?? []), [lines, shown]);
   const empty = data !== undefined && lines.every((line) => line.values.every((value) => value === null));
 
   return (
@@ -175,6 +177,7 @@ export function MetricChart(props: MetricChartProps) {
                   lines={shownLines}
                   colors={shown.map((at) => looks[at] ?? { color: '#888888', dashed: false })}
                   unit={unit}
+                  axisTitle={unit === 'count' ? t('charts.number') : undefined}
                   stacked={stacked}
                   threshold={props.threshold}
                   height={height}

@@ -8,6 +8,7 @@ export interface Query {
   expr: string;
   /** `{{node_ip}} {{device}}`; without one, the labels in which the series differ. */
   legend?: string | null;
+  bold?: boolean;
 }
 
 export interface Line {
@@ -15,6 +16,8 @@ export interface Line {
   key: string;
   name: string;
   values: (number | null)[];
+  /** A thick line. */
+  bold?: boolean;
 }
 
 export interface Drawn {
@@ -78,7 +81,7 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
   const place = new Map(times.map((time, at) => [time, at]));
   const telling = tellingLabels(answers.flatMap((answer) => answer.series.map(({ labels }) => labels)));
   const lines = answers.flatMap((answer, which) => {
-    const { expr, legend } = queries[which] ?? { expr: answer.expr };
+    const { expr, legend, bold }: Query = queries[which] ?? { expr: answer.expr };
     return answer.series.map(({ labels, values }) => {
       const spread = new Array<number | null>(times.length).fill(null);
       answer.times_ms.forEach((time, at) => {
@@ -86,7 +89,7 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
         spread[place.get(time) ?? 0] = typeof value === 'number' && Number.isFinite(value) ? value : null;
       });
       const name = legend == null ? named(labels, telling, expr) : fillLegend(legend, labels) || expr;
-      return { key: `${which} ${JSON.stringify(Object.entries(labels).sort())}`, name, values: spread };
+      return { key: `${which} ${JSON.stringify(Object.entries(labels).sort())}`, name, values: spread, bold };
     });
   });
   // In an order of their own, so that lines keep their place and colour from one answer to the next.
