@@ -76,8 +76,12 @@ function Situation({ attempt, now }: { attempt: RunningAttempt; now?: number }) 
   const since = situation === 'running' ? attempt.since_ns : attempt.situation_ns;
   const time = since === null ? '' : duration(Math.max(0, (now ?? Date.now() * 1e6) - since));
   const names = on.map((one) => (one.count > 1 ? `${one.name} ×${count(one.count)}` : one.name)).join(', ');
-  const state = situation === 'running' ? '' : t(`stack.situation.${situation}`);
-  const text = [state, time, names && t('running.waitsFor', { names })].filter(Boolean).join(' · ');
+  const state = names
+    ? t('running.blockedOn', { names })
+    : situation === 'running'
+      ? ''
+      : t(`stack.situation.${situation}`);
+  const text = [state, time].filter(Boolean).join(' · ');
   return (
     <span className={`${words.dim} ${words.ellipsis}`} title={[call, text].filter(Boolean).join('\n')}>
       {text}

@@ -18,7 +18,7 @@ export function Value({ name, value }: { name: string; value: unknown }) {
       return <Duration ns={value} />;
     if (name.endsWith('_ns')) return <Time ns={value} full />;
     if (name.endsWith('_bytes')) return <span className={words.num}>{bytes(value)}</span>;
-    return <span className={words.num}>{value}</span>;
+    return <span className={words.num}>{name.endsWith('_percent') ? `${value}%` : value}</span>;
   }
   if (typeof value === 'boolean') return <span className={words.mono}>{String(value)}</span>;
   if (typeof value === 'string') {

@@ -1070,7 +1070,7 @@ export const en = {
     idle: 'Idle',
     more: '+{{n}}',
     moreRuns: '{{n}} more running on it',
-    waitsFor: 'waiting for {{names}}',
+    blockedOn: 'Blocked on {{names}}',
   },
   physical: {
     loading: 'Loading…',

@@ -1028,7 +1028,7 @@ export const zh: Translation = {
     idle: '空闲',
     more: '+{{n}}',
     moreRuns: '还有 {{n}} 个在其上运行',
-    waitsFor: '等待 {{names}}',
+    blockedOn: '阻塞于 {{names}}',
   },
   physical: {
     loading: '正在加载…',

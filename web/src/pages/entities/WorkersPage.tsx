@@ -35,7 +35,7 @@ export function WorkersPage() {
       running: {
         id: 'running',
         header: t('field.running'),
-        width: 220,
+        width: 280,
         grow: true,
         cell: (worker) => <Running worker={of(worker)} ended={worker.state === 'DEAD'} />,
       },

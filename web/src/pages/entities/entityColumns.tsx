@@ -42,6 +42,7 @@ const WIDTHS: Record<string, number> = {
   node_name: 140,
   hostname: 132,
   type: 112,
+  gpus: 112,
   worker_type: 104,
   job_id: 140,
   strategy: 132,

@@ -49,7 +49,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
       {
         id: 'runs',
         header: t('nodes.runs'),
-        width: 190,
+        width: 240,
         grow: true,
         cell: (one) => <Running worker={one} />,
       },

@@ -39,7 +39,7 @@ export interface Scene {
   pairs: TransferPair[];
   node: number;
   worker: number;
-  texts: { driver: string; internal: string; head: string; idle: string; bundle: string };
+  texts: { driver: string; internal: string; head: string; idle: string; bundle: string; blocked: string };
 }
 
 export function cellBox(scene: Scene, camera: Camera, place: number): Box {
@@ -100,7 +100,9 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const runs = name === undefined ? '' : `${name}${many}`;
   if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
   const job = scene.data.jobs[workers.job[worker] ?? NONE] ?? '';
-  if (kind === 'DRIVER') return [scene.texts.driver, runs || (scene.data.scripts[job] ?? '')];
+  const isBlocked = (workers.blocked[worker] ?? 0) > 0;
+  const driver = isBlocked ? `${scene.texts.driver} · ${scene.texts.blocked}` : scene.texts.driver;
+  if (kind === 'DRIVER') return [driver, runs || (scene.data.scripts[job] ?? '')];
   if (actor !== undefined) return [actor, runs.startsWith(`${actor}.`) ? runs.slice(actor.length) : runs];
   return [runs || scene.texts.idle, ''];
 }

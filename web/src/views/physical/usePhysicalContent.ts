@@ -49,6 +49,7 @@ export function usePhysicalContent(
         head: t('physical.head'),
         idle: t(filtered ? 'physical.noMatch' : 'physical.idle'),
         bundle: t('physical.emptyBundle'),
+        blocked: t('physical.blocked'),
       },
     };
   }, [
