@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 from typing import Any
 
@@ -9,11 +10,12 @@ import duckdb
 import msgspec
 
 from rayscope.cluster.placement.reservations import reservation
-from rayscope.storage.sql.execution import IS_USERS_SPAN, hex_id
+from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.storage.sql.execution import hex_id
 from rayscope.storage.sql.pages import Row
 
 #: Spans in which the tracer says what ``ray.get_gpu_ids`` returns in a task.
-_REPORTED = f"s.name = 'gpus' AND NOT {IS_USERS_SPAN}"
+_REPORTED = "s.name = 'gpus' AND starts_with(s.extra, '{\"gpus\":') AND json_valid(s.extra)"
 _OF_SPAN = "json_extract(s.extra, '$.gpus')::VARCHAR"
 _WANTS_GPU = "contains({}.required_resources, '\"GPU')"
 #: The tracer's account comes first: the GCS does not know CUDA_VISIBLE_DEVICES of a node.
@@ -62,7 +64,9 @@ def gpus_of_attempts(
 
 
 def _shares(resources: str | None, shares_json: str | None) -> list[Row]:
-    shares = msgspec.json.decode(shares_json, type=dict[str, float]) if shares_json else {}
+    shares: dict[str, float] = {}
+    with contextlib.suppress(*DECODE_ERRORS):  # a user's span may look like the tracer's
+        shares = msgspec.json.decode(shares_json or "{}", type=dict[str, float])
     if shares:
         return [{"index": index, "share": round(share, 4)} for index, share in sorted(shares.items())]
     asked = reservation(resources).resources.get("GPU", 0.0)
