@@ -87,19 +87,20 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     page.goto(measured.url())
     cpu = _chart(page, "CPU utilization")
     expect(cpu.locator("canvas")).to_be_visible()
-    expect(cpu.get_by_test_id("legend-line")).to_have_count(3)
+    expect(cpu.get_by_test_id("legend-line")).to_have_count(4)
     expect(_chart(page, "Memory used").get_by_test_id("chart-empty")).to_be_visible()
     expect(_chart(page, "GPU utilization")).to_have_count(0)
 
     # What the table says is what was measured.
     cpu.get_by_test_id("chart-table-toggle").click()
-    row = cpu.get_by_test_id("chart-table").locator("tbody tr").nth(1)
-    expect(row.locator("th")).to_contain_text("10.0.0.2")
-    expect(row.locator("td")).to_have_text([re.compile("2.%"), "20%", "22%", "24%"])
+    for place, name in ((0, "average"), (2, "10.0.0.2")):
+        row = cpu.get_by_test_id("chart-table").locator("tbody tr").nth(place)
+        expect(row.locator("th")).to_contain_text(name)
+        expect(row.locator("td")).to_have_text([re.compile("2.%"), "20%", "22%", "24%"])
     cpu.get_by_test_id("chart-table-toggle").click()
 
     cpu.get_by_test_id("legend-line").nth(2).click()
-    expect(cpu.locator("[data-testid=legend-line][data-off]")).to_have_count(2)
+    expect(cpu.locator("[data-testid=legend-line][data-off]")).to_have_count(3)
     cpu.get_by_test_id("legend-line").nth(2).click()
     expect(cpu.locator("[data-testid=legend-line][data-off]")).to_have_count(0)
 

@@ -35,7 +35,7 @@ def test_the_node_shows_what_ran_on_it_at_a_time(recorded: Recorded, page: Page)
     panel.get_by_test_id("physical-worker").filter(has_text="slow_step").click()
     expect(page).to_have_url(re.compile(f"worker={step['worker_id'][:16]}"))
     expect(panel).to_contain_text("1 CPU")
-    panel.get_by_test_id("physical-task").click()
+    panel.get_by_test_id("running-task").click()
     expect(page.get_by_test_id("task-drawer")).to_contain_text("slow_step")
     page.keyboard.press("Escape")
 
