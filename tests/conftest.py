@@ -33,6 +33,7 @@ from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.spool import Spool
 from tests import answers
 from tests.cluster import RAY_ENV
+from tests.flow_tree import tree  # noqa: F401 - a fixture
 from tests.live import live  # noqa: F401 - a fixture
 from tests.recorded import cluster  # noqa: F401 - a fixture
 from tests.serving import serving  # noqa: F401 - a fixture
@@ -63,7 +64,7 @@ settings.load_profile("rayscope")
 def _group(item: pytest.Item) -> str:
     """The session fixture by which ``item`` shares a cluster with tests of other files, or else its file."""
     fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    for name in ("cluster", "live", "recorded", "serving"):
+    for name in ("cluster", "live", "recorded", "serving", "tree"):
         if name in fixtures and fixtures[name][-1].scope == "session":
             return name
     return item.path.stem
@@ -84,7 +85,7 @@ _LONGEST = [
         "test_run",
         "test_snapshot",
         "test_fast_lane",
-        "test_flow",
+        "tree",
     ),
     "cluster",
 ]

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Recorded
+from tests.flow_tree import Tree
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -64,3 +65,50 @@ def test_the_logical_graph_tells_who_calls_whom(recorded: Recorded, page: Page) 
     expect(page).to_have_url(re.compile("func_name=branch.*sort=-duration_ns"))
     page.get_by_test_id("task-row").first.wait_for()
     expect(page.get_by_test_id("table-count").first).to_contain_text("10")
+
+
+def _overlaps(page: Page) -> list[list[str]]:
+    """The pairs of boxes, nodes, titles and labels of edges that cover each other, but for what holds another."""
+    found: list[list[str]] = page.evaluate(
+        """() => {
+            const parts = [...document.querySelectorAll(
+                '[data-testid="logical-label"], [data-testid^="logical-node-"], [data-testid="logical-title"]'
+            )].map((one) => ({ one, rect: one.getBoundingClientRect() }));
+            const about = ({ one }) => `${one.dataset.testid} ${one.textContent}`;
+            const holds = (a, b) => a.one.contains(b.one) || (a.one.dataset.box !== undefined &&
+                a.rect.left <= b.rect.left && a.rect.right >= b.rect.right &&
+                a.rect.top <= b.rect.top && a.rect.bottom >= b.rect.bottom);
+            const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 &&
+                a.top < b.bottom - 1 && b.top < a.bottom - 1;
+            return parts.flatMap((a, at) => parts.slice(at + 1).flatMap((b) =>
+                meet(a.rect, b.rect) && !holds(a, b) && !holds(b, a) &&
+                    !(a.one.dataset.box !== undefined && b.one.dataset.testid === 'logical-label') &&
+                    !(b.one.dataset.box !== undefined && a.one.dataset.testid === 'logical-label')
+                    ? [[about(a), about(b)]] : []));
+        }"""
+    )
+    return found
+
+
+def test_a_tree_of_actors_opens_as_a_tree_on_which_nothing_overlaps(tree: Tree, page: Page) -> None:
+    session = tree.get("/api/sessions")["items"][0]["session"]
+    for width in (1440, 800, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{tree.client.base_url}/s/{session}/logical")
+        instances = page.locator("[data-testid^='logical-node-i:Worker@']")
+        expect(instances).to_have_count(tree.said["workers"])
+        called = page.get_by_test_id("logical-label").filter(has_text=re.compile("^10×$"))
+        expect(called).to_have_count(tree.said["workers"] - 1)
+        assert _overlaps(page) == []
+    # Small as they are, the objects that workers get from each other are there.
+    expect(page.locator(".react-flow__edge[data-id^='data:']")).not_to_have_count(0)
+    page.get_by_test_id("logical-unfold-Worker").click()
+    expect(instances).to_have_count(0)
+    expect(page).to_have_url(re.compile("fold=Worker"))
+    page.reload()
+    expect(page.get_by_test_id("logical-node-m:Worker.run")).to_be_visible()
+    expect(page.get_by_test_id("logical-label").first).to_be_visible()
+    assert _overlaps(page) == []
+    page.get_by_test_id("logical-unfold-Worker").click()
+    expect(instances).to_have_count(tree.said["workers"])
+    expect(page).not_to_have_url(re.compile("fold="))

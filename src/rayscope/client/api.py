@@ -357,13 +357,15 @@ class Api(LogsApi):
         self,
         *,
         expand: Sequence[str] = (),
+        fold: Sequence[str] = (),
         unfold: Sequence[str] = (),
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.LogicalAnswer]:
         """Who calls whom, and whose values go where, by function."""
         call = self._flow("logical", session, filters)
-        return Call(call.method, call.path, {**call.params, "expand": list(expand), "unfold": list(unfold)})
+        names = {"expand": list(expand), "fold": list(fold), "unfold": list(unfold)}
+        return Call(call.method, call.path, {**call.params, **names})
 
     @asked
     def gantt(

@@ -8,8 +8,8 @@ from __future__ import annotations
 from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
 
-#: Raise the number when a rollup's columns change.
-_VERSION = f"{__version__}/2"
+#: Raise the number when what a rollup holds changes.
+_VERSION = f"{__version__}/3"
 
 
 def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:

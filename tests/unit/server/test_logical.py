@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from tests.story import JOB, MS, Story, at
+from tests.story import DRIVER, JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Edge, Entity, Span
@@ -61,7 +61,7 @@ def _nodes(found: Graph) -> dict[str, dict[str, Any]]:
 
 def test_the_graph_is_what_ran(fresh: Running) -> None:
     fresh.record(_story())
-    found = fresh.get("/api/flow/logical")
+    found = fresh.get("/api/flow/logical", fold="Store")
     driver = f"driver:{JOB}"
     calls = _calls(found)
     assert {pair: (edge["attempts"], edge["failed"]) for pair, edge in calls.items()} == {
@@ -182,13 +182,59 @@ def test_instances_are_told_apart(fresh: Running) -> None:
     assert found["attempts"] == 16
 
 
+def test_a_class_that_calls_itself_opens_as_its_instances(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story()
+
+    def grow(parent: str, number: int) -> None:
+        """A binary tree of workers, each with the calls of its caller."""
+        actor = f"{number:024x}"
+        story.task("Worker.__init__", number, actor=actor, parent=parent)
+        for call in range(10 * number):
+            story.task(
+                "Worker.process", number, number + 1 + call, number + 2 + call, parent=parent, actor=actor
+            )
+        run = story.task("Worker.run", number, number + 1, number + 2, parent=parent, actor=actor)
+        if number < 4:
+            grow(run, 2 * number)
+            grow(run, 2 * number + 1)
+
+    grow(DRIVER, 1)
+    for number in range(2):  # nobody of this class calls another one
+        story.task("Store.put", 50, 51, 52, actor=f"{100 + number:024x}")
+    fresh.record(story)
+    found = fresh.get("/api/flow/logical")
+    nodes = _nodes(found)
+    box = nodes["c:Worker"]
+    assert (box["is_expanded"], box["actors"]) == (True, 7)
+    assert not nodes["c:Store"]["is_expanded"]
+    called = {
+        (source[-32:-8], target[-32:-8]): edge["attempts"]
+        for (source, target), edge in _calls(found).items()
+        if source.startswith("m:Worker.run") and target.startswith("m:Worker.process")
+    }
+    tree = {(f"{up:024x}", f"{down:024x}"): 10 * down for up in (1, 2, 3) for down in (2 * up, 2 * up + 1)}
+    assert called == tree
+
+    folded = fresh.get("/api/flow/logical", fold="Worker")
+    assert not _nodes(folded)["c:Worker"]["is_expanded"]
+    assert _calls(folded)[("m:Worker.run", "m:Worker.run")]["attempts"] == 6
+    assert folded["attempts"] == found["attempts"]
+    for name, limit in (("MAX_UNASKED", 6), ("MAX_UNASKED_ROWS", 20)):
+        with monkeypatch.context() as less:
+            less.setattr(logical_sql, name, limit)
+            narrowed = fresh.get("/api/flow/logical", since_ns=str(at(0)), until_ns=str(at(10**6 + limit)))
+            assert not _nodes(narrowed)["c:Worker"]["is_expanded"], name
+
+
 def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logical_sql, "MAX_CALLS", 3)
     story = _story()
     loads = [one.task_id for one in story.batch.attempts if one.func_name == "load"]
     trains = [one.task_id for one in story.batch.attempts if one.func_name == "train"]
     fresh.record(story)
-    found = fresh.get("/api/flow/logical", expand=["load", "train"])
+    found = fresh.get("/api/flow/logical", expand=["load", "train"], fold="Store")
     # 10, 10, 10, 10, 40 and 10 ms: the longest, and of equals the first.
     failed, (first, second, *others) = loads[4], sorted({*loads} - {loads[4]})
     nodes = _nodes(found)
@@ -218,14 +264,14 @@ def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.
             expected[pair] = expected.get(pair, 0) + 1
     assert got == expected
     assert found["attempts"] == sum(edge["attempts"] for edge in found["calls"]) == 16
-    folded = fresh.get("/api/flow/logical")
+    folded = fresh.get("/api/flow/logical", fold="Store")
     assert {(e["source"].split("@")[0], e["target"].split("@")[0]) for e in found["calls"]} == set(
         _calls(folded)
     )
     only = fresh.get("/api/flow/logical", expand="load", state="FAILED")
     assert {node["task_id"] for node in only["nodes"] if node["kind"] == "call"} == {failed}
     # A method is told apart by its actors alone, and a name that nobody has unfolds nothing.
-    same = fresh.get("/api/flow/logical", expand=["Store.put", "nobody"])
+    same = fresh.get("/api/flow/logical", expand=["Store.put", "nobody"], fold="Store")
     assert set(_nodes(same)) == set(_nodes(folded))
 
 
@@ -309,7 +355,7 @@ def test_a_restart_of_an_actor_is_its_constructor(fresh: Running) -> None:
     story.batch.attempts[0].func_name = story.batch.attempts[0].name = None
     story.batch.entities.append(Entity("actor", actor, {"class_name": "Store"}))
     fresh.record(story)
-    assert _nodes(fresh.get("/api/flow/logical"))["m:Store.__init__"]["attempts"] == 2
+    assert _nodes(fresh.get("/api/flow/logical", fold="Store"))["m:Store.__init__"]["attempts"] == 2
 
 
 def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
@@ -328,10 +374,10 @@ def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
     story.blocks(waits, story.task("long", 406, 410, 600, parent=waits), 420)
     fresh.record(story)
     questions: list[dict[str, str]] = [{}, {"func_name": "load"}, {"name": "Store"}, {"state": "FAILED"}]
-    few = [fresh.get("/api/flow/logical", **asked) for asked in questions]
+    few = [fresh.get("/api/flow/logical", fold="Store", **asked) for asked in questions]
     monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", -1)
     for asked, before in zip(questions, few, strict=True):
-        found = fresh.get("/api/flow/logical", **asked, until_ns=str(at(10**6)))
+        found = fresh.get("/api/flow/logical", fold="Store", **asked, until_ns=str(at(10**6)))
         assert found.pop("is_estimated")
         assert not before.pop("is_estimated")
         for part in ("nodes", "calls", "data"):

@@ -111,6 +111,7 @@ export const SETTINGS = [
   'node',
   'worker',
   'expand',
+  'fold',
   'unfold',
   'hide',
   'only',

@@ -23,6 +23,10 @@ Expand = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
     Query(description="Actor class to expand into its instances, or function to expand into its calls."),
 ]
+Fold = Annotated[
+    list[Annotated[str, Query(max_length=500)]] | None,
+    Query(description="Actor class to keep as one box although it calls itself."),
+]
 Unfold = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
     Query(description="Library's operator to show by function although `only=mine` folds it."),
@@ -31,7 +35,9 @@ Unfold = Annotated[
 router = APIRouter()
 _ROLLUP = msgspec.json.Decoder(sql.LogicalRows)
 ROLLUPS: dict[str, Make] = {
-    "logical": lambda file, last_ns: sql.logical_rows(file, TaskFilters(), last_ns=last_ns)
+    "logical": lambda file, last_ns: sql.logical_rows(
+        file, TaskFilters(), last_ns=last_ns, unasked=sql.ROLLUP_UNASKED
+    )
 }
 
 
@@ -42,10 +48,12 @@ def flow_logical(
     filters: Filters,
     session: Session = None,
     expand: Expand = None,
+    fold: Fold = None,
     unfold: Unfold = None,
 ) -> Response:
     """Functions and actor classes, their calls, and the data that moved between them.
 
+    A class with up to 30 instances that call each other is expanded into them, unless ``fold`` names it.
     With ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
     """
     chosen = services.records.resolve(session)
@@ -53,11 +61,11 @@ def flow_logical(
 
     def find(file: SessionFile) -> dict[str, Any]:
         rows = None
-        if not filters.given() and not expand:
+        if not filters.given() and not expand and not fold:
             rows = services.rollups.read(file, chosen, "logical", _ROLLUP)
         if rows is None:
             last_ns = services.records.last_ns(chosen)
-            rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
+            rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or (), fold=fold or ())
         with file.reader() as reader:
             libraries = operators(reader) if is_folded else {}
             scripts = job_scripts(reader)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from typing import NamedTuple
 
 import duckdb
@@ -42,10 +43,16 @@ from rayscope.views.logical.sums_sql import called, one_by_one
 MAX_EXPANDED = 10
 MAX_INSTANCES = 50
 MAX_CALLS = 50
+#: Classes that call themselves are unfolded unasked, up to this number of instances together.
+MAX_UNASKED = 30
+#: A graph with more functions and edges than this keeps them folded.
+MAX_UNASKED_ROWS = 200
 #: With more attempts than this, quantiles are estimated instead of exact (of unfolded classes by a sample).
 EXACT_QUANTILES = 100_000
 #: Data edges are looked for beside the sums of at most so many attempts: more would need too much memory.
 _MAX_BESIDE = 1_000_000
+#: Rollups of more attempts than this do not unfold classes: that would need too much memory.
+ROLLUP_UNASKED = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
 _PICKED = (
     f"{_KEY}, func_name, distinct_name, name, module_name, type, state, path_id, parent_hi, parent_lo, "
@@ -132,11 +139,15 @@ def logical_rows(
     *,
     last_ns: int,
     expand: Sequence[str] = (),
+    fold: Sequence[str] = (),
+    unasked: int = EXACT_QUANTILES,
 ) -> LogicalRows:
     """Sums by function, by caller and function, and by the two ends of data edges; see the fields' names.
 
     ``filters`` pick the attempts that count; a data edge counts if one of its ends is among them.
-    ``last_ns``: until when a running attempt has run. Times in ns, sizes in bytes. Raises BadQuery.
+    ``last_ns``: until when a running attempt has run. Classes that call themselves are unfolded without being
+    in ``expand``, unless they are in ``fold`` or there are more attempts than ``unasked``. Times in ns, sizes
+    in bytes. Raises BadQuery.
     """
     if len(expand) > MAX_EXPANDED:
         raise BadQuery(
@@ -155,7 +166,10 @@ def logical_rows(
         # To look for the waits of most attempts would take longer than to take all.
         spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
         unfolded = _without_methods(reader, unfolded)
-        instances, actors = instances_of(reader, where, unfolded)
+        instances = instances_of(reader, where)
+        own = set(_recursive(reader, instances) if many <= unasked else ()) - {*expand, *fold}
+        unfolded += sorted(own)
+        actors = _largest_instances(reader, where, unfolded)
         tasks = _longest(reader, where, unfolded, last_ns)
         asked = Unfolded(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
         mine = where if is_filtered else None
@@ -172,6 +186,8 @@ def logical_rows(
         share, data = moving.result() if moving else data_edges(file, mine, many, asked)
         methods = methods_of(reader, found, data)
         names = _names(reader, actors)
+    if own and len(found) + len(data) > MAX_UNASKED_ROWS:
+        return logical_rows(file, filters, last_ns=last_ns, expand=expand, fold=[*fold, *own])
     rows = with_states(found, counted)
     return LogicalRows(*rows, data, methods, instances, not is_exact, share, names)
 
@@ -211,31 +227,53 @@ def attempts_where(filters: TaskFilters) -> Where:
     return where
 
 
-def instances_of(
-    reader: duckdb.DuckDBPyConnection, where: Where, classes: list[str]
-) -> tuple[dict[str, int], list[str]]:
-    """How many actors of each class have matching attempts, and those that are shown of ``classes``."""
-    name = class_of("func")
-    by_actor = (
+def _by_actor(where: Where) -> str:
+    """SQL of how many matching attempts the actors of each class have. ``?``: those of ``where``."""
+    return (
         "WITH picked AS (SELECT func_name, distinct_name, name, module_name, type, actor_id, "
         "count(*) AS attempts "
         f"FROM attempts{where.sql} AND {IS_ACTOR} AND actor_id IS NOT NULL GROUP BY ALL), "
         f"named AS ({with_function('picked', 'p.actor_id, p.attempts')}) "
-        f"SELECT {name} AS class, actor_id, sum(attempts) AS attempts FROM named "
+        f"SELECT {class_of('func')} AS class, actor_id, sum(attempts) AS attempts FROM named "
         "WHERE class IS NOT NULL GROUP BY class, actor_id"
     )
-    counted = reader.execute(
-        f"SELECT class, count(*) FROM ({by_actor}) GROUP BY class", where.values
+
+
+def instances_of(reader: duckdb.DuckDBPyConnection, where: Where) -> dict[str, int]:
+    """How many actors of each class have matching attempts."""
+    by_class = f"SELECT class, count(*) FROM ({_by_actor(where)}) GROUP BY class"
+    return dict(reader.execute(by_class, where.values).fetchall())
+
+
+def _largest_instances(reader: duckdb.DuckDBPyConnection, where: Where, classes: list[str]) -> list[str]:
+    """The actors of ``classes`` that are shown."""
+    if not classes:
+        return []
+    found = reader.execute(
+        f"SELECT actor_id FROM ({_by_actor(where)}) WHERE list_contains(?, class) "
+        "QUALIFY row_number() OVER (PARTITION BY class ORDER BY attempts DESC, actor_id) "
+        f"<= {MAX_INSTANCES}",
+        [*where.values, classes],
     ).fetchall()
-    shown: list[tuple[str]] = []
-    if classes:
-        shown = reader.execute(
-            f"SELECT actor_id FROM ({by_actor}) WHERE list_contains(?, class) "
-            "QUALIFY row_number() OVER (PARTITION BY class ORDER BY attempts DESC, actor_id) "
-            f"<= {MAX_INSTANCES}",
-            [*where.values, classes],
-        ).fetchall()
-    return dict(counted), [actor for (actor,) in shown]
+    return [actor for (actor,) in found]
+
+
+def _recursive(reader: duckdb.DuckDBPyConnection, instances: Mapping[str, int]) -> list[str]:
+    """The classes with several instances that call each other: those with the fewest first, while they have
+    at most :data:`MAX_UNASKED` together.
+    """
+    name, caller = class_of("own.name"), class_of("up.name")
+    found = reader.execute(
+        f"SELECT DISTINCT {name} FROM paths own JOIN paths up ON up.path_id = own.parent_path_id "
+        f"WHERE {name} = {caller}"
+    ).fetchall()
+    classes = sorted((instances.get(cls, 0), cls) for (cls,) in found)
+    together = accumulate(number for number, _ in classes)
+    return [
+        cls
+        for (number, cls), total in zip(classes, together, strict=True)
+        if number > 1 and total <= MAX_UNASKED
+    ][:MAX_EXPANDED]
 
 
 def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, str]:

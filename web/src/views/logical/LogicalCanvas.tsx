@@ -84,11 +84,6 @@ function Canvas(props: CanvasProps) {
   }, [graph, props.find]);
   const focus = useMemo(() => focusOf(graph, found, selected), [graph, found, selected]);
   const nodes = useNodes(props, found, focus);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
-  const edges = useMemo(
-    () => toEdges(graph, layout, props.shown, focus, (id) => nameOf(graph, id, (n) => nodeName(t, n, true))),
-    [graph, layout, props.shown, focus, i18n.language],
-  );
   const fitted = useRef(props.question);
   const isMoved = useRef(false);
   useEffect(() => {
@@ -101,6 +96,11 @@ function Canvas(props: CanvasProps) {
   const store = useStoreApi();
   const width = useStore((state) => state.width);
   const zoom = useStore(({ transform }) => Math.round(transform[2] * 20) / 20);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
+  const edges = useMemo(() => {
+    const name = (id: string) => nameOf(graph, id, (node) => nodeName(t, node, true));
+    return toEdges(graph, layout, props.shown, focus, zoom, name);
+  }, [graph, layout, props.shown, focus, zoom, i18n.language]);
   useEffect(() => {
     const { height } = store.getState();
     if (isMoved.current || width === 0 || height === 0) return;

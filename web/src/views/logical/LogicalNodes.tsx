@@ -21,8 +21,8 @@ import { useJobName } from '../../ui/JobName';
 import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import css from './LogicalNodes.module.css';
-import { edgeShape } from './logicalEdgeShape';
-import type { Point, Rect } from './logicalLayout';
+import type { EdgeShape } from './logicalEdgeShape';
+import type { Point } from './logicalLayout';
 import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
 import { nodeName } from './logicalNames';
 
@@ -37,14 +37,11 @@ export interface NodeData extends Record<string, unknown> {
 
 export interface EdgeData extends Record<string, unknown> {
   kind: 'call' | 'data';
-  source: Rect;
-  target: Rect;
-  isSelf: boolean;
-  route: readonly Point[] | undefined;
+  shape: EdgeShape;
   stroke: number;
   label: string;
-  /** Whether the label is there without a pointer on the edge. */
-  isLabelled: boolean;
+  /** Where the label is; undefined: at its usual place while a pointer is on the edge. */
+  labelAt: Point | undefined;
   title: string;
   isHot: boolean;
   isDim: boolean;
@@ -56,8 +53,8 @@ export type Line = Edge<EdgeData>;
 /** What slows the job down, by function and class. */
 export const FindingsContext = createContext<Findings | null>(null);
 
-/** Unfolds or folds a class or function (`expand`), or a library (`unfold`). */
-export type OnUnfold = (setting: 'expand' | 'unfold', name: string) => void;
+/** Unfolds (`expand`) or folds (`fold`) a class or function, or does either with a library (`unfold`). */
+export type OnUnfold = (setting: 'expand' | 'fold' | 'unfold', name: string) => void;
 
 export const Unfold = createContext<OnUnfold>(() => {});
 
@@ -67,7 +64,8 @@ export const edgeTypes = { logical: memo(LogicalEdge) };
 function LogicalEdge({ data }: EdgeProps<Line>) {
   const [isHovered, setHovered] = useState(false);
   if (data === undefined) return null;
-  const { path, arrow, label } = edgeShape(data.source, data.target, data.kind, data.isSelf, data.route);
+  const { path, arrow, labels } = data.shape;
+  const label = data.labelAt ?? (isHovered ? labels[0] : undefined);
   return (
     <>
       <g
@@ -83,10 +81,11 @@ function LogicalEdge({ data }: EdgeProps<Line>) {
         <path d={path} className={css.reach} />
         <path d={arrow} className={css.head} />
       </g>
-      {(data.isLabelled || isHovered) && (
+      {label && (
         <EdgeLabelRenderer>
           <span
             className={css.label}
+            data-testid="logical-label"
             data-kind={data.kind}
             data-hot={data.isHot || undefined}
             data-dim={data.isDim || undefined}
@@ -210,7 +209,7 @@ function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
         data-testid={`logical-unfold-${name}`}
         onClick={(event) => {
           event.stopPropagation();
-          unfold(isLibrary ? 'unfold' : 'expand', name);
+          unfold(isLibrary ? 'unfold' : node.is_expanded ? 'fold' : 'expand', name);
         }}
         onKeyDown={(event) => event.stopPropagation()}
       >
@@ -226,6 +225,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
   return (
     <div
       className={css.box}
+      data-box
       data-kind={node.kind}
       data-selected={selected || undefined}
       data-found={data.isFound || undefined}
@@ -234,7 +234,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
     >
       <Ends />
       <div className={css.headRow}>
-        <div className={css.headText}>
+        <div className={css.headText} data-testid="logical-title">
           <span className={`${css.name} ${words.ellipsis}`}>{nodeName(t, node)}</span>
           <span className={`${css.figures} ${words.num}`}>
             <span>{count(node.attempts)}×</span>

@@ -11,6 +11,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import type { OnUnfold } from './LogicalNodes';
 import { LogicalNotes } from './LogicalNotes';
 import { LogicalPanel } from './LogicalPanel';
 import { LogicalToolbar } from './LogicalToolbar';
@@ -35,8 +36,16 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const hidden = url.settings?.hide;
   const shown = useMemo<Shown>(() => shownEdges({ hide: hidden }), [hidden]);
   const find = url.settings?.find ?? '';
-  const { expand, unfold } = url.settings ?? {};
-  const question = JSON.stringify([url.session, url.filters, expand, withMinor, onlyMineOf(url), unfold]);
+  const { expand, fold, unfold } = url.settings ?? {};
+  const question = JSON.stringify([
+    url.session,
+    url.filters,
+    expand,
+    fold,
+    withMinor,
+    onlyMineOf(url),
+    unfold,
+  ]);
   const { layout, laid, failed, arrange, arranged } = useLogicalLayout(
     graph.isPlaceholderData ? undefined : answer,
     question,
@@ -45,9 +54,9 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const selected = laid?.nodes.find((node) => node.id === url.settings?.node);
   const select = (id: string | undefined) =>
     change((before) => withSettings(before, { node: id }), { replace: true });
-  const toggle = (setting: 'expand' | 'unfold', name: string) =>
+  const toggle: OnUnfold = (setting, name) =>
     change((before) =>
-      withSettings(before, { [setting]: toggleUnfolded(before.settings?.[setting], name), node: undefined }),
+      withSettings(before, { ...toggleUnfolded(before.settings, setting, name), node: undefined }),
     );
   const filtered = Object.keys(url.filters).length > 0;
   return (

@@ -127,6 +127,9 @@ it('unfolds classes and functions that ran, into boxes', () => {
 it('marks the edges with the most, unless that is all of them', () => {
   expect(hottest(graph.calls, (edge) => edge.attempts, 2)).toEqual(new Set(['call:f>C.x', 'call:C.x>C.y']));
   expect(hottest(graph.data, (edge) => edge.bytes, 2).size).toBe(0);
+  const equal = [call('a', 'b', 9), call('a', 'c', 9), call('a', 'd', 9), call('b', 'e', 1)];
+  expect(hottest(equal, (edge) => edge.attempts, 2).size).toBe(3);
+  expect(hottest(equal.slice(0, 3), (edge) => edge.attempts, 2).size).toBe(0);
   expect(strokeOf(0, 100)).toBeLessThan(strokeOf(10, 100));
   expect(strokeOf(10, 100)).toBeLessThan(strokeOf(100, 100));
 });
@@ -137,9 +140,12 @@ it('finds nodes by a part of their name', () => {
 });
 
 it('keeps its switches in the URL', () => {
-  expect(toggleUnfolded('A,B', 'A')).toBe('B');
-  expect(toggleUnfolded('B', 'B')).toBeUndefined();
-  expect(toggleUnfolded(undefined, 'A')).toBe('A');
+  expect(toggleUnfolded({ unfold: 'A,B' }, 'unfold', 'A')).toEqual({ unfold: 'B' });
+  expect(toggleUnfolded(undefined, 'expand', 'A')).toEqual({ expand: 'A' });
+  expect(toggleUnfolded({ expand: 'A' }, 'fold', 'A')).toEqual({ expand: undefined });
+  // A class that opened unasked.
+  expect(toggleUnfolded({ expand: 'A' }, 'fold', 'B')).toEqual({ fold: 'B' });
+  expect(toggleUnfolded({ fold: 'B' }, 'expand', 'B')).toEqual({ fold: undefined });
   // Switching off the second kind switches the first one on again.
   expect(toggleShown({ calls: false, data: true }, 'data')).toBe('data');
   expect(toggleShown({ calls: false, data: true }, 'calls')).toBeUndefined();
@@ -224,10 +230,10 @@ describe('the layout', () => {
     expect(edgeShape(a, right, 'call', false).path).toMatch(/^M 196 /);
     expect(edgeShape(right, a, 'call', false).path).toMatch(/^M 400 /);
     const same = edgeShape(a, rect(0, 200), 'data', false);
-    expect(same.label.x).toBeGreaterThan(LEAF.width);
-    expect(edgeShape(a, a, 'call', true).label.y).toBeLessThan(0);
+    expect(same.labels[0]?.x).toBeGreaterThan(LEAF.width);
+    expect(edgeShape(a, a, 'call', true).labels[0]?.y).toBeLessThan(0);
     // The label of a long edge stands in the gap before its end.
-    expect(edgeShape(a, right, 'call', false).label.x).toBeCloseTo(352, 0);
+    expect(edgeShape(a, right, 'call', false).labels[0]?.x).toBeCloseTo(352, 0);
   });
   it('follows the way around nodes, as long as the ends of an edge stay or move alike', () => {
     const way = [
@@ -238,7 +244,7 @@ describe('the layout', () => {
     ];
     const shape = edgeShape(rect(0, 0), rect(400, 100), 'call', false, way);
     expect(shape.path).toBe('M 196 20 L 240 20 Q 250 20, 250 30 L 250 110 Q 250 120, 260 120 L 394 120');
-    expect(shape.label).toEqual({ x: 346, y: 120 });
+    expect(shape.labels[0]).toEqual({ x: 346, y: 120 });
 
     const two = {
       nodes: [node('driver', 'driver'), node('f', 'function')],
@@ -306,6 +312,9 @@ it('leaves out tiny data and __init__, and counts what it leaves out', () => {
   expect(graph.calls.map(({ id }) => id)).toEqual(['call:d>C.x']);
   expect(graph.data.map(({ bytes }) => bytes)).toEqual([1024]);
   expect(hidden).toBe(3);
+  // Small data is all there is.
+  const small = withoutMinor({ ...minor, data: minor.data.slice(0, 1) });
+  expect(small.graph.data.map(({ bytes }) => bytes)).toEqual([1023]);
   // A box is never left empty.
   const alone = withoutMinor({ ...minor, nodes: minor.nodes.filter(({ id }) => id !== 'C.x') });
   expect(alone.graph.nodes).toHaveLength(3);

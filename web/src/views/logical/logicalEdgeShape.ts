@@ -5,7 +5,8 @@ import type { Point, Rect } from './logicalLayout';
 export interface EdgeShape {
   path: string;
   arrow: string;
-  label: Point;
+  /** Where its label may stand, the best place first. */
+  labels: readonly Point[];
 }
 
 /**
@@ -32,7 +33,7 @@ export function edgeShape(
     return {
       path: `M ${from} ${y} C ${from} ${y + 26 * way}, ${to} ${y + 26 * way}, ${to} ${y + 6 * way}`,
       arrow: `M ${to} ${y} L ${to - 4.5} ${y + 8 * way} L ${to + 4.5} ${y + 8 * way} Z`,
-      label: { x: from + 22 * way, y: y + 12 * way },
+      labels: [22, -52].map((aside) => ({ x: from + aside * way, y: y + 12 * way })),
     };
   }
   const forward = b.x >= a.x + a.width - 1;
@@ -44,7 +45,7 @@ export function edgeShape(
     return {
       path: `M ${from} ${fromY} C ${out} ${fromY}, ${out} ${toY}, ${to + 6} ${toY}`,
       arrow: head(to, toY, -1),
-      label: { x: (from + to) / 8 + (out * 3) / 4, y: (fromY + toY) / 2 },
+      labels: [{ x: (from + to) / 8 + (out * 3) / 4, y: (fromY + toY) / 2 }],
     };
   }
   const way = forward ? 1 : -1;
@@ -53,11 +54,12 @@ export function edgeShape(
   const bend = Math.max(30, Math.abs(to - from) / 2) * way;
   const end = to - 6 * way;
   // A long curve passes behind nodes: its label stands in the gap before the last one.
-  const labelAt = Math.abs(to - from) > 140 ? to - 48 * way : (from + to) / 2;
+  const middle = (from + to) / 2;
+  const places = Math.abs(to - from) > 140 ? [to - 48 * way, middle, from + 48 * way] : [middle];
   return {
     path: `M ${from} ${fromY} C ${from + bend} ${fromY}, ${end - bend} ${toY}, ${end} ${toY}`,
     arrow: head(to, toY, way),
-    label: onCurve([from, fromY], [from + bend, fromY], [end - bend, toY], [end, toY], labelAt),
+    labels: places.map((x) => onCurve([from, fromY], [from + bend, fromY], [end - bend, toY], [end, toY], x)),
   };
 }
 
@@ -88,19 +90,23 @@ function along(route: readonly Point[]): EdgeShape {
   return {
     path: `${path} L ${stop.x} ${stop.y}`,
     arrow: head(end.x, end.y, way),
-    label: labelOn(turns),
+    labels: labelsOn(turns),
   };
 }
 
-/** Before the end of a line, or in the middle of its longest level part where there is no room. */
-function labelOn(turns: readonly Point[]): Point {
+/** Before the end of a line, in the middles of its parts, the longest first, and along them. */
+function labelsOn(turns: readonly Point[]): Point[] {
   const parts = turns.slice(1).map((to, at) => ({ from: turns[at] as Point, to }));
-  const room = ({ from, to }: { from: Point; to: Point }) => Math.abs(to.x - from.x);
   const last = parts.at(-1) as { from: Point; to: Point };
-  if (room(last) >= 1.5 * BEFORE_END)
-    return { x: last.to.x - Math.sign(last.to.x - last.from.x) * BEFORE_END, y: last.to.y };
-  const { from, to } = parts.reduce((most, part) => (room(part) > room(most) ? part : most), last);
-  return { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
+  const ordered = [...parts].sort((a, b) => distance(b.from, b.to) - distance(a.from, a.to));
+  const inside = [0.5, 0.25, 0.75].flatMap((share) =>
+    ordered.map(({ from, to }) => towards(from, to, share * distance(from, to))),
+  );
+  // Lines that share a trunk differ at their ends.
+  const own = [BEFORE_END, BEFORE_END - 16, BEFORE_END + 24, BEFORE_END + 48]
+    .filter((before) => distance(last.from, last.to) >= before + CORNER)
+    .map((before) => towards(last.to, last.from, before));
+  return [...own, ...inside];
 }
 
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
@@ -136,3 +142,37 @@ function onCurve(a: Pair, b: Pair, c: Pair, d: Pair, x: number): Point {
 
 const head = (x: number, y: number, way: number) =>
   `M ${x} ${y} L ${x - 8 * way} ${y - 4.5} L ${x - 8 * way} ${y + 4.5} Z`;
+
+/** A label to place: its text, where it may stand, and whether it comes before others. */
+interface Label {
+  id: string;
+  text: string;
+  labels: readonly Point[];
+}
+
+/** About how wide a letter is, how high a line is, and the room at both sides, in the size of letters. */
+const LETTER = 0.62;
+const HIGH = 1.5;
+const ASIDE = 0.8;
+
+/**
+ * Where labels stand that are on nothing else, by their ids; there is no room for others. The first ones choose first.
+ * `size`: of their letters, in the graph's px.
+ */
+export function placeLabels(labels: Label[], taken: readonly Rect[], size: number): Map<string, Point> {
+  const found = new Map<string, Point>();
+  const rects = [...taken];
+  for (const { id, text, labels: places } of labels) {
+    const width = ([...text].length * LETTER + ASIDE) * size;
+    const height = HIGH * size;
+    const rect = ({ x, y }: Point) => ({ x: x - width / 2, y: y - height / 2, width, height });
+    const at = places.find((place) => rects.every((other) => isApart(rect(place), other)));
+    if (at === undefined) continue;
+    found.set(id, at);
+    rects.push(rect(at));
+  }
+  return found;
+}
+
+const isApart = (a: Rect, b: Rect) =>
+  a.x >= b.x + b.width || b.x >= a.x + a.width || a.y >= b.y + b.height || b.y >= a.y + a.height;

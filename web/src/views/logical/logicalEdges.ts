@@ -1,17 +1,31 @@
 import { bytes, count, duration } from '../../base/format';
 import type { Line } from './LogicalNodes';
+import { edgeShape, placeLabels } from './logicalEdgeShape';
 import type { Focus } from './logicalFocus';
-import { EDGE_DEPTH, type Layout } from './logicalLayout';
-import { hottest, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
+import { EDGE_DEPTH, HEAD, type Layout, type Rect } from './logicalLayout';
+import { hottest, isBox, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
 
-/** More edges than this have labels only where they belong to the selected node, or under the pointer. */
-const LABELLED = 6;
+/** Larger graphs label only their largest edges, and those of the selected node or under the pointer. */
+const LABELLED = 60;
+/** Letters of labels, px. They grow as the graph is zoomed out (`--rs-unzoom`), and are left out below a zoom. */
+const LETTERS = 11;
+const MAX_GROWTH = 2.2;
+const MIN_ZOOM = 0.4;
+
+/** Labels must not cover nodes or the titles of boxes. */
+export function covered(graph: Pick<LogicalAnswer, 'nodes'>, places: Layout['places']): Rect[] {
+  return graph.nodes.flatMap((node) => {
+    const place = places.get(node.id);
+    return place === undefined ? [] : [isBox(node) ? { ...place, height: HEAD } : place];
+  });
+}
 
 export function toEdges(
   graph: LogicalAnswer,
   { places, routes }: Layout,
   shown: Shown,
   focus: Focus | null,
+  zoom: number,
   name: (id: string) => string,
 ): Line[] {
   const calls = shown.calls ? graph.calls : [];
@@ -25,7 +39,7 @@ export function toEdges(
     hot: Set<string>,
     label: string,
     detail: string,
-  ): Line[] => {
+  ) => {
     const source = places.get(edge.source);
     const target = places.get(edge.target);
     if (source === undefined || target === undefined) return [];
@@ -36,22 +50,21 @@ export function toEdges(
         id: edge.id,
         source: edge.source,
         target: edge.target,
-        type: 'logical',
+        type: 'logical' as const,
         selectable: false,
         zIndex: EDGE_DEPTH,
         data: {
           kind,
-          source,
-          target,
-          isSelf: edge.source === edge.target,
+          shape: edgeShape(source, target, kind, edge.source === edge.target, routes.get(edge.id)),
           stroke: strokeOf(value, most),
-          route: routes.get(edge.id),
           label,
-          isLabelled: few || isHot || isNear,
+          labelAt: undefined,
           title: `${name(edge.source)} → ${name(edge.target)}\n${detail}`,
           isHot,
           isDim: focus !== null && !isNear,
         },
+        /** Labels of higher ranks choose their places first. An edge without a rank has no label. */
+        rank: isNear ? 2 : isHot ? 1 : few ? 0 : null,
       },
     ];
   };
@@ -59,7 +72,7 @@ export function toEdges(
   const hotData = hottest(data, (edge) => edge.bytes);
   const mostCalls = Math.max(0, ...calls.map((edge) => edge.attempts));
   const mostBytes = Math.max(0, ...data.map((edge) => edge.bytes));
-  return [
+  const lines = [
     ...calls.flatMap((edge) => {
       const label = `${count(edge.attempts)}×`;
       const latency = `p50 ${duration(edge.total_p50_ns)}, p95 ${duration(edge.total_p95_ns)}`;
@@ -71,4 +84,17 @@ export function toEdges(
       return line(edge, 'data', edge.bytes, mostBytes, hotData, label, detail);
     }),
   ];
+  const labelled = lines
+    .filter(({ rank }) => rank !== null && zoom >= MIN_ZOOM)
+    // The calls are the structure: their labels choose before those of data.
+    .sort((a, b) => {
+      const order = Number(b.data.kind === 'call') - Number(a.data.kind === 'call');
+      return (b.rank ?? 0) - (a.rank ?? 0) || order || b.data.stroke - a.data.stroke;
+    });
+  const at = placeLabels(
+    labelled.map(({ id, data: { label, shape } }) => ({ id, text: label, labels: shape.labels })),
+    covered(graph, places),
+    LETTERS * Math.min(MAX_GROWTH, Math.max(1, 1 / zoom)),
+  );
+  return lines.map(({ rank, ...edge }) => ({ ...edge, data: { ...edge.data, labelAt: at.get(edge.id) } }));
 }

@@ -6,8 +6,9 @@ import { xmlText } from '../../base/xml';
 import type { Scheme } from '../../ui/canvas';
 import type { Svg } from '../../ui/picture/picture';
 import { orderedStates } from '../../ui/StackedBar';
-import { edgeShape } from './logicalEdgeShape';
-import { depthOf, type Layout } from './logicalLayout';
+import { edgeShape, placeLabels } from './logicalEdgeShape';
+import { covered } from './logicalEdges';
+import { depthOf, type Layout, type Point } from './logicalLayout';
 import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
 
 const MARGIN = 24;
@@ -62,6 +63,7 @@ export function toSvg(
       at += wide;
     }
   }
+  const labels: { id: string; text: string; labels: readonly Point[]; color: string }[] = [];
   const draw = (
     edge: { id: string; source: string; target: string },
     kind: 'call' | 'data',
@@ -77,9 +79,8 @@ export function toSvg(
     parts.push(
       `<path d="${shape.path}" fill="none" stroke="${color}" stroke-width="${stroke.toFixed(2)}"${dash}/>`,
       `<path d="${shape.arrow}" fill="${color}"/>`,
-      `<text x="${shape.label.x}" y="${shape.label.y + 4}" fill="${color}" text-anchor="middle" ` +
-        `stroke="${surface('page')}" stroke-width="4" paint-order="stroke">${xmlText(label)}</text>`,
     );
+    labels.push({ id: edge.id, text: label, labels: shape.labels, color });
   };
   const mostCalls = Math.max(0, ...graph.calls.map((edge) => edge.attempts));
   const mostBytes = Math.max(0, ...graph.data.map((edge) => edge.bytes));
@@ -88,6 +89,15 @@ export function toSvg(
       draw(edge, 'call', strokeOf(edge.attempts, mostCalls), `${count(edge.attempts)}×`);
   if (shown.data)
     for (const edge of graph.data) draw(edge, 'data', strokeOf(edge.bytes, mostBytes), bytes(edge.bytes));
+  const at = placeLabels(labels, covered(graph, places), 12);
+  for (const { id, text: label, color } of labels) {
+    const point = at.get(id);
+    if (point === undefined) continue;
+    parts.push(
+      `<text x="${point.x}" y="${point.y + 4}" fill="${color}" text-anchor="middle" ` +
+        `stroke="${surface('page')}" stroke-width="4" paint-order="stroke">${xmlText(label)}</text>`,
+    );
+  }
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
     `viewBox="${left} ${top} ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">` +

@@ -32,6 +32,10 @@ export const LEAF = { width: 196, height: 64 };
 export const HEAD = 46;
 const PAD = 12;
 const GAP = 24;
+/** Between one layer and the next: room for lines and their labels. */
+const BETWEEN = 124;
+/** More room in a box at its top and bottom for the lines of what calls itself, and their numbers. */
+const LOOP = 20;
 
 let elk: Promise<ELK> | undefined;
 
@@ -49,18 +53,18 @@ const LAYERED = {
   'elk.algorithm': 'layered',
   'elk.direction': 'RIGHT',
   'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
-  'elk.layered.spacing.nodeNodeBetweenLayers': '96',
+  'elk.layered.spacing.nodeNodeBetweenLayers': String(BETWEEN),
   'elk.spacing.nodeNode': String(GAP),
   'elk.spacing.componentComponent': '40',
   'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
   'elk.json.edgeCoords': 'ROOT',
 };
-const BOX = {
-  'elk.padding': `[top=${HEAD + 6},left=${PAD},bottom=${PAD},right=${PAD}]`,
-  'elk.layered.spacing.nodeNodeBetweenLayers': '96',
+const boxOptions = (loop: number) => ({
+  'elk.padding': `[top=${HEAD + 6 + loop},left=${PAD},bottom=${PAD + loop},right=${PAD}]`,
+  'elk.layered.spacing.nodeNodeBetweenLayers': String(BETWEEN),
   'elk.spacing.nodeNode': String(GAP),
-};
+});
 
 /**
  * The graph for ELK: calls decide what is left of what; data where no call does. Edges of a kind share one port at
@@ -76,9 +80,13 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
         };
   const known = new Map<string, ElkNode>();
   const root: ElkNode = { id: 'root', layoutOptions: { ...LAYERED, ...split }, children: [], edges: [] };
+  const own = new Set(
+    [...graph.calls, ...graph.data].flatMap(({ source, target }) => (source === target ? [source] : [])),
+  );
+  const loops = new Set(graph.nodes.flatMap(({ id, parent }) => (own.has(id) ? [parent] : [])));
   for (const node of graph.nodes) {
     const made: ElkNode = isBox(node)
-      ? { id: node.id, layoutOptions: BOX, children: [], ports: [] }
+      ? { id: node.id, layoutOptions: boxOptions(loops.has(node.id) ? LOOP : 0), children: [], ports: [] }
       : { id: node.id, ...LEAF, layoutOptions: split, ports: [] };
     known.set(node.id, made);
     const above = node.parent === null ? root : known.get(node.parent);
@@ -114,7 +122,7 @@ const MAX_SPREAD = 150;
 /** Over how many columns to spread each layer of a graph that is too tall for a screen. */
 export function columnsFor(width: number, height: number): number {
   let columns = 1;
-  const isTall = () => (width + (columns - 1) * (LEAF.width + 96)) * columns < SCREEN * height;
+  const isTall = () => (width + (columns - 1) * (LEAF.width + BETWEEN)) * columns < SCREEN * height;
   while (columns < MAX_COLUMNS && isTall()) columns += 1;
   return columns;
 }

@@ -106,16 +106,24 @@ export function weigh(node: Figures, weight: Weight): number {
   return 0;
 }
 
-/** Names that are unfolded: classes and functions of the setting `expand`, libraries of `unfold`. */
+/** The names of a setting: classes and functions of `expand` and `fold`, libraries of `unfold`. */
 export function unfolded(setting: string | undefined): string[] {
   return [...new Set((setting ?? '').split(',').filter((name) => name !== ''))];
 }
 
-/** Such a setting with a name unfolded or folded again. */
-export function toggleUnfolded(setting: string | undefined, name: string): string | undefined {
-  const names = unfolded(setting);
+const OPPOSITE = { expand: 'fold', fold: 'expand' } as const;
+
+/** The changed setting: to fold what was unfolded takes a name from `expand`, and the other way round. */
+export function toggleUnfolded(
+  settings: Settings | undefined,
+  setting: 'expand' | 'fold' | 'unfold',
+  name: string,
+): Settings {
+  const opposite = setting === 'unfold' ? setting : OPPOSITE[setting];
+  const chosen = unfolded(settings?.[opposite]).includes(name) ? opposite : setting;
+  const names = unfolded(settings?.[chosen]);
   const next = names.includes(name) ? names.filter((other) => other !== name) : [...names, name];
-  return next.length > 0 ? next.join(',') : undefined;
+  return { [chosen]: next.length > 0 ? next.join(',') : undefined };
 }
 
 export interface Shown {
@@ -133,7 +141,7 @@ export function toggleShown(shown: Shown, kind: keyof Shown): string | undefined
   return kind;
 }
 
-/** Data edges with less are not worth a line. */
+/** Beside larger ones, data edges with less are not worth a line. */
 const TINY_BYTES = 1024;
 
 /** The graph without tiny data and `__init__`, and how many nodes and edges that leaves out. */
@@ -149,7 +157,8 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
   const stays = (edge: { source: string; target: string }) =>
     !gone.has(edge.source) && !gone.has(edge.target);
   const calls = graph.calls.filter(stays);
-  const data = graph.data.filter((edge) => edge.bytes >= TINY_BYTES && stays(edge));
+  const isAnyLarge = graph.data.some((edge) => edge.bytes >= TINY_BYTES);
+  const data = graph.data.filter((edge) => (edge.bytes >= TINY_BYTES || !isAnyLarge) && stays(edge));
   // Who called nothing else has nothing left to show.
   const ends = new Set([...calls, ...data].flatMap(({ source, target }) => [source, target]));
   for (const node of graph.nodes) if (node.kind === 'unknown' && !ends.has(node.id)) gone.add(node.id);
@@ -181,20 +190,21 @@ export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data
   return [parents.join('\n'), ids(graph.calls), ids(graph.data)].join('\n\n');
 }
 
-/** The ids of the `many` edges with the most; edges with nothing are never among them. */
+/**
+ * The ids of the `many` edges with the most, more where several have as much; edges with nothing are never among them,
+ * nor are all edges.
+ */
 export function hottest<T extends { id: string }>(
   edges: T[],
   of: (edge: T) => number,
   many = 3,
 ): Set<string> {
   if (edges.length <= many) return new Set();
-  return new Set(
-    edges
-      .filter((edge) => of(edge) > 0)
-      .sort((a, b) => of(b) - of(a) || a.id.localeCompare(b.id))
-      .slice(0, many)
-      .map((edge) => edge.id),
-  );
+  const values = edges.map(of).sort((a, b) => b - a);
+  // Equal edges are all hot, or none is.
+  const least = values[many - 1] === values[many] ? values[0] : values[many - 1];
+  const hot = edges.filter((edge) => of(edge) > 0 && of(edge) >= (least ?? 0));
+  return new Set(hot.length === edges.length ? [] : hot.map((edge) => edge.id));
 }
 
 /** 1.2 to 5 px, by the logarithm of a value among those of the graph. */

@@ -11,14 +11,15 @@ export function useLogical() {
   const [url] = useSessionUrl();
   const pace = useSessionInterval(url.session);
   const took = useRef(0);
-  const { expand, unfold } = url.settings ?? {};
+  const { expand, fold, unfold } = url.settings ?? {};
   const only = onlyMineOf(url);
   return useQuery({
-    queryKey: ['logical', url.session, url.filters, expand, only, unfold],
+    queryKey: ['logical', url.session, url.filters, expand, fold, only, unfold],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ session: url.session });
       for (const [name, value] of Object.entries(url.filters)) if (value) query.set(name, value);
       for (const name of unfolded(expand)) query.append('expand', name);
+      for (const name of unfolded(fold)) query.append('fold', name);
       if (only !== undefined) query.set('only', only);
       if (only !== undefined) for (const name of unfolded(unfold)) query.append('unfold', name);
       const begin = performance.now();
