@@ -848,7 +848,8 @@ class GanttLane(TypedDict):
     """
     A worker, node, actor or function, over the whole extent.
 
-    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
+    for a worker or, on an actor's lane, for the actor.
     """
 
     id: str
@@ -864,6 +865,7 @@ class GanttLane(TypedDict):
     functions: list[str]
     functions_total: int
     attempts: int
+    waiting: int
     busy_ns: int
     rows: int
     folded: int

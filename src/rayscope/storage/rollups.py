@@ -9,7 +9,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
 
 #: Raise the number when what a rollup holds changes.
-_VERSION = f"{__version__}/3"
+_VERSION = f"{__version__}/4"
 
 
 def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:

@@ -68,7 +68,7 @@ def test_bars_are_where_the_attempts_held_their_workers(fresh: Running, two_work
         "use": "finished",
         "outer": "failed",
         "inner": "finished",
-        "waits": "running",
+        "waits": "waiting",
     }
     assert (picture["attempts"], picture["in_window"], picture["merged"], picture["left_out"]) == (5, 5, 0, 0)
 
@@ -117,6 +117,34 @@ def test_other_lanes(fresh: Running, two_workers: Story, by: str, lanes: dict[st
     placed = [lane for lane in picture["lanes"] if lane["kind"] != "not_placed"]
     assert {lane["id"]: lane["attempts"] for lane in placed} == lanes
     assert picture["lanes_total"] == len(lanes) + 1
+
+
+def test_what_waits_for_an_actor_is_on_its_lane_and_calls_take_the_time_in_which_they_execute(
+    fresh: Running,
+) -> None:
+    story, actor = Story(), "c" * 24
+    for number in range(3):  # each stores its outputs while the next one executes
+        begin = 10 + 100 * number
+        story.task("Store.put", 0, begin, begin + 180, actor=actor)
+        story.batch.attempts[-1].phases["execute"] = at(begin + 10), at(begin + 100)
+    for _ in range(5):
+        story.task("Store.put", 20, actor=actor)
+    story.task("other", 20)
+    fresh.record(story)
+    picture = fresh.get("/api/flow/gantt", by="actor", width=800, since_ns=at(0), until_ns=at(400))
+    lane, waiting = picture["lanes"]
+    assert (lane["actor_id"], lane["waiting"], lane["rows"], lane["folded"]) == (actor + JOB, 5, 2, 0)
+    assert (waiting["kind"], waiting["waiting"], waiting["attempts"]) == ("not_placed", 1, 1)
+    assert lane["busy_ns"] == 3 * 90 * MS
+    on_lane = [bar for bar in bars(picture) if bar[0] == actor + JOB]
+    assert [bar[2:5] for bar in on_lane if bar[2] == 0] == [
+        (0, 20, 110),
+        (0, 120, 210),
+        (0, 220, 310),
+    ]
+    assert {bar[2:4] for bar in on_lane if bar[2] == 1} == {(1, 20)}
+    states = [picture["states"][state] for state in picture["bars"]["state"]]
+    assert states.count("waiting") == 6
 
 
 def test_a_window_and_filters_narrow_it_but_not_the_lanes_or_the_extent(

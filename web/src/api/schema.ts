@@ -1541,7 +1541,8 @@ export interface GanttAnswer {
 /**
  * A worker, node, actor or function, over the whole extent.
  *
- * ``functions``: of a worker, the first that it ran, of ``functions_total``.
+ * ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
+ * for a worker or, on an actor's lane, for the actor.
  */
 export interface GanttLane {
   id: string;
@@ -1557,6 +1558,7 @@ export interface GanttLane {
   functions: string[];
   functions_total: number;
   attempts: number;
+  waiting: number;
   busy_ns: number;
   rows: number;
   folded: number;

@@ -33,7 +33,7 @@ MAX_ROWS = 20
 MAX_LANES = 500
 #: The kinds of lanes of which large sessions have rollups.
 _ROLLED_UP = ("worker", "function", "node")
-STATES = ("finished", "failed", "running", "cut_off")
+STATES = ("finished", "failed", "running", "cut_off", "waiting")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 
 
@@ -166,22 +166,24 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
     index, row = [0] * len(window.bars), [0] * len(window.bars)
     shown = []
     for number, lane in enumerate(lanes):
-        mine = of_lane[lane["lane"]]
+        placed_lane = lane["lane"] != NOT_PLACED
+        # What waits for an actor shares one row below what the actor executes: its queue.
+        queue = [at for at in of_lane[lane["lane"]] if placed_lane and window.bars[at]["waits"]]
+        mine = [at for at in of_lane[lane["lane"]] if not placed_lane or not window.bars[at]["waits"]]
         packed = pack(
-            [window.bars[at]["begin"] for at in mine],
-            [window.bars[at]["end"] for at in mine],
-            MAX_ROWS,
+            [window.bars[at]["begin"] for at in mine], [window.bars[at]["end"] for at in mine], MAX_ROWS
         )
         for at, placed in zip(mine, packed.row, strict=True):
             index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
+        for at in queue:
+            index[at], row[at] = number, packed.rows
         told = {name: value for name, value in lane.items() if name != "lane"}
-        placed_lane = lane["lane"] != NOT_PLACED
         shown.append(
             {
                 "id": lane["lane"] if placed_lane else "",
                 "kind": by if placed_lane else "not_placed",
                 **told,
-                "rows": max(1, packed.rows),
+                "rows": max(1, packed.rows + bool(queue)),
                 "folded": packed.folded,
             }
         )

@@ -6,6 +6,11 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+#: Bars share a row if they overlap by less than this (ns) and by less than this share of the shorter one.
+#: Events are no more exact.
+TOLERANCE_NS = 5_000_000
+TOLERANCE_SHARE = 0.01
+
 
 class Packed(NamedTuple):
     """``row[i]``: the row of bar ``i``, or -1 for one that found no room; ``rows``: how many are used."""
@@ -18,26 +23,48 @@ class Packed(NamedTuple):
 def pack(begins: Sequence[int], ends: Sequence[int], most: int) -> Packed:
     """Put bars ``[begin, end)`` into the lowest row that is free; at most ``most`` rows.
 
-    No two bars of a row overlap; bars that would need one row more get -1 (``folded`` counts them). An
-    empty bar takes no room but needs a free row. Fewest rows possible: as many as bars overlap at a time.
+    No two bars of a row overlap by more than :data:`TOLERANCE_NS` and :data:`TOLERANCE_SHARE` allow. Bars
+    that would need one row more get -1 (``folded`` counts them). An empty bar takes no room but needs a free
+    row. There are at most as many rows as bars overlap at a time.
     """
     row = [-1] * len(begins)
     free: list[int] = []
-    busy: list[tuple[int, int]] = []
+    #: (end, row, length) of the last bar of each row.
+    busy: list[tuple[int, int, int]] = []
     rows = folded = 0
     for bar in sorted(range(len(begins)), key=lambda at: (begins[at], ends[at])):
         while busy and busy[0][0] <= begins[bar]:
             heapq.heappush(free, heapq.heappop(busy)[1])
+        length = ends[bar] - begins[bar]
         if free:
             row[bar] = heapq.heappop(free)
+        elif (nearly := _nearly_free(busy, begins[bar], length)) is not None:
+            busy.remove(nearly)
+            heapq.heapify(busy)
+            row[bar] = nearly[1]
         elif rows < most:
             row[bar] = rows
             rows += 1
         else:
             folded += 1
             continue
-        heapq.heappush(busy, (ends[bar], row[bar]))
+        heapq.heappush(busy, (ends[bar], row[bar], length))
     return Packed(row, rows, folded)
+
+
+def _nearly_free(
+    busy: Iterable[tuple[int, int, int]], begin: int, length: int
+) -> tuple[int, int, int] | None:
+    """The first row whose last bar overlaps a bar of that begin and length by less than is tolerated."""
+    overlapping = ((last, last[0] - begin) for last in busy)
+    return min(
+        (
+            last
+            for last, overlap in overlapping
+            if overlap < min(TOLERANCE_NS, TOLERANCE_SHARE * min(length, last[2]))
+        ),
+        default=None,
+    )
 
 
 #: (bucket, how many times fall into it, the sum of these times)

@@ -8,7 +8,8 @@ from rayscope.server.schemas import Answer, HiddenLibrary
 class GanttLane(Answer):
     """A worker, node, actor or function, over the whole extent.
 
-    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
+    for a worker or, on an actor's lane, for the actor.
     """
 
     id: str
@@ -24,6 +25,7 @@ class GanttLane(Answer):
     functions: list[str]
     functions_total: int
     attempts: int
+    waiting: int
     busy_ns: int
     rows: int
     folded: int

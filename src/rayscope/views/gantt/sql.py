@@ -106,7 +106,7 @@ def extent(
     ``levels``: down to which depth lanes by call path are told apart.
     """
     lane, label, order = lanes_by(by)
-    base = _base(filters, lane, last_ns)
+    base = _base(filters, lane, last_ns, by)
     with file.reader() as reader:
         calls = call_lanes.prepare(reader, levels) if by == "path" else {}
         extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
@@ -153,7 +153,8 @@ def window_bars(
     grain = resolution(max(1, stop - begin), width)
     if not lanes:
         return WindowBars(grain, [], [], 0, 0)
-    window = _Window(_base(filters, lanes_by(by)[0], last_ns), lanes, len(lanes) == lanes_total, since, until)
+    base = _base(filters, lanes_by(by)[0], last_ns, by)
+    window = _Window(base, lanes, len(lanes) == lanes_total, since, until)
     with file.reader() as reader:
         if by == "path":
             call_lanes.prepare(reader, levels)
@@ -165,27 +166,36 @@ def window_bars(
     return WindowBars(grain << step, bars, spans, in_window, in_window - told)
 
 
-def _base(filters: TaskFilters, lane: str, last_ns: int) -> _Base:
+def _base(filters: TaskFilters, lane: str, last_ns: int, by: str | None = None) -> _Base:
     where = attempt_filters(filters.whenever())
     where.add(f"{CREATED} IS NOT NULL")
-    return _Base(where, lane, last_ns)
+    return _Base(where, lane, last_ns, of_actors=by == "actor")
 
 
 class _Base:
-    """The attempts that the filters leave, and their lanes."""
+    """The attempts that the filters leave, and their lanes.
 
-    def __init__(self, where: Where, lane: str, last_ns: int) -> None:
+    ``of_actors``: lanes are actors. A call that waits for its actor is on the actor's lane. Bars are the time
+    in which calls executed, where it is on record: actors execute calls while they store outputs of others.
+    """
+
+    def __init__(self, where: Where, lane: str, last_ns: int, *, of_actors: bool = False) -> None:
         self.values = where.values
+        begin, end, unplaced = REACHED, END, f"'{NOT_PLACED}'"
+        if of_actors:
+            begin, end = f"coalesce(execute_begin_ns, {REACHED})", f"coalesce(execute_end_ns, {END})"
+            unplaced = f"coalesce(actor_id, {unplaced})"
+        lane = f"CASE WHEN {REACHED} IS NULL THEN {unplaced} ELSE {lane} END"
         self._from = (
-            f"{CREATED} AS created_ns, coalesce({REACHED}, {CREATED}) AS began_ns, {END} AS told_end_ns, "
-            f"CASE WHEN {REACHED} IS NULL THEN '{NOT_PLACED}' ELSE {lane} END AS lane "
+            f"{CREATED} AS created_ns, coalesce({begin}, {CREATED}) AS began_ns, {end} AS told_end_ns, "
+            f"{REACHED} IS NULL AS waits, {lane} AS lane "
             f"FROM attempts{where.sql}"
         )
         self._last_ns = int(last_ns)
 
     def select(self, *columns: str) -> str:
-        """SQL of them with ``lane``, ``created_ns``, ``began_ns``, ``ended_ns`` and ``told_end_ns`` (NULL for
-        those that run still), and more columns.
+        """SQL of them with ``lane``, ``waits`` (they reached no worker), ``created_ns``, ``began_ns``,
+        ``ended_ns`` and ``told_end_ns`` (NULL for those that run still), and more columns.
         """
         more = "".join(f"{column}, " for column in columns)
         return (
@@ -225,8 +235,10 @@ def _lanes(
     what their labels are made of.
     """
     used = ("node_id", "worker_pid", "actor_id", "actor_repr_name")
+    busy = total(f"CASE WHEN NOT waits OR lane = '{NOT_PLACED}' THEN ended_ns - began_ns END")
     every = (
-        f"SELECT lane, {label}, count(*) AS attempts, {total('ended_ns - began_ns')} AS busy_ns, "
+        f"SELECT lane, {label}, count(*) AS attempts, {busy} AS busy_ns, "
+        "count(*) FILTER (waits AND told_end_ns IS NULL) AS waiting, "
         "min(began_ns) AS first_ns, min(least(created_ns, began_ns)) AS since, max(ended_ns) AS until "
         f"FROM ({base.select(*used)}) GROUP BY lane"
     )
@@ -255,18 +267,19 @@ def _lanes(
 def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:
     """Make the table ``cells``: the attempts of a window by lane, by the resolution ``grain`` (ns, a power of
     two) in which they begin, and by how often that has to be doubled (``steps``) until they are shorter than
-    two of it; ``longest``: the row of the longest. Returns how many attempts there are.
+    two of it, and by whether they wait; ``longest``: the row of the longest. Returns how many attempts there
+    are.
     """
     attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
     exponent = grain.bit_length() - 1  # shifts are cheaper than divisions
     doubled = f"(took >> {exponent + 1})"
     reader.execute(
-        f"CREATE TEMP TABLE cells AS SELECT lane, began_ns >> {exponent} AS cell, "
+        f"CREATE TEMP TABLE cells AS SELECT lane, waits, began_ns >> {exponent} AS cell, "
         f"CASE WHEN {doubled} > 0 THEN floor(log2(least({doubled}, {1 << _STEPS})))::INTEGER + 1 ELSE 0 END "
         "AS steps, count(*) AS n, min(began_ns) AS began, max(ended_ns) AS ended, "
         f"{total('took')} AS busy, count(*) FILTER (has_failed) AS failed, "
         "arg_max(place, took) AS longest, max(took) AS most "
-        f"FROM (SELECT *, ended_ns - began_ns AS took FROM ({attempts})) GROUP BY lane, cell, steps",
+        f"FROM (SELECT *, ended_ns - began_ns AS took FROM ({attempts})) GROUP BY lane, waits, cell, steps",
         values,
     )
     found = reader.execute("SELECT coalesce(sum(n), 0)::BIGINT FROM cells").fetchone()
@@ -283,7 +296,8 @@ def _fitting(reader: duckdb.DuckDBPyConnection) -> tuple[int, bool]:
         if room < 0:
             continue
         merged = reader.execute(
-            f"SELECT count(*) FROM (SELECT DISTINCT lane, cell >> {step} FROM cells WHERE steps <= {step})"
+            f"SELECT count(*) FROM (SELECT DISTINCT lane, waits, cell >> {step} FROM cells "
+            f"WHERE steps <= {step})"
         ).fetchone()
         if merged and merged[0] <= room:
             return step, room == MAX_BARS
@@ -308,11 +322,12 @@ def _bars(
     if window is not None:
         attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
         alone = (
-            "UNION ALL SELECT lane, 1, began_ns, ended_ns, NULL, ended_ns - began_ns, has_failed::BIGINT, "
-            f"place FROM ({attempts}) WHERE ended_ns - began_ns >= {2 * size}"
+            "UNION ALL SELECT lane, waits, 1, began_ns, ended_ns, NULL, ended_ns - began_ns, "
+            f"has_failed::BIGINT, place FROM ({attempts}) WHERE ended_ns - began_ns >= {2 * size}"
         )
     state = (
-        f"CASE WHEN {_FAILED} THEN 'failed' WHEN {END} IS NULL THEN 'running' "
+        f"CASE WHEN {_FAILED} THEN 'failed' "
+        f"WHEN {END} IS NULL THEN CASE WHEN waits THEN 'waiting' ELSE 'running' END "
         f"WHEN state = '{CUT_OFF}' THEN 'cut_off' ELSE 'finished' END AS state"
     )
     longest = reader.execute("SELECT max(most) FROM cells").fetchone()
@@ -325,12 +340,12 @@ def _bars(
             f"""
 WITH bars AS MATERIALIZED (
     SELECT * FROM (
-        SELECT lane, sum(n)::BIGINT AS n, min(began) AS began_at, max(ended) AS ended_at,
+        SELECT lane, waits, sum(n)::BIGINT AS n, min(began) AS began_at, max(ended) AS ended_at,
             (cell >> {step}) AS cell, {total("busy")} AS busy, sum(failed)::BIGINT AS failed,
             arg_max(longest, most) AS place
-        FROM cells WHERE steps <= {step} GROUP BY lane, cell >> {step} {alone})
+        FROM cells WHERE steps <= {step} GROUP BY lane, waits, cell >> {step} {alone})
     ORDER BY ended_at - began_at DESC, lane, began_at LIMIT {MAX_BARS})
-SELECT b.lane AS lane, n AS count, began_at - {int(origin)} AS begin,
+SELECT b.lane AS lane, waits, n AS count, began_at - {int(origin)} AS begin,
     CASE WHEN n > 1 AND cell IS NOT NULL THEN least(ended_at, (cell + 1) * {size}) ELSE ended_at END
         - {int(origin)} AS end,
     busy, failed, {TASK_ID} AS task_id, attempt, {NAME} AS name, {state}, {begins}

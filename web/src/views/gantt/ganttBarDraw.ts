@@ -68,7 +68,7 @@ function drawBar(
   const name = data.names[bars.name[bar] as number] ?? '';
   const state = data.states[bars.state[bar] as number];
   const merged = (bars.count[bar] as number) > 1;
-  const waiting = data.lanes[bars.lane[bar] as number]?.kind === 'not_placed';
+  const waiting = state === 'waiting' || data.lanes[bars.lane[bar] as number]?.kind === 'not_placed';
   const length = Math.max(1, (bars.end[bar] as number) - (bars.begin[bar] as number));
   const dense = merged ? Math.min(1, 0.35 + (0.65 * (bars.busy[bar] as number)) / length) : 1;
   context.globalAlpha = (faded ? 0.22 : 1) * dense * (waiting ? 0.55 : 1);

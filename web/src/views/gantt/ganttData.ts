@@ -25,6 +25,8 @@ export interface GanttLane {
   functions: string[];
   functions_total: number;
   attempts: number;
+  /** Attempts that wait for a worker, or for the lane's actor. */
+  waiting: number;
   busy_ns: number;
   rows: number;
   folded: number;

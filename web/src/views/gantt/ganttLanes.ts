@@ -106,7 +106,15 @@ export function laneLabel(
   if (lane.kind === 'actor')
     return lane.id === ''
       ? { text: t('gantt.noActor'), beside: n }
-      : { text: actor ?? shortId(lane.id), beside: actor ? shortId(lane.id) : n };
+      : {
+          text: actor ?? shortId(lane.id),
+          beside: [
+            lane.waiting > 0 && t('gantt.waiting', { n: count(lane.waiting) }),
+            actor ? shortId(lane.id) : n,
+          ]
+            .filter(Boolean)
+            .join(' · '),
+        };
   if (lane.id === '') return { text: t('common.unknown'), beside: n };
   const name = workerName(lane);
   return name === ''
