@@ -212,12 +212,16 @@ class Calibration(TypedDict):
 
 
 class CellNodes(TypedDict):
-    """Nodes by columns, the head first and then by name."""
+    """
+    Nodes by columns, the head first and then by name. ``workers`` leaves out the processes of Ray's own,
+    which ``internal`` counts.
+    """
 
     id: list[str]
     name: list[str]
     is_head: list[bool]
     workers: list[int]
+    internal: list[int]
     running: list[int]
 
 

@@ -50,6 +50,7 @@ def _story() -> Story:
     outer = story.task("outer", 0, 20, 900, node=HEAD, worker=ONE, resources='{"CPU":1.0}')
     inner = story.task("inner", 100, 200, 400, node=SIDE, worker=TWO, resources='{"CPU":1.0,"GPU":1.0}')
     story.get(outer, inner, 300, 450)
+    story.get(DRIVER, outer, 310, 900)
     story.task("Model.__init__", 90, 100, 120, node=SIDE, worker=THREE, actor=ACTOR, resources=IN_GROUP)
     steps = [
         story.task("Model.step", 150, 210 + n, 500, node=SIDE, worker=THREE, actor=ACTOR) for n in range(3)
@@ -140,6 +141,9 @@ def test_what_was_not_yet_or_no_more_there_is_not_told(fresh: Any) -> None:
     blocked = _told(fresh, at_ns=at(350), annotation_name="loss")
     assert (_workers(blocked)[2]["blocked"], _workers(blocked)[2]["reserved"]) == (1, {})
     assert blocked["nodes"][0]["used"] == {}
+    # The driver is blocked too, but it is no attempt.
+    assert (_workers(blocked)[1]["blocked"], blocked["nodes"][0]["blocked"]) == (1, 1)
+    assert _workers(_told(fresh, at_ns=at(305)))[1]["blocked"] == 0
     assert _workers(blocked)[4]["value"] == "0.25"
     late = _told(fresh, at_ns=at(650))
     assert set(_workers(late)) == {1, 2, 3}
@@ -344,6 +348,9 @@ def test_what_ray_itself_runs_is_told_apart_and_not_counted(fresh: Any) -> None:
         8: True,
     }
     assert head["used"]["CPU"] == 2.0, "what it reserves is gone for others: outer's CPU and its own"
+
+    cells = fresh.get("/api/nodes/cells")["nodes"]
+    assert (cells["workers"][0], cells["internal"][0]) == (2, 2)
 
     for path, kind, mine, theirs in (("actors", "actor", 1, 1), ("workers", "worker", 4, 2)):
         plain = fresh.get(f"/api/{path}")

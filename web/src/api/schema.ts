@@ -407,13 +407,15 @@ export interface Calibration {
   ray_ns: number | null;
 }
 /**
- * Nodes by columns, the head first and then by name.
+ * Nodes by columns, the head first and then by name. ``workers`` leaves out the processes of Ray's own,
+ * which ``internal`` counts.
  */
 export interface CellNodes {
   id: string[];
   name: string[];
   is_head: boolean[];
   workers: number[];
+  internal: number[];
   running: number[];
 }
 /**

@@ -108,6 +108,7 @@ export const zh: Translation = {
   internal: {
     show: '显示 Ray 内部的 {{n}} 项',
     hide: '隐藏 Ray 内部项',
+    counted: 'Ray 内部 {{n}} 个',
     hint: 'Ray 为自身运行的进程：Dashboard 的 Driver、每个提交作业的 JobSupervisor，以及它们的 Worker',
     process: 'Ray 内部',
   },
@@ -1106,7 +1107,7 @@ export const zh: Translation = {
     shareOf: '各节点 {{name}} 的预留比例。',
     transfers: '节点间的对象',
     transferSum: '{{n}} 个对象，{{size}}',
-    noTransfers: '没有传输记录（需要追踪）。',
+    noTransfers: '没有传输记录。',
     oneNode: '只有一个节点，无需传输。',
     noTransfersHere: '此节点没有传输记录。',
     morePairs: '还有 {{n}} 对节点',

@@ -58,6 +58,9 @@ export function MachineTooltip(
             <span>{t('nodes.workers')}</span>
             <span className={words.num}>{count(cells.nodes.workers[node])}</span>
           </div>
+          {(cells.nodes.internal[node] ?? 0) > 0 && (
+            <div className={words.dim}>{t('internal.counted', { n: count(cells.nodes.internal[node]) })}</div>
+          )}
         </>
       ) : (
         <>

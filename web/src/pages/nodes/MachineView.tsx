@@ -104,11 +104,16 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
     ],
     box,
   );
+  const internal = cells.nodes.internal.reduce((sum, one) => sum + one, 0);
   return (
     <div className={layout.view}>
       <div className={css.bar}>
         <span className={words.num} data-testid="machine-count">
-          {t('nodes.counted', { nodes: count(cells.nodes_total), workers: count(cells.workers_total) })}
+          {t('nodes.counted', {
+            nodes: count(cells.nodes_total),
+            workers: count(cells.workers_total - internal),
+          })}
+          {internal > 0 && ` · ${t('internal.counted', { n: count(internal) })}`}
           {cells.dead.length > 0 && ` · ${t('nodes.deadCounted', { n: count(cells.dead.length) })}`}
         </span>
         {cells.workers_left_out > 0 && (

@@ -15,6 +15,7 @@ function cells(many: number, each: number): Cells {
       name: nodes.map((at) => (at < 2 ? 'same' : `n${at}`)),
       is_head: nodes.map((at) => at === 0),
       workers: nodes.map(() => each),
+      internal: nodes.map(() => 0),
       running: nodes.map(() => 0),
     },
     workers: {

@@ -17,6 +17,7 @@ const lane = (id: string, more: Partial<GanttLane> = {}): GanttLane => ({
   functions: [],
   functions_total: 0,
   attempts: 1,
+  waiting: 0,
   busy_ns: 900,
   rows: 1,
   folded: 0,

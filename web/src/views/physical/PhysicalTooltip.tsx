@@ -18,7 +18,7 @@ export function PhysicalTooltip(props: {
 }) {
   const { scene, node, worker, x, y, size } = props;
   const { t } = useTranslation();
-  const { workers, nodes, reserved, states, values, bundles, measured } = scene.data;
+  const { workers, nodes, kinds, reserved, states, values, bundles, measured } = scene.data;
   const about = nodes[node];
   if (about === undefined) return null;
   const style = {
@@ -65,7 +65,11 @@ export function PhysicalTooltip(props: {
             <div>{t('physical.made', { size: bytes(workers.bytes[worker]) })}</div>
           )}
           {(workers.blocked[worker] ?? 0) > 0 && (
-            <div>{t('physical.tipBlocked', { n: count(workers.blocked[worker]) })}</div>
+            <div>
+              {kinds[workers.kind[worker] ?? NONE] === 'DRIVER'
+                ? t('physical.blocked')
+                : t('physical.tipBlocked', { n: count(workers.blocked[worker]) })}
+            </div>
           )}
           {bundle !== undefined && (
             <div>

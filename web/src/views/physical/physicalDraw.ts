@@ -129,11 +129,18 @@ function drawSlot(
   const tiny = box.height < TINY;
   const radius = isDriver ? Math.min(box.width, box.height, ROUND) / 2 : Math.min(3, box.width / 6);
   const fill = colorOf(worker);
+  const isBlocked = (workers.blocked[worker] ?? 0) > 0;
   roundBox(context, box, radius);
   if (fill === null) {
     context.globalAlpha = strength;
     context.fillStyle = palette.hover;
     context.fill();
+    if (isBlocked) {
+      context.globalAlpha = strength * 0.45;
+      context.fillStyle = palette.tone('busy');
+      context.fill();
+      context.globalAlpha = strength;
+    }
     if (scene.sized && !tiny) fillUp(context, box, scene.fills[worker] ?? 0, palette.line);
     roundBox(context, box, radius);
     if (box.width > 4) {
@@ -143,7 +150,6 @@ function drawSlot(
     }
   } else {
     const [color, alpha] = fill;
-    const isBlocked = (workers.blocked[worker] ?? 0) > 0;
     context.fillStyle = color;
     const part = scene.fills[worker] ?? 1;
     context.globalAlpha = alpha * strength * (tiny ? (0.45 + 0.55 * part) * (isBlocked ? 0.6 : 1) : 0.3);
@@ -169,7 +175,13 @@ function drawSlot(
     context.fill();
   }
   if (box.width > 46 && box.height > 15)
-    drawLabel(context, scene, worker, box, fill === null ? palette.muted : ON_FILL[palette.scheme]);
+    drawLabel(
+      context,
+      scene,
+      worker,
+      box,
+      fill === null && !isBlocked ? palette.muted : ON_FILL[palette.scheme],
+    );
   context.globalAlpha = 1;
 }
 
