@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 import typer
@@ -111,16 +112,23 @@ _NODES = (
 
 
 def _runs(row: Row) -> str:
-    """The oldest of what a worker runs, how many more, and what it waits for."""
+    """The oldest attempt of a worker, for how long, how many more, and what it is blocked on."""
     if not row["attempts"]:
         return ""
     first = row["attempts"][0]
+    since = first["since_ns"] if first["situation"] == "running" else first["situation_ns"]
     parts = [shown(first["name"])]
+    if since is not None:
+        parts.append(duration(max(0, time.time_ns() - since)))
     if row["running"] > 1:
         parts.append(f"+{row['running'] - 1:,}")
     if first["situation"] != "running":
         parts.append(f"({PHASES.get(first['situation'], first['situation'])}{_waited(first)})")
     return " ".join(parts)
+
+
+def _gpus(row: Row) -> str:
+    return ", ".join(f"{shown(one['index'] or '?')} ({one['share']:g})" for one in row["gpus"])
 
 
 def _waited(attempt: Row) -> str:
@@ -131,6 +139,7 @@ def _waited(attempt: Row) -> str:
 _WORKERS = (
     Column("worker", lambda row: shown(writer_title(row, str(row["worker_type"]).lower())), long=True),
     Column("running", _runs, long=True),
+    Column("gpus", _gpus),
     text("pid", right=True),
     text("worker_type", "type"),
     state(),
