@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -222,3 +223,15 @@ def test_a_dashboard_from_the_first_chart_to_its_end(measured: Measured, page: P
     _act(page, measured.services.operator_token)
     expect(page.get_by_test_id("dashboards")).to_contain_text("还没有仪表板")
     assert not kept.exists()
+
+
+def test_no_page_polls_what_is_pushed(measured: Measured, page: Page) -> None:
+    for view in ("overview", "metrics"):
+        with page.expect_websocket():
+            page.goto(f"{measured.server.url}/s/{SESSION}/{view}")
+        asked: list[str] = []
+        page.on("request", lambda request, asked=asked: asked.append(urlsplit(request.url).path))
+        for _ in range(4):  # 2 s apart; the state of the cluster would be asked for every 5 s
+            with page.expect_request(lambda request: urlsplit(request.url).path == "/api/summary"):
+                pass
+        assert not {"/api/cluster", "/api/metrics"} & set(asked)
