@@ -5,6 +5,8 @@ import type { Span } from '../shared/span';
 /** Nobody can look closer: times in JavaScript are good to 256 ns. */
 export const LEAST_SPAN = 20_000;
 export const ROW = 18;
+/** The height of a bar, px. */
+export const BAR = ROW - 3;
 export const LANE_GAP = 5;
 
 export function powerOfTwo(least: number): number {

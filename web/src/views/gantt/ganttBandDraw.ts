@@ -1,7 +1,7 @@
 /** Draws how many ran at once: of a folded lane, and of a node. */
 
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { BAR } from './ganttBarDraw';
+import { BAR } from './gantt';
 import type { LayoutRow } from './ganttLayout';
 import type { Profile } from './ganttProfile';
 import { type Scene, xOf } from './ganttScene';

@@ -1,10 +1,11 @@
 /** Draws the bars of the Gantt chart. */
 
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { ROW } from './gantt';
+import { BAR, ROW } from './gantt';
+import { drawProfile } from './ganttBandDraw';
+import type { Gantt } from './ganttData';
+import { type Profile, profileOf } from './ganttProfile';
 import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
-
-export const BAR = ROW - 3;
 
 /** The bars of the pinned lanes, or of the others. */
 export function drawBars(
@@ -31,7 +32,7 @@ export function drawBars(
   };
   for (let bar = 0; bar < bars.lane.length; bar += 1) {
     const box = place(bar);
-    if (box === null || box.row.folded) continue;
+    if (box === null || box.row.folded || isQueued(data, bar)) continue;
     const hit = scene.matches?.(data.names[bars.name[bar] as number] ?? '') ?? null;
     const faded = (scene.path !== null && !scene.path.bars.has(bar)) || hit === false;
     drawBar(context, size, scene, look, bar, box, faded);
@@ -40,6 +41,15 @@ export function drawBars(
       context.lineWidth = 1.5;
       context.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, BAR - 1);
     }
+  }
+  // As high as many wait: a queue is seen where it forms.
+  for (const { bar, profile } of queuesOf(data)) {
+    const box = place(bar);
+    if (box === null) continue;
+    context.globalAlpha = 0.4;
+    context.fillStyle = look.named(data.names[profile.name] ?? '');
+    drawProfile(context, size, scene, profile, box.y, box.height);
+    context.globalAlpha = 1;
   }
   for (const [bar, width] of [
     [scene.hovered, 1],
@@ -52,6 +62,32 @@ export function drawBars(
     context.lineWidth = width;
     context.strokeRect(box.x - 1, box.y - 1, box.width + 2, box.height + 2);
   }
+}
+
+const isQueued = (data: Gantt, bar: number) =>
+  data.states[data.bars.state[bar] as number] === 'waiting' &&
+  data.lanes[data.bars.lane[bar] as number]?.kind !== 'not_placed';
+
+const queues = new WeakMap<Gantt, { bar: number; profile: Profile }[]>();
+
+/** How many calls waited for each actor over time, and the longest bar of each queue. */
+function queuesOf(data: Gantt): { bar: number; profile: Profile }[] {
+  let found = queues.get(data);
+  if (found === undefined) {
+    const ofLane = new Map<number, number[]>();
+    data.bars.lane.forEach((lane, bar) => {
+      if (!isQueued(data, bar)) return;
+      const others = ofLane.get(lane);
+      if (others) others.push(bar);
+      else ofLane.set(lane, [bar]);
+    });
+    found = [...ofLane.values()].map((bars) => ({
+      bar: bars[0] as number,
+      profile: profileOf(data.bars, bars),
+    }));
+    queues.set(data, found);
+  }
+  return found;
 }
 
 function drawBar(
@@ -68,7 +104,8 @@ function drawBar(
   const name = data.names[bars.name[bar] as number] ?? '';
   const state = data.states[bars.state[bar] as number];
   const merged = (bars.count[bar] as number) > 1;
-  const waiting = state === 'waiting' || data.lanes[bars.lane[bar] as number]?.kind === 'not_placed';
+  const lane = data.lanes[bars.lane[bar] as number];
+  const waiting = lane?.kind === 'not_placed';
   const length = Math.max(1, (bars.end[bar] as number) - (bars.begin[bar] as number));
   const dense = merged ? Math.min(1, 0.35 + (0.65 * (bars.busy[bar] as number)) / length) : 1;
   context.globalAlpha = (faded ? 0.22 : 1) * dense * (waiting ? 0.55 : 1);

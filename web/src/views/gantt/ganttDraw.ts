@@ -1,8 +1,8 @@
 /** Draws the Gantt chart: nothing but pixels of a scene. */
 
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { ROW, tickLabel, ticksOf } from './gantt';
-import { BAR, drawBars } from './ganttBarDraw';
+import { BAR, ROW, tickLabel, ticksOf } from './gantt';
+import { drawBars } from './ganttBarDraw';
 import { drawLabels, drawRows } from './ganttRowDraw';
 import { AXIS, PATH_ROW, type Scene, sectionOf, xOf, yOf } from './ganttScene';
 

@@ -77,9 +77,13 @@ it('counts how many ran at once, merged ones by how busy they were', () => {
     busy: [10, 10, 50],
     count: [1, 1, 9],
     name: [0, 0, 1],
+    state: [0, 0, 0],
   };
   const profile = profileOf(bars as unknown as Gantt['bars'], [0, 1, 2]);
   expect([-1, 0, 7, 12, 17, 30, 40].map((at) => runningAt(profile, at))).toEqual([0, 1, 2, 1, 0, 2.5, 0]);
   expect(profile.most).toBe(2.5);
   expect(profile.name).toBe(1);
+  // Waiting calls do not run.
+  const queued = { ...bars, state: [0, 4, 0] } as unknown as Gantt['bars'];
+  expect(runningAt(profileOf(queued, [0, 1, 2], 4), 7)).toBe(1);
 });

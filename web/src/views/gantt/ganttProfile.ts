@@ -11,12 +11,13 @@ export interface Profile {
   name: number;
 }
 
-export function profileOf(bars: Gantt['bars'], which: readonly number[]): Profile {
+/** `waiting`: the state of bars that do not run, an index of the answer's states. */
+export function profileOf(bars: Gantt['bars'], which: readonly number[], waiting = -1): Profile {
   const changes = new Map<number, number>();
   const busyOf = new Map<number, number>();
   for (const bar of which) {
     const [begin, end, busy] = [bars.begin[bar], bars.end[bar], bars.busy[bar]] as [number, number, number];
-    if (end <= begin) continue;
+    if (end <= begin || bars.state[bar] === waiting) continue;
     // Merged ones count by how full their stretch was.
     const weight = (bars.count[bar] as number) > 1 ? busy / (end - begin) : 1;
     changes.set(begin, (changes.get(begin) ?? 0) + weight);

@@ -126,7 +126,14 @@ function profilesOf(data: Gantt | undefined, index: Index | null): (lane: number
   return (lane) => {
     let profile = made.get(lane);
     if (profile === undefined) {
-      profile = data && index ? profileOf(data.bars, index.byLane.get(lane - data.lanes_from) ?? []) : NONE;
+      profile =
+        data && index
+          ? profileOf(
+              data.bars,
+              index.byLane.get(lane - data.lanes_from) ?? [],
+              data.states.indexOf('waiting'),
+            )
+          : NONE;
       made.set(lane, profile);
     }
     return profile;
