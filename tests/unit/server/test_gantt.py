@@ -125,12 +125,15 @@ def test_what_waits_for_an_actor_is_on_its_lane_and_calls_take_the_time_in_which
     story, actor = Story(), "c" * 24
     for number in range(3):  # each stores its outputs while the next one executes
         begin = 10 + 100 * number
-        story.task("Store.put", 0, begin, begin + 180, actor=actor)
+        story.task("Store.put", 0, begin, begin + 180, actor=actor, worker=A)
         story.batch.attempts[-1].phases["execute"] = at(begin + 10), at(begin + 100)
     for _ in range(5):
         story.task("Store.put", 20, actor=actor)
     story.task("other", 20)
+    story.entity("actor", actor + JOB, 0, worker_id=A)
     fresh.record(story)
+    lane, waiting = fresh.get("/api/flow/gantt", by="worker")["lanes"]
+    assert (lane["id"], lane["waiting"], waiting["attempts"]) == (A, 5, 1)
     picture = fresh.get("/api/flow/gantt", by="actor", width=800, since_ns=at(0), until_ns=at(400))
     lane, waiting = picture["lanes"]
     assert (lane["actor_id"], lane["waiting"], lane["rows"], lane["folded"]) == (actor + JOB, 5, 2, 0)

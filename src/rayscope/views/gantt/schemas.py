@@ -9,7 +9,7 @@ class GanttLane(Answer):
     """A worker, node, actor or function, over the whole extent.
 
     ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
-    for a worker or, on an actor's lane, for the actor.
+    for a worker or, on the lane of an actor or of its worker, for the actor.
     """
 
     id: str

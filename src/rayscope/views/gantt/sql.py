@@ -44,6 +44,7 @@ _STEPS = 21
 
 
 _FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
+_ACTORS_WORKER = "(SELECT any_value(worker_id) FROM actor_rows WHERE id = attempts.actor_id)"
 #: When the phases of a bar with phases began: name -> SQL.
 _BEGINS = {
     "created": CREATED,
@@ -169,22 +170,25 @@ def window_bars(
 def _base(filters: TaskFilters, lane: str, last_ns: int, by: str | None = None) -> _Base:
     where = attempt_filters(filters.whenever())
     where.add(f"{CREATED} IS NOT NULL")
-    return _Base(where, lane, last_ns, of_actors=by == "actor")
+    return _Base(where, lane, last_ns, by)
 
 
 class _Base:
     """The attempts that the filters leave, and their lanes.
 
-    ``of_actors``: lanes are actors. A call that waits for its actor is on the actor's lane. Bars are the time
-    in which calls executed, where it is on record: actors execute calls while they store outputs of others.
+    ``by``: what lanes are. A call that waits for its actor is on the lane of the actor or of its worker. Bars
+    on lanes of actors are the time in which calls executed, where it is on record: actors execute calls while
+    they store outputs of others.
     """
 
-    def __init__(self, where: Where, lane: str, last_ns: int, *, of_actors: bool = False) -> None:
+    def __init__(self, where: Where, lane: str, last_ns: int, by: str | None = None) -> None:
         self.values = where.values
         begin, end, unplaced = REACHED, END, f"'{NOT_PLACED}'"
-        if of_actors:
+        if by == "actor":
             begin, end = f"coalesce(execute_begin_ns, {REACHED})", f"coalesce(execute_end_ns, {END})"
             unplaced = f"coalesce(actor_id, {unplaced})"
+        elif by == "worker":
+            unplaced = f"coalesce({_ACTORS_WORKER}, {unplaced})"
         lane = f"CASE WHEN {REACHED} IS NULL THEN {unplaced} ELSE {lane} END"
         self._from = (
             f"{CREATED} AS created_ns, coalesce({begin}, {CREATED}) AS began_ns, {end} AS told_end_ns, "
