@@ -135,6 +135,7 @@ NOT_ASKED = {
     "/api/dashboards/{}",
     "/api/health",
     "/api/insights/progress",
+    "/api/memory/objects/{}",
     "/api/prometheus/sd",
     "/api/realtime",
     "/api/serve/{}",

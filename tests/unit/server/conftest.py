@@ -12,6 +12,7 @@ import pytest
 from tests.story import Story
 from tests.waiting import TIMEOUT_S
 
+from rayscope.server import clusters
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
@@ -46,6 +47,10 @@ class Running:
         assert self.server.services is not None
         self.server.services.writer.submit_records(story.batch, "events")
         assert self.server.services.writer.flush()
+
+
+# On a busy machine a test takes longer than it takes a session that nobody hears of to end.
+clusters._SILENT_S = TIMEOUT_S
 
 
 def start(folder: Path, batches: list[bytes]) -> Iterator[Running]:

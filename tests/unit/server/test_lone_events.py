@@ -109,7 +109,7 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
         if "get" not in methods or path.startswith(OTHERS):
             continue
         kind = path.split("/")[2].removesuffix("s")
-        known = ids | {"entity_id": ids.get(f"{kind}_id", "a" * 56)}
+        known = ids | {"object_id": "a" * 56, "entity_id": ids.get(f"{kind}_id", "a" * 56)}
         filled = path.format_map(defaultdict(lambda: "a" * 48, known))
         params = {"session": session} | NEEDED.get(path, {})
         yield path, lambda filled=filled, params=params: running.client.get(filled, params=params)

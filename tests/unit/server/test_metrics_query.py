@@ -201,9 +201,8 @@ def test_charts_are_listed(told: Running) -> None:
     assert node["variables"] == [
         {"name": "node_id", "label": "node_id", "metric": "ray_node_cpu_utilization"}
     ]
-    assert {"expr": 'sum(ray_resources{Name="CPU",node_id="$node_id"})', "legend": "total"} in node["charts"][
-        0
-    ]["queries"]
+    cpus = {"expr": 'sum(ray_resources{Name="CPU",node_id="$node_id"})', "legend": "total", "bold": False}
+    assert cpus in node["charts"][0]["queries"]
 
 
 BOARD = {"title": "Mine", "charts": [{"title": "Load", "expr": "sum(load)", "unit": "count", "width": 2}]}
@@ -221,7 +220,7 @@ def test_the_operator_makes_dashboards_and_everyone_reads_them(fresh: Running) -
         "charts": [
             {
                 "title": "Load",
-                "queries": [{"expr": "sum(load)", "legend": None}],
+                "queries": [{"expr": "sum(load)", "legend": None, "bold": False}],
                 "unit": "count",
                 "width": 2,
                 "stacked": False,
