@@ -130,16 +130,29 @@ ORDER BY end_ns"""
 
 
 def select_untold_waits(last_ns: int) -> str:
-    """SQL of the waits whose end nobody told in the order of their begins, each with what it is for."""
+    """SQL of the waits whose end nobody told in the order of their begins, each with what it is for.
+
+    Not all of many objects are named. If all that are named have ended, it is for a child that has not.
+    """
+    is_of_task = f"b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL"
     return f"""
-SELECT task_hi, task_lo, attempt, begin_ns, is_group, {_AWAITED}
-FROM (
+WITH named AS (
     SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, bool_or({IS_GROUP_WAIT}) AS is_group,
-        first({_KEY} ORDER BY {_longest(last_ns)})
-        FILTER (b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL) AS awaited
+        first({_KEY} ORDER BY {_longest(last_ns)}) FILTER ({is_of_task}) AS awaited,
+        max({_ended(last_ns)}) FILTER ({is_of_task}) AS ended
     FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
     WHERE {UNTOLD}
-    GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns)
+    GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns),
+children AS (
+    SELECT parent_hi, parent_lo, first({_KEY} ORDER BY {_longest(last_ns)}) AS child,
+        max({_ended(last_ns)}) AS ended
+    FROM attempts a
+    WHERE {CREATED} IS NOT NULL AND (parent_hi, parent_lo) IN (SELECT (task_hi, task_lo) FROM named)
+    GROUP BY parent_hi, parent_lo)
+SELECT task_hi, task_lo, attempt, begin_ns, is_group, {_AWAITED}
+FROM (
+    SELECT n.* EXCLUDE awaited, CASE WHEN c.ended > n.ended THEN c.child ELSE n.awaited END AS awaited
+    FROM named n LEFT JOIN children c ON c.parent_hi = n.task_hi AND c.parent_lo = n.task_lo)
 ORDER BY begin_ns"""
 
 
