@@ -9,7 +9,7 @@ import pytest
 from tests.recorded import Recorded
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray]
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 WORK = """
 import time
@@ -116,9 +116,10 @@ def test_gpus_are_those_that_ray_names_in_the_program(cluster: Recorded) -> None
         (ids, actor), said = json.loads(line.removeprefix("SAID"))
 
         def known() -> Any:
-            tasks = {
-                name: cluster.get(f"/api/tasks/{task}")["attempts"][0] for name, (_, task) in said.items()
-            }
+            answers = {name: cluster.ask(f"/api/tasks/{task}") for name, (_, task) in said.items()}
+            if any(answer.status_code == 404 for answer in answers.values()):  # its events are on their way
+                return None
+            tasks = {name: answer.json()["attempts"][0] for name, answer in answers.items()}
             found = {name: task["gpus"] for name, task in tasks.items()}
             found["actor"] = cluster.get(f"/api/actors/{actor}")["gpus"]
             return all(one and one[0]["index"] is not None for one in found.values()) and (tasks, found)

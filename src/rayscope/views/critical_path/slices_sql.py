@@ -132,7 +132,7 @@ ORDER BY end_ns"""
 def select_untold_waits(last_ns: int) -> str:
     """SQL of the waits whose end nobody told in the order of their begins, each with what it is for.
 
-    Not all of many objects are named. If all that are named have ended, it is for a child that has not.
+    Waits for many objects name some of them. When these have ended, it is for a child that has not.
     """
     is_of_task = f"b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL"
     return f"""
