@@ -417,3 +417,22 @@ def test_a_job_waits_for_what_runs_until_it_is_stopped_and_afterwards(fresh: Run
     savings = {one["function"]: one["saving_ns"] / MS for one in found["functions"]}
     assert savings["stuck"] == pytest.approx(4450, rel=0.1)
     assert savings.get("driver", 0) < 500
+
+
+def test_an_open_wait_whose_named_calls_have_ended_is_for_the_calls_that_go_on(fresh: Running) -> None:
+    """The start of a call that has just ended may be unknown yet; those before it on its actor explain its wait."""
+    story, actor = Story(), "c" * 24
+    story.entity("node", "a" * 56, -1000, resources_total=json.dumps({"CPU": 2.0}), is_head=True)
+    story.entity("actor", actor + JOB, 0, worker_id="b" * 56)
+    named = story.task("Store.put", 10, 20, 120, actor=actor)
+    for number in range(1, 5):
+        story.task("Store.put", 10, 20 + 100 * number, 120 + 100 * number, actor=actor, queued=15)
+    del story.batch.attempts[-1].states["RUNNING"]
+    story.task("Store.put", 10, actor=actor)
+    story.blocks(DRIVER, named, 12)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path")
+    executing = sum(
+        one["total_ns"] for one in path["causes"] if one["phase"] == "executing" and not one["is_driver"]
+    )
+    assert executing == 4 * 100 * MS

@@ -90,6 +90,8 @@ class Plain:
             return None
         found = []
         for one in [one for one in self.attempts if one.worker_id == attempt.worker_id]:
+            if (one.task_id, one.attempt) == (attempt.task_id, attempt.attempt):
+                continue
             end, reached = self._end(one), self._reached(one)
             if (
                 end is not None

@@ -33,6 +33,10 @@ _BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
 _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
 
+#: The worker that a call which waits for its actor will come to.
+_ACTORS_WORKER = (
+    f"CASE WHEN {END} IS NULL THEN (SELECT any_value(worker_id) FROM actor_rows WHERE id = a.actor_id) END"
+)
 #: Whether a wait ``w`` was for a placement group.
 _IS_GROUP = (
     "(w.task_hi, w.task_lo, w.attempt, w.begin_ns) IN (SELECT (task_hi, task_lo, attempt, begin_ns) "
@@ -61,7 +65,8 @@ def select_attempts(where: str, is_guessed: str = "false") -> str:
     )
     return f"""
 SELECT task_hi, task_lo, attempt, coalesce({called_name("a")}, creation, '') AS name, parent_hi, parent_lo,
-    worker_id, coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
+    coalesce(worker_id, {_ACTORS_WORKER}) AS worker_id,
+    coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
     coalesce(return_bytes, 0) AS return_bytes, coalesce({is_guessed}, false) AS is_guessed
 FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made

@@ -243,7 +243,7 @@ class PathReader:
         for part in self._slices_back(before_ns + SLACK_NS, _since(attempt, before_ns)):
             attempts = part.attempts
             for row in attempts.until(attempts.of_worker(worker), before_ns + SLACK_NS):
-                if attempts.reached_ns[row] < before_ns:
+                if attempts.reached_ns[row] < before_ns and not _is(attempt, attempts, row):
                     return self._attempt(attempts, row)
         return None
 
@@ -381,6 +381,10 @@ class PathReader:
             "SELECT id, launch_ns, start_ns FROM worker_rows WHERE launch_ns > 0 AND start_ns > 0"
         ).fetchall()
         return {worker: (launched, started) for worker, launched, started in found}
+
+
+def _is(attempt: PathAttempt, attempts: Attempts, row: int) -> bool:
+    return int(attempts.number[row]) == attempt.attempt and attempts.task(row) == attempt.task_id
 
 
 def _since(attempt: PathAttempt, before_ns: int) -> int:
