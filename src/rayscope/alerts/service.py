@@ -235,7 +235,11 @@ class AlertService:
             rendered = machine.render(vector, self.rendering(store, now_ns))
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
-                changes = machine.advance(alerts, rendered.alerts, now_ns, is_lost)
+                firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
+            # This asks the cluster, which may take long: not with the lock.
+            lost = bool(firing - rendered.alerts.keys()) and is_lost()
+            with self._lock:
+                changes = machine.advance(alerts, rendered.alerts, now_ns, lost)
                 session.errors.pop(rule.name, None)
                 session.template_errors[rule.name] = rendered.problem
                 session.matched[rule.name] = len(vector)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -112,11 +112,11 @@ class Machine:
         alerts: Alerts,
         rendered: Mapping[str, tuple[dict[str, str], dict[str, str], float]],
         now_ns: int,
-        is_lost: Callable[[], bool] = lambda: False,
+        is_lost: bool = False,
     ) -> list[Transition]:
         """Take in the alerts whose condition holds now; ``alerts`` (by fingerprint) is changed.
 
-        ``is_lost()``: whether the cluster does not answer. Then no alert is resolved: its series may have
+        ``is_lost``: whether the cluster does not answer. Then no alert is resolved: its series may have
         ended with the cluster.
         """
         changes: list[Transition] = []
@@ -155,7 +155,7 @@ class Machine:
             elif alert.state in OVER:
                 if now_ns - alert.resolved_ns > RESOLVED_NS:
                     del alerts[key]
-            elif not self._keeps_firing(alert, now_ns) and not is_lost():
+            elif not self._keeps_firing(alert, now_ns) and not is_lost:
                 alert.resolved_ns = now_ns
                 go(alert, State.RESOLVED)
         return changes

@@ -27,6 +27,7 @@ from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, ON_WORKER, create_flight
+from rayscope.storage.sql.worker_names import DRIVERS_JOB
 
 #: What is looked at; what runs most comes first.
 _MAX_NODES = 20_000
@@ -41,12 +42,9 @@ _FUNCTIONS = 3
 #: Characters of texts.
 _TEXT = 200
 
-#: An actor's id ends in the id of its job, and a driver's worker id begins so.
-_JOB_DIGITS = 8
-_DRIVERS_JOB = f"coalesce(w.job_id, CASE WHEN w.kind = 'DRIVER' THEN w.id[:{_JOB_DIGITS}] END)"
 _BLOCKED_DRIVERS = (
     f"SELECT w.id FROM workers w JOIN blocked b ON {is_driver('b.task')} "
-    f"AND b.task_lo = '{DRIVER_LO}' || {_DRIVERS_JOB}"
+    f"AND b.task_lo = '{DRIVER_LO}' || w.job_id"
 )
 #: The type of what stands for a driver.
 DRIVER = "DRIVER_TASK"
@@ -63,21 +61,22 @@ _GONE = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id =
 #: Workers on record that live then on a node that does, and others on which something runs then.
 _WORKERS = f"""
 CREATE TEMP TABLE workers AS
-SELECT w.id, w.node_id, coalesce(w.worker_type, 'WORKER') AS kind, w.pid, w.job_id, w.start_ns
-FROM worker_rows w LEFT JOIN node_rows n ON n.id = w.node_id
-WHERE w.node_id IS NOT NULL AND coalesce(n.end_ns, {FOREVER}) > $at AND coalesce(w.start_ns, 0) <= $at
-    AND coalesce(w.end_ns, CASE WHEN w.state = 'DEAD' THEN 0 ELSE {FOREVER} END) > $at
-    AND ($node IS NULL OR w.node_id = $node)
+SELECT r.id, r.node_id, coalesce(r.worker_type, 'WORKER') AS kind, r.pid,
+    coalesce(r.job_id, {DRIVERS_JOB}) AS job_id, r.start_ns
+FROM worker_rows r LEFT JOIN node_rows n ON n.id = r.node_id
+WHERE r.node_id IS NOT NULL AND coalesce(n.end_ns, {FOREVER}) > $at AND coalesce(r.start_ns, 0) <= $at
+    AND coalesce(r.end_ns, CASE WHEN r.state = 'DEAD' THEN 0 ELSE {FOREVER} END) > $at
+    AND ($node IS NULL OR r.node_id = $node)
 UNION ALL
 SELECT worker_id, any_value(node_id), 'WORKER', any_value(worker_pid), any_value(job_id), NULL
 FROM flight
 WHERE node_id IS NOT NULL AND worker_id NOT IN (SELECT id FROM worker_rows WHERE node_id IS NOT NULL)
 GROUP BY worker_id
 """
-_CHOSEN = """
+_CHOSEN = f"""
 CREATE TEMP TABLE workers AS
-SELECT id, coalesce(worker_type, 'WORKER') AS kind, job_id, start_ns FROM worker_rows
-WHERE list_contains($ids, id) AND state IS DISTINCT FROM 'DEAD'
+SELECT id, coalesce(worker_type, 'WORKER') AS kind, coalesce(job_id, {DRIVERS_JOB}) AS job_id, start_ns
+FROM worker_rows r WHERE list_contains($ids, id) AND state IS DISTINCT FROM 'DEAD'
 """
 #: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and what was observed last.
 _TOLD = (
@@ -128,7 +127,7 @@ tasks AS (
     SELECT worker_id, list((required_resources, situation = 'blocked')) AS tasks
     FROM running WHERE type = 'NORMAL_TASK' GROUP BY ALL),
 by_job AS (SELECT worker_id, max(job_id) AS job_id FROM running GROUP BY ALL)
-SELECT w.* REPLACE (coalesce({_DRIVERS_JOB}, j.job_id, a.actor_id[-{_JOB_DIGITS}:]) AS job_id),
+SELECT w.* REPLACE (coalesce(w.job_id, j.job_id, a.actor_id[-8:]) AS job_id),
     w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal,
     a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
     a.state AS actor_state, a.required_resources AS actor_resources, t.tasks,
@@ -175,7 +174,7 @@ UNION ALL
 SELECT w.id, '{DRIVER_PREFIX}' || j.id, 0, coalesce(j.entrypoint, ''), '{DRIVER}',
     coalesce(j.start_ns, w.start_ns), CASE WHEN b.begin_ns IS NULL THEN 'running' ELSE 'blocked' END,
     coalesce(b.begin_ns, j.start_ns, w.start_ns)
-FROM workers w JOIN job_rows j ON j.id = {_DRIVERS_JOB} AND coalesce(j.end_ns, {FOREVER}) > $at
+FROM workers w JOIN job_rows j ON j.id = w.job_id AND coalesce(j.end_ns, {FOREVER}) > $at
 LEFT JOIN (SELECT task_lo, min(begin_ns) AS begin_ns FROM blocked WHERE {is_driver("task")} GROUP BY task_lo
     ) b ON b.task_lo = '{DRIVER_LO}' || j.id
 WHERE w.kind = 'DRIVER'

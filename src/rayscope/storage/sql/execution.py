@@ -115,6 +115,11 @@ def full_name(of: str, *, is_placed: bool = True) -> str:
     )
 
 
+def actors_worker(of: str) -> str:
+    """SQL of the worker that a call, a row ``of`` of ``attempts``, comes to: its actor's; NULL if unknown."""
+    return f"(SELECT any_value(worker_id) FROM actor_rows WHERE id = {of}.actor_id)"
+
+
 def called_name(of: str) -> str:
     """SQL of the name of a row ``of`` of ``attempts``; NULL if it is unknown.
 

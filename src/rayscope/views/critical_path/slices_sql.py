@@ -25,6 +25,7 @@ from rayscope.storage.sql.execution import (
     SUMMED,
     UNTOLD,
     WAITS,
+    actors_worker,
     called_name,
 )
 from rayscope.views.critical_path.compute import SLACK_NS
@@ -34,9 +35,7 @@ _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
 
 #: The worker that a call which waits for its actor will come to.
-_ACTORS_WORKER = (
-    f"CASE WHEN {END} IS NULL THEN (SELECT any_value(worker_id) FROM actor_rows WHERE id = a.actor_id) END"
-)
+_ACTORS_WORKER = f"CASE WHEN {END} IS NULL THEN {actors_worker('a')} END"
 #: Whether a wait ``w`` was for a placement group.
 _IS_GROUP = (
     "(w.task_hi, w.task_lo, w.attempt, w.begin_ns) IN (SELECT (task_hi, task_lo, attempt, begin_ns) "

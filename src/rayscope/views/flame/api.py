@@ -77,17 +77,17 @@ def flow_flame(
 
     def find(file: SessionFile) -> dict[str, Any]:
         above = [] if focus is None else sql.paths_to(file, focus)
+        last_ns = services.records.last_ns(chosen)
         sums = None
         if not filters.given() and not baseline:
             sums = services.rollups.read(file, chosen, "flame", _ROLLUP)
         if sums is None:
-            last_ns = services.records.last_ns(chosen)
             sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
         rows = [Own(*row) for row in sums.rows]
         before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
         path_job = None
         if weight == "critical_path":
-            last_ns, live = services.records.last_ns(chosen), services.records.is_live(chosen)
+            live = services.records.is_live(chosen)
             rows, path_job = add_critical_path(file, rows, filters.job_id, last_ns=last_ns, live=live)
         paths = [Path(*path) for path in {*sums.paths, *above}]
         libraries: dict[str, int] = {}

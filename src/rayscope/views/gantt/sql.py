@@ -21,6 +21,7 @@ from rayscope.storage.sql.execution import (
     SUMMED,
     TASK_ID,
     WAITS,
+    actors_worker,
     hex_id,
     still_blocked,
     total,
@@ -44,7 +45,6 @@ _STEPS = 21
 
 
 _FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
-_ACTORS_WORKER = "(SELECT any_value(worker_id) FROM actor_rows WHERE id = attempts.actor_id)"
 #: When the phases of a bar with phases began: name -> SQL.
 _BEGINS = {
     "created": CREATED,
@@ -188,7 +188,7 @@ class _Base:
             begin, end = f"coalesce(execute_begin_ns, {REACHED})", f"coalesce(execute_end_ns, {END})"
             unplaced = f"coalesce(actor_id, {unplaced})"
         elif by == "worker":
-            unplaced = f"coalesce({_ACTORS_WORKER}, {unplaced})"
+            unplaced = f"coalesce({actors_worker('attempts')}, {unplaced})"
         lane = f"CASE WHEN {REACHED} IS NULL THEN {unplaced} ELSE {lane} END"
         self._from = (
             f"{CREATED} AS created_ns, coalesce({begin}, {CREATED}) AS began_ns, {end} AS told_end_ns, "
