@@ -8,6 +8,8 @@ import pytest
 from tests.serving import FAILS, MODELS, REQUESTS, SLOW, SLOW_S, WORK_S, Serving, states_of
 from tests.waiting import wait_until
 
+from rayscope.tracer.serve import MAX_FAILED
+
 pytestmark = [pytest.mark.ray]
 
 
@@ -97,13 +99,26 @@ def test_slow_requests_are_as_the_program_measured_them(serving: Serving) -> Non
         assert request["total_ns"] >= front["replica_ns"] >= measured["front"] >= measured["model"]
         assert measured["model"] >= SLOW_S * 1e9
         assert front["downstream_ns"] == request["downstream_ns"] >= measured["model"]
-        begun = [one["begin_ns"] for one in (proxy, front, model)]
-        assert begun == sorted(begun)
+        starts = [one["begin_ns"] for one in (proxy, front, model)]
+        assert starts == sorted(starts)
         assert "proxy" in proxy["log_file"]
         if model["replica_ns"] is not None or expected[request_id]["pid"] not in lost:
             assert model["replica_ns"] >= measured["model"]
             logs = {one["log_file"] for one in serving.shop["replicas"]}
             assert {front["log_file"], model["log_file"]} <= logs
+
+
+def test_failed_requests_are_on_record_however_fast_they_failed(serving: Serving) -> None:
+    fewest = min(REQUESTS // FAILS, MAX_FAILED)
+
+    def find() -> Any:
+        answer = serving.get("/api/serve-requests/shop", limit=200, order="failed")
+        return answer["items"] if answer["total"] >= fewest else None
+
+    failed = wait_until(find, "the failed requests")
+    assert {(one["status"], one["failed"]) for one in failed} == {("500", True)}
+    starts = [one["steps"][0]["begin_ns"] for one in failed]
+    assert starts == sorted(starts, reverse=True)
 
 
 def _spans(told: dict[str, Any]) -> dict[str, list[int]]:

@@ -9,7 +9,7 @@ import pytest
 from tests.recorded import Recorded
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.long]
+pytestmark = pytest.mark.ray
 
 WORK = """
 import time

@@ -3942,8 +3942,8 @@ class ServeRequest(TypedDict):
 
 class ServeRequestPage(TypedDict):
     """
-    Slow requests of an application, of ``total`` on record. ``left_out``: at least so many slow ones were
-    only counted.
+    Slow and failed requests of an application, of ``total`` on record. ``left_out``: at least this many
+    others were only counted.
     """
 
     session: str

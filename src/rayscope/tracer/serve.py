@@ -2,8 +2,8 @@
 
 A request passes a proxy and one replica or more. Each of these processes notes its own part, a *hop*, and the
 calls of deployments that it made meanwhile. Serve's id of the request joins the hops. Each process decides by
-itself which it tells: the slowest of each interval, by how long the hop took. So a proxy and a replica that
-answer the same requests keep the same ones. All others are only counted.
+itself which it tells: of each interval the first that failed, and the slowest, by how long the hop took. So a
+proxy and a replica that answer the same requests keep the same ones. All others are only counted.
 
 Ray drops what is told in the thread of a task whose events are off, as Serve's are: all is told by the
 tracer's watcher, in one event for each interval.
@@ -31,6 +31,8 @@ from rayscope.tracer.libraries import Guard, Hook, wrap_methods, wrap_when_loade
 INTERVAL_S = 5.0
 #: Of an interval: hops of at least so long (ns) are told, at most so many; of others only the slowest few.
 SLOW_NS, MAX_HOPS, SLOWEST = 100 * 10**6, 20, 3
+#: Each interval keeps up to this number of failed hops, the first ones, however short they were.
+MAX_FAILED = 20
 #: Calls of one hop whose times are noted, and that are told, the longest. All of them are counted.
 _MAX_NOTED, _MAX_TOLD = 256, 16
 #: Pairs of deployments that one process counts calls of.
@@ -60,11 +62,12 @@ class _Call:
 class _Hop:
     """A part of a request in this process. ``deployment`` is "" in a proxy."""
 
-    __slots__ = ("begin_ns", "calls", "context", "count", "deployment", "end_ns", "told")
+    __slots__ = ("begin_ns", "calls", "context", "count", "deployment", "end_ns", "failed", "told")
 
     def __init__(self, deployment: str) -> None:
         self.deployment = deployment
         self.begin_ns, self.end_ns = time.time_ns(), 0
+        self.failed = False
         self.calls: list[_Call] = []
         self.count = 0
         self.context: Any = None
@@ -88,7 +91,9 @@ class _Process:
         self.deployment = self.application = self.name = ""
         self.began_ns, self.told_s = time.time_ns(), time.monotonic()
         self.slowest: list[tuple[int, int, _Hop]] = []
-        self.slow = 0
+        self.failed: list[_Hop] = []
+        #: How many hops were slow or failed.
+        self.notable = 0
         self.edges: dict[tuple[str, str], _Edge] = {}
 
 
@@ -173,8 +178,9 @@ def _end_replica(error: BaseException | None, status: str | None, latency_ms: fl
     if hop is None or hop.end_ns:
         return
     hop.end_ns = time.time_ns()
-    if _is_slow(hop):
-        cancelled = isinstance(error, asyncio.CancelledError)
+    cancelled = isinstance(error, asyncio.CancelledError)
+    hop.failed = error is not None and not cancelled
+    if _is_kept(hop):
         said = "OK" if error is None else "CANCELLED" if cancelled else "ERROR"
         hop.told = {
             "id": request.internal_request_id,
@@ -183,7 +189,7 @@ def _end_replica(error: BaseException | None, status: str | None, latency_ms: fl
             "m": (request._http_method or request.call_method)[:_MAX_WORD],
             "s": (status or said)[:_MAX_WORD],
         }
-        if error is not None and not cancelled:
+        if hop.failed:
             # Ray names an error of a call that it raises here after the callee's.
             name = type(error).__name__.removeprefix("RayTaskError(").removesuffix(")")
             hop.told |= {"f": 1, "err": name[:_MAX_WORD]}
@@ -225,8 +231,9 @@ def _end_proxy(hop: _Hop, status: Any, request: Any) -> None:
     hop.end_ns = time.time_ns()
     context, before = _serve_context(), hop.context
     hop.context = None
+    hop.failed = bool(getattr(status, "is_error", False))
     # A health check, or a route that nobody knows, has none of its own.
-    if context is None or context is before or not context._internal_request_id or not _is_slow(hop):
+    if context is None or context is before or not context._internal_request_id or not _is_kept(hop):
         return
     code = getattr(status, "code", "")
     hop.told = {
@@ -237,7 +244,7 @@ def _end_proxy(hop: _Hop, status: Any, request: Any) -> None:
         "s": str(getattr(code, "name", code))[:_MAX_WORD],
         "app": context.app_name,
     }
-    if getattr(status, "is_error", False):
+    if hop.failed:
         hop.told["f"] = 1
 
 
@@ -386,18 +393,24 @@ def _watch() -> None:
         emit.watch()
 
 
-def _is_slow(hop: _Hop) -> bool:
-    """Keep a hop that has ended if it is one of the slowest so far."""
+def _is_kept(hop: _Hop) -> bool:
+    """Keep a hop that has ended if it is one of the first that failed, or one of the slowest so far."""
     took, slowest = hop.end_ns - hop.begin_ns, _process.slowest
     with state.lock:
-        _process.slow += took >= SLOW_NS
-        if len(slowest) < MAX_HOPS:
+        _process.notable += _is_notable(hop)
+        if hop.failed and len(_process.failed) < MAX_FAILED:
+            _process.failed.append(hop)
+        elif len(slowest) < MAX_HOPS:
             heapq.heappush(slowest, (took, next(_order), hop))
         elif took > slowest[0][0]:
             heapq.heapreplace(slowest, (took, next(_order), hop))
         else:
             return False
     return True
+
+
+def _is_notable(hop: _Hop) -> bool:
+    return hop.failed or hop.end_ns - hop.begin_ns >= SLOW_NS
 
 
 def _tell() -> None:
@@ -408,10 +421,11 @@ def _tell() -> None:
     began_ns, now_ns = _process.began_ns, time.time_ns()
     with state.lock:
         slowest, _process.slowest = _process.slowest, []
-        slow, _process.slow = _process.slow, 0
+        failed, _process.failed = _process.failed, []
+        notable, _process.notable = _process.notable, 0
         edges, _process.edges = _process.edges, {}
         _process.began_ns, _process.told_s = now_ns, now
-    told = _told(slowest, slow, edges)
+    told = _told(slowest, failed, notable, edges)
     if told:
         actor = state.core.get_actor_id().binary()
         told |= {"k": began_ns, "e": now_ns}
@@ -419,15 +433,18 @@ def _tell() -> None:
 
 
 def _told(
-    slowest: list[tuple[int, int, _Hop]], slow: int, edges: dict[tuple[str, str], _Edge]
+    slowest: list[tuple[int, int, _Hop]],
+    failed: list[_Hop],
+    notable: int,
+    edges: dict[tuple[str, str], _Edge],
 ) -> dict[str, Any]:
-    ordered = sorted(slowest, key=lambda one: one[:2], reverse=True)
-    kept = [(took, hop) for at, (took, _, hop) in enumerate(ordered) if took >= SLOW_NS or at < SLOWEST]
+    ordered = [hop for _, _, hop in sorted(slowest, key=lambda entry: entry[:2], reverse=True)]
+    kept = failed + [hop for at, hop in enumerate(ordered) if _is_notable(hop) or at < SLOWEST]
     told: dict[str, Any] = {}
-    hops = [_hop_told(hop) for _, hop in kept if hop.told]
+    hops = [_hop_told(hop) for hop in kept if hop.told]
     if hops:
         told["hops"] = hops
-    left_out = slow - sum(took >= SLOW_NS for took, _ in kept)
+    left_out = notable - sum(map(_is_notable, kept))
     if left_out:
         told["n"] = left_out
     if edges:

@@ -122,7 +122,7 @@ def request(identity: str) -> Any:
 
 
 def told(process: serve._Process) -> dict[str, Any]:
-    return serve._told(process.slowest, process.slow, process.edges)
+    return serve._told(process.slowest, process.failed, process.notable, process.edges)
 
 
 def test_a_replica_tells_of_a_request_and_of_the_calls_that_it_made(process: serve._Process) -> None:
@@ -224,7 +224,8 @@ def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
     }
     assert [name for name, *_ in hop["c"]] == ["shop#Front"]
     # A health check leaves the context as it was.
-    process.slowest.clear()
+    process.failed.clear()
+    process.notable = 0
     asked.routed = False
     assert len(aside(asyncio.run, ask(leaves=False))) == 2
     assert told(process) == {}
@@ -234,7 +235,7 @@ def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Proce
     def end(took_ns: int) -> None:
         hop = serve._Hop("shop#Front")
         hop.end_ns = hop.begin_ns + took_ns
-        if serve._is_slow(hop):
+        if serve._is_kept(hop):
             hop.told = {"id": str(took_ns)}
 
     for at in range(1000):
@@ -245,6 +246,22 @@ def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Proce
     found = told(process)
     assert [int(hop["id"]) - serve.SLOW_NS for hop in found["hops"]] == list(range(49, 29, -1))
     assert found["n"] == 30
+
+
+def test_failed_requests_are_kept_however_fast_they_failed(process: serve._Process) -> None:
+    def end(took_ns: int, *, failed: bool) -> None:
+        hop = serve._Hop("shop#Front")
+        hop.end_ns, hop.failed = hop.begin_ns + took_ns, failed
+        if serve._is_kept(hop):
+            hop.told = {"id": str(took_ns)}
+
+    for at in range(serve.MAX_FAILED + 5):
+        end(at, failed=True)
+        end(1000 + at, failed=False)
+    found = told(process)
+    first = list(map(str, range(serve.MAX_FAILED)))
+    assert [hop["id"] for hop in found["hops"]] == [*first, "1024", "1023", "1022"]
+    assert found["n"] == 5
 
 
 def test_nothing_is_noted_where_the_tracer_is_off(process: serve._Process) -> None:

@@ -3619,8 +3619,8 @@ export interface ServeRequestStep {
   log_file: string | null;
 }
 /**
- * Slow requests of an application, of ``total`` on record. ``left_out``: at least so many slow ones were
- * only counted.
+ * Slow and failed requests of an application, of ``total`` on record. ``left_out``: at least this many
+ * others were only counted.
  */
 export interface ServeRequestPage {
   session: string;

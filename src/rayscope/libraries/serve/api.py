@@ -36,15 +36,16 @@ def serve_requests(
     session: Session = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     order: Annotated[
-        Literal["slowest", "newest"], Query(description="Which requests: the slowest or the newest.")
+        Literal["slowest", "newest", "failed"],
+        Query(description="Which requests: the slowest, the newest, or the newest that failed."),
     ] = "slowest",
 ) -> Response:
-    """Slow requests of an application, and where each spent its time, as the tracer noted it."""
+    """Slow and failed requests of an application, and where each spent its time, as the tracer noted it."""
     name = services.records.resolve(session)
 
     def read(file: SessionFile) -> dict[str, Any]:
         _one(file, application)
-        hops, total = sql.requests(file, application, limit, newest=order == "newest")
+        hops, total = sql.requests(file, application, limit, order)
         left_out = sql.left_out(file, application)
         return {"session": name, "items": requests(hops), "total": total, "left_out": left_out}
 

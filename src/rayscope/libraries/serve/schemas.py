@@ -207,8 +207,8 @@ class ServeRequest(Answer):
 
 
 class ServeRequestPage(Answer):
-    """Slow requests of an application, of ``total`` on record. ``left_out``: at least so many slow ones were
-    only counted.
+    """Slow and failed requests of an application, of ``total`` on record. ``left_out``: at least this many
+    others were only counted.
     """
 
     session: str

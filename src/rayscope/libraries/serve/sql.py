@@ -56,12 +56,15 @@ FROM span_rows WHERE name IN ('serve.hop', 'serve.calls', 'serve.left_out') AND 
 #: A request took as long as its proxy says, or the longest of its hops; and belongs where that does.
 _REQUESTS = f"""
 SELECT request, arg_max(application, rank) AS application, arg_max(begin_ns, rank) AS begin_ns,
-    arg_max(end_ns, rank) - arg_max(begin_ns, rank) AS total_ns
+    arg_max(end_ns, rank) - arg_max(begin_ns, rank) AS total_ns, bool_or(failed) AS failed
 FROM (SELECT begin_ns, end_ns, extra ->> '$.request' AS request, extra ->> '$.application' AS application,
+        (extra ->> '$.failed') = 'true' AS failed,
         [((extra ->> '$.deployment') = '')::BIGINT, end_ns - begin_ns] AS rank
     FROM ({_TOLD}) WHERE name = 'serve.hop')
 WHERE request IS NOT NULL AND application IS NOT NULL AND rank[1] IS NOT NULL GROUP BY request
 """
+#: Order of requests -> what is sorted by, in descending order.
+_ORDERS = {"slowest": "total_ns", "newest": "begin_ns", "failed": "begin_ns"}
 
 
 def applications(file: SessionFile, limit: int, name: str | None = None) -> tuple[list[Row], int]:
@@ -128,21 +131,20 @@ def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row]
     return found, total
 
 
-def requests(file: SessionFile, application: str, limit: int, *, newest: bool) -> tuple[list[Row], int]:
-    """The hops of the slowest requests of an application, or of the ``newest``, in the order of the requests.
+def requests(file: SessionFile, application: str, limit: int, order: str) -> tuple[list[Row], int]:
+    """The hops of requests of an application, a request after the other; ``order`` is a key of ``_ORDERS``.
 
-    Each with its ``request``, what the tracer told (``extra``), and the log of its actor. And how many
-    requests are on record.
+    Each with its ``request``, what the tracer recorded (``extra``), and the log of its actor. And how many
+    such requests are on record.
     """
-    order = "begin_ns" if newest else "total_ns"
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
                 f"""
                 WITH chosen AS (
                     SELECT request, count(*) OVER () AS total,
-                        row_number() OVER (ORDER BY {order} DESC, request) AS place
-                    FROM ({_REQUESTS}) WHERE application = $application
+                        row_number() OVER (ORDER BY {_ORDERS[order]} DESC, request) AS place
+                    FROM ({_REQUESTS}) WHERE application = $application AND (failed OR $order <> 'failed')
                     ORDER BY place LIMIT {int(limit)})
                 SELECT c.request, c.total, h.actor_id, h.begin_ns, h.end_ns, h.extra,
                     coalesce(r.node_id, p.id) AS node_id, coalesce(r.log_file, p.log_file) AS log_file
@@ -152,7 +154,7 @@ def requests(file: SessionFile, application: str, limit: int, *, newest: bool) -
                 WHERE h.name = 'serve.hop' ORDER BY c.place, h.begin_ns, h.end_ns DESC, h.actor_id
                 LIMIT {_MAX_HOPS}
                 """,
-                {"application": application},
+                {"application": application, "order": order},
             )
         )
     total = int(found[0]["total"]) if found else 0

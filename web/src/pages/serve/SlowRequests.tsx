@@ -19,10 +19,10 @@ import { mostlySpent, PARTS, partsOf } from './serve';
 import css from './serve.module.css';
 import type { Request, RequestPage } from './types';
 
-const ORDERS = ['slowest', 'newest'] as const;
+const ORDERS = ['slowest', 'newest', 'failed'] as const;
 const MOST = 50;
 
-/** The slowest requests of an application or the newest of the slow ones, and where each spent its time. */
+/** The recorded requests of an application: the slowest, the newest, or those that failed; and where each spent its time. */
 export function SlowRequests({ application }: { application: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -46,7 +46,7 @@ export function SlowRequests({ application }: { application: string }) {
       title={t('serve.requests.title')}
       testId="slow-requests"
       right={
-        items.length > 0 && (
+        (items.length > 0 || order === 'failed') && (
           <div className={css.order}>
             {total > items.length && t('serve.requests.some', { n: count(items.length), all: count(total) })}
             <SegmentedControl
@@ -61,7 +61,9 @@ export function SlowRequests({ application }: { application: string }) {
       }
     >
       {items.length === 0 ? (
-        <p className={words.dim}>{t('serve.requests.none')}</p>
+        <p className={words.dim}>
+          {t(order === 'failed' ? 'serve.requests.noneFailed' : 'serve.requests.none')}
+        </p>
       ) : (
         <>
           <MostlySpent requests={items} />
