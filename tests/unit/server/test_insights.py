@@ -436,3 +436,31 @@ def test_an_open_wait_whose_named_calls_have_ended_is_for_the_calls_that_go_on(f
         one["total_ns"] for one in path["causes"] if one["phase"] == "executing" and not one["is_driver"]
     )
     assert executing == 4 * 100 * MS
+
+
+def test_many_short_calls_of_one_actor_bind_a_running_job(fresh: Running) -> None:
+    """The starts of the newest calls are not known yet. The driver's wait names some of the calls only."""
+    story, actor = Story(), "c" * 24
+    calls, took = 200, 20
+    cluster(story, 2, None)
+    story.entity("actor", actor + JOB, 0, worker_id="b" * 56)
+    named = []
+    for number in range(calls):
+        begin = 20 + took * number
+        named.append(story.task("Store.put", 10, begin, begin + took, actor=actor, queued=15))
+    for attempt in story.batch.attempts[-30:]:
+        del attempt.states["RUNNING"]
+    for _ in range(500):
+        story.task("Store.put", 10, actor=actor, queued=15)
+    for task_id in named[:16]:
+        story.blocks(DRIVER, task_id, 12)
+    fresh.record(story)
+    services: Any = fresh.server.services
+    services.catalog.about(SESSION).last_ns = 2**62
+    services.records.last_ns = lambda session: at(20 + took * calls)
+    found = fresh.get("/api/insights")
+    assert (found["so_far"], found["withheld"]) == (True, None)
+    assert (found["verdict"]["code"], found["verdict"]["name"]) == ("actor", "Store.put")
+    assert "straggler" not in [one["kind"] for one in found["findings"]]
+    assert found["functions"][0]["function"] == "Store.put"
+    assert found["functions"][0]["saving_ns"] == pytest.approx(calls * took * MS / 2, rel=0.2)

@@ -30,10 +30,8 @@ from rayscope.insights.replay.program import (
     Programs,
     Wait,
 )
-from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
+from rayscope.insights.replay.recorded import LARGE_BYTES, SLACK_NS, Recorded
 
-#: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
-SLACK_NS = 50_000_000
 #: What a task submits so long after its end, one of its threads did.
 _THREAD_NS = 5_000_000
 #: Fetching a small value takes about so long.

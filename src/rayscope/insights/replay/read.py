@@ -14,6 +14,7 @@ from rayscope.insights.replay.program import CALL, CREATION, NORMAL
 from rayscope.insights.replay.recorded import (
     BY_DRIVER,
     FIRST_PUT,
+    SLACK_NS,
     UNKNOWN,
     Actor,
     Arguments,
@@ -42,6 +43,10 @@ _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
 #: Columns of :class:`Attempts` that are times, and texts.
 _TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
 _TEXTS = ("state", "error", "code", "call_site", "environment")
+#: The tracer names at most this many objects of a wait that lasts, and does not count the others.
+_MAX_NAMED = 16
+#: More objects than anyone waits for.
+_UNCOUNTED = 2**31
 
 
 def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int]:
@@ -146,6 +151,8 @@ class _Reader:
         kinds, kind = _encoded(table, "type")
         columns: dict[str, Any] = {name: self._times(table, name) for name in _TIMES}
         columns |= {name: _texts(table, name) for name in _TEXTS}
+        worker, ran = _encoded(table, "worker_id")[1], _numbers(table, "ran")
+        columns["start"] = _bounded_starts(columns["start"], columns["ended"], worker, ran > 0)
         return Attempts(
             task=self._task,
             task_hi=_numbers(table, "task_hi", np.uint64),
@@ -156,14 +163,14 @@ class _Reader:
             parent=self._tasks_of(_numbers(table, "parent", np.uint64)),
             actor=_encoded(table, "actor_id")[1],
             node=_places(table, "node_id", nodes),
-            worker=_encoded(table, "worker_id")[1],
+            worker=worker,
             group=_places(table, "placement_group_id", groups),
             demand=_encoded(table, "required_resources")[1],
             loading=np.maximum(_numbers(table, "loading"), 0),
             fetching=np.maximum(_numbers(table, "fetching"), 0),
             fetched_bytes=self._fetched_bytes(number, fetched),
             cpu_ns=_numbers(table, "cpu_ns", missing=-1),
-            ran=_numbers(table, "ran"),
+            ran=ran,
             returned_bytes=_numbers(table, "returned_bytes", missing=-1),
             pid=_numbers(table, "pid", missing=-1),
             **columns,
@@ -375,6 +382,9 @@ class _Reader:
                 wait = found[task, attempt] = Wait(begin, -1, is_wait, is_group=is_group)
             if made_by >= 0 and index < FIRST_PUT:
                 wait.named.append((made_by, index))
+        for wait in found.values():
+            if len(wait.named) >= _MAX_NAMED and not wait.is_wait:
+                wait.objects = _UNCOUNTED
         return found
 
     def group_waits(self, table: pa.Table) -> list[GroupWait]:
@@ -427,6 +437,21 @@ def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 
         .to_numpy(zero_copy_only=False)
         .astype(kind, copy=False)
     )
+
+
+def _bounded_starts(starts: Ints, ends: Ints, workers: Ints, has_start: Bools) -> Ints:
+    """Starts of attempts, in which unknown ones are no earlier than the end before them on their worker.
+
+    Where the start of a call is not recorded (yet), it is known only when the call came to its worker, and
+    there it may have waited for thousands of others. Workers that ran two calls at once stay as they are.
+    """
+    order = np.lexsort((ends, workers))
+    follows = (workers[order][1:] == workers[order][:-1]) & (workers[order][1:] >= 0)
+    ends_before = np.full(len(starts), -1, dtype=np.int64)
+    ends_before[order[1:]] = np.where(follows, ends[order[:-1]], -1)
+    overlaps = has_start & (starts < ends_before - SLACK_NS)
+    is_bounded = ~has_start & (ends >= 0) & ~np.isin(workers, workers[overlaps])
+    return np.where(is_bounded, np.maximum(starts, ends_before), starts)
 
 
 def _flags(table: pa.Table, column: str) -> Bools:

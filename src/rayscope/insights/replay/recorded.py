@@ -14,6 +14,8 @@ import numpy.typing as npt
 FIRST_PUT = 100_000_001
 #: Larger values come through the object store.
 LARGE_BYTES = 100_000
+#: The end of a task has the clock of its caller, and is up to this much later than what it let others do, ns.
+SLACK_NS = 50_000_000
 #: In place of a task: the driver; or nobody knows which.
 BY_DRIVER, UNKNOWN = -1, -2
 

@@ -15,6 +15,7 @@ from rayscope.storage.sql.execution import (
     END,
     FIRST_PUT,
     INTERRUPTED,
+    IS_DRIVER_TRACED,
     IS_GROUP_WAIT,
     IS_USERS_SPAN,
     LAST,
@@ -232,8 +233,7 @@ SELECT hash($high::UBIGINT, $low::VARCHAR),
     (SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0),
     (SELECT max(end_ns) FROM job_rows WHERE id = $job AND end_ns > 0),
     (SELECT count(*) FROM attempts WHERE parent_hi = $high AND parent_lo = $low),
-    (SELECT count(*) FROM worker_rows WHERE worker_type = 'DRIVER' AND job_id = $job
-        AND starts_with(tracer, 'on')), {LAST}""",
+    {IS_DRIVER_TRACED}, {LAST}""",
         {"high": high, "low": low, "job": job},
     ).fetchall()[0]
     names = ("task", "begin", "end", "job_begin", "job_end", "children", "traced", "last")

@@ -349,6 +349,15 @@ UNTOLD = f"starts_with(b.kind, 'blocked:') AND {_HAS_NO_END}"
 #: The same of a wait or a stretch of :data:`AWAITING`.
 IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS_NO_END}"
 
+#: Whether the tracer ran in the driver of $job, whose task is $high and $low: it reported that, or a wait.
+IS_DRIVER_TRACED = f"""
+(EXISTS (SELECT 1 FROM worker_rows
+    WHERE worker_type = 'DRIVER' AND job_id = $job AND starts_with(tracer, 'on'))
+OR EXISTS (SELECT 1 FROM span_rows WHERE task_hi = $high AND task_lo = $low AND {WAITS})
+OR EXISTS (SELECT 1 FROM edge_rows
+    WHERE task_hi = $high AND task_lo = $low AND starts_with(kind, 'blocked:')))
+"""
+
 #: Whether a row of ``edge_rows`` is of a wait for a placement group; and SQL of the group's ID.
 IS_GROUP_WAIT = f"object_index = {NO_OBJECT} AND kind != 'blocked:train.report'"
 WAITED_GROUP = f"substr({hex_id('object')}, 1, 36)"

@@ -31,6 +31,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.views.critical_path.compute import SLACK_NS
 
 _BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
+_EXECUTING = [phase for phase, _ in RECORDED].index("executing")
 _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
 
@@ -213,6 +214,7 @@ class Attempts(Rows):
         self.reached_ns = self.numbers("reached_ns")
         #: A row of begins for each attempt.
         self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
+        self.has_start = self.begins[:, _EXECUTING] > -FOREVER
         self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
         workers = self._columns["worker_id"].dictionary_encode()
         self._workers = {worker: code for code, worker in enumerate(workers.dictionary.to_pylist())}

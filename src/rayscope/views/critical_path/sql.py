@@ -19,10 +19,10 @@ from rayscope.storage.sql.execution import (
     FASTEST_START_NS,
     FIRST_TASK_NS,
     FOREVER,
+    IS_DRIVER_TRACED,
     NOT_DRIVER,
     REACHED,
     RECORDED,
-    WAITS,
     called_name,
 )
 from rayscope.storage.sql.jobs import longest_job
@@ -148,14 +148,9 @@ class PathReader:
         return Extent(False, begun, self.last_ns if live else max(begun, heard or begun))
 
     def _is_traced(self) -> bool:
-        """Whether the tracer was in the driver: it said so, or told of a wait."""
         high, low = split_id(self._driver_id)
         found = self._reader.execute(
-            "SELECT EXISTS (SELECT 1 FROM worker_rows WHERE worker_type = 'DRIVER' AND job_id = $job "
-            "AND starts_with(tracer, 'on')) OR EXISTS (SELECT 1 FROM span_rows WHERE task_hi = $high "
-            f"AND task_lo = $low AND {WAITS}) OR EXISTS (SELECT 1 FROM edge_rows WHERE task_hi = $high "
-            "AND task_lo = $low AND starts_with(kind, 'blocked:'))",
-            {"job": self.job_id, "high": high, "low": low},
+            f"SELECT {IS_DRIVER_TRACED}", {"job": self.job_id, "high": high, "low": low}
         ).fetchall()
         return bool(found[0][0])
 
@@ -243,7 +238,9 @@ class PathReader:
         for part in self._slices_back(before_ns + SLACK_NS, _since(attempt, before_ns)):
             attempts = part.attempts
             for row in attempts.until(attempts.of_worker(worker), before_ns + SLACK_NS):
-                if attempts.reached_ns[row] < before_ns and not _is(attempt, attempts, row):
+                # A call whose start is unknown may have come after this one if it ended later.
+                came = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
+                if came < before_ns and not _is(attempt, attempts, row):
                     return self._attempt(attempts, row)
         return None
 
