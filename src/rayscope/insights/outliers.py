@@ -28,7 +28,7 @@ _SLOW_NODE_CALLS = 5
 
 
 class Place(NamedTuple):
-    """An actor or a node that long calls share. ``rows``: the long calls there; ``name``: the actor or node
+    """An actor or a node that calls share. ``rows``: the calls there; ``name``: the actor or node
     as people find it; ``filters``: of the view that shows it.
     """
 
@@ -56,7 +56,7 @@ def shared_place(facts: Facts, calls: Ints, is_long: Bools) -> Place | None:
     a, long = facts.attempts, calls[is_long]
     if len(long) < _MIN_LONG:
         return None
-    for places, describe in ((a.actor, _actor), (a.node, _node)):
+    for places, describe in ((a.actor, describe_actor), (a.node, _node)):
         for place, at in groups(places[long]):
             of_place = int((places[calls] == place).sum())
             is_shared = len(at) >= max(_MIN_LONG, _SHARED * len(long)) and len(at) >= _OF_PLACE * of_place
@@ -73,7 +73,8 @@ def _node_name(facts: Facts, node: int) -> str:
     return its.name or its.node_id[:8]
 
 
-def _actor(facts: Facts, actor: int, rows: Ints) -> Place:
+def describe_actor(facts: Facts, actor: int, rows: Ints) -> Place:
+    """An actor as a place, found by its ID, process and node. ``rows``: calls of it."""
     its, a = facts.recorded.actors[actor], facts.attempts
     row = int(rows[0])
     found = [f"pid {a.pid[row]}"] if a.pid[row] >= 0 else []

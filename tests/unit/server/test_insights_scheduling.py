@@ -161,7 +161,9 @@ def test_an_actor_that_everything_waits_for(
     if is_found:
         finding = findings["actor_bottleneck"]
         assert (finding["actor_class"], finding["cost_ns"]) == ("Board", 780 * MS)
+        assert finding["filters"] == {"func_name": "Board.post", "actor_id": "ac" * 12 + JOB}
         assert finding["numbers"] == {
+            "actor": "Board acacacac (pid 100 @ aaaaaaaa)",
             "calls": 8,
             "more": 4,
             "busy": pytest.approx(640 / 780),

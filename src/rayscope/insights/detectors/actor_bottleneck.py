@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.outliers import describe_actor
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.spans import union_of
 
@@ -36,7 +37,7 @@ class ActorBottleneck:
     kind = "actor_bottleneck"
     title = "An actor is the bottleneck"
     advice = (
-        "{actor_class} was busy {busy:.0%} of the time between its first call and its last, while {queue:.1f}"
+        "{actor} was busy {busy:.0%} of the time between its first call and its last, while {queue:.1f}"
         " calls waited for it on average. Spread its calls over several actors, or let it run calls "
         "concurrently if they mostly wait (async methods, max_concurrency)."
     )
@@ -71,6 +72,7 @@ class ActorBottleneck:
             if busy < _BUSY or overlap > 1.5:
                 continue
             name = facts.recorded.actors[actor].class_name
+            place = describe_actor(facts, actor, known)
             needs_cpu[name] |= facts.recorded.actors[actor].resources.get("CPU", 0.0) > 0
             by_class[name].append(
                 Finding(
@@ -80,12 +82,13 @@ class ActorBottleneck:
                     rows=rows,
                     confidence="medium",  # its state may not let itself be split
                     numbers={
+                        "actor": place.name,
                         "busy": busy,
                         "queue": queue,
                         "calls": len(known),
                         "more": members[name] + _MORE,
                     },
-                    filters={"func_name": facts.name(known[0])},
+                    filters={"func_name": facts.name(known[0]), **place.filters},
                 )
             )
         for name, found in by_class.items():

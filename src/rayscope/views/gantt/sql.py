@@ -176,16 +176,19 @@ def _base(filters: TaskFilters, lane: str, last_ns: int, by: str | None = None) 
 class _Base:
     """The attempts that the filters leave, and their lanes.
 
-    ``by``: what lanes are. A call that waits for its actor is on the lane of the actor or of its worker. Bars
-    on lanes of actors are the time in which calls executed, where it is on record: actors execute calls while
-    they store outputs of others.
+    ``by``: what lanes are. A call that waits for its actor is on the lane of the actor or of its worker. On
+    these lanes a bar is the time in which a call executed, where that is recorded: actors execute calls while
+    they store the outputs of others.
     """
 
     def __init__(self, where: Where, lane: str, last_ns: int, by: str | None = None) -> None:
         self.values = where.values
         begin, end, unplaced = REACHED, END, f"'{NOT_PLACED}'"
+        if by in ("actor", "worker"):
+            executed = "CASE WHEN type = 'ACTOR_TASK' THEN execute_{}_ns END"
+            begin = f"coalesce({executed.format('begin')}, {REACHED})"
+            end = f"coalesce({executed.format('end')}, {END})"
         if by == "actor":
-            begin, end = f"coalesce(execute_begin_ns, {REACHED})", f"coalesce(execute_end_ns, {END})"
             unplaced = f"coalesce(actor_id, {unplaced})"
         elif by == "worker":
             unplaced = f"coalesce({actors_worker('attempts')}, {unplaced})"

@@ -8,7 +8,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   actor_bottleneck: {
     title: '单个 Actor 是瓶颈',
     advice:
-      '{{actor_class}} 从第一次调用到最后一次调用有 {{busy}} 的时间在忙，平均有 {{queue}} 个调用在等它。请把调用分散到多个 Actor；如果调用大多在等待，可让它并发执行（async 方法、max_concurrency）。',
+      '{{actor}} 从第一次调用到最后一次调用有 {{busy}} 的时间在忙，平均有 {{queue}} 个调用在等它。请把调用分散到多个 Actor；如果调用大多在等待，可让它并发执行（async 方法、max_concurrency）。',
   },
   data_issue: {
     title: 'Ray Data 报告了问题',

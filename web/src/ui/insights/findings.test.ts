@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Finding } from '../../api/insights';
 import { zhKinds } from '../../base/i18n/zh.insights';
 import { filtersOf, findingKey, numberText, plainName } from './findings';
-import { findingsByName } from './useFindings';
+import { findingOf } from './useFindings';
 
 const FINDING: Finding = {
   kind: 'get_in_loop',
@@ -70,16 +70,18 @@ it('has Chinese texts for the detectors that ship', () => {
 
 it('finds a class by its own name and by that of its methods, and the first of several', () => {
   const board = { ...FINDING, kind: 'actor_bottleneck', function: null, actor_class: 'main.<locals>.Board' };
-  const byName = findingsByName([
+  const findings = [
     FINDING,
     { ...FINDING, kind: 'straggler' },
-    { ...board, filters: { func_name: 'Board.offer' } },
+    { ...board, filters: { func_name: 'Board.offer', actor_id: 'a1' } },
     { ...FINDING, kind: 'driver_bound', function: null },
-  ]);
-  expect([...byName].map(([name, { kind }]) => `${name} ${kind}`)).toEqual([
-    'work get_in_loop',
-    'main.<locals>.Board actor_bottleneck',
-    'Board actor_bottleneck',
-    'Board.offer actor_bottleneck',
-  ]);
+  ];
+  const kindOf = (name: string, actorId?: string) => findingOf(findings, name, actorId)?.kind;
+  expect(kindOf('work')).toBe('get_in_loop');
+  for (const name of ['main.<locals>.Board', 'Board', 'Board.offer']) {
+    expect(kindOf(name)).toBe('actor_bottleneck');
+    expect(kindOf(name, 'a1')).toBe('actor_bottleneck');
+    expect(kindOf(name, 'b2')).toBeUndefined();
+  }
+  expect(kindOf('Other')).toBeUndefined();
 });

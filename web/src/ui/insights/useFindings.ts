@@ -3,8 +3,8 @@ import { type Finding, useInsights } from '../../api/insights';
 
 /** What is known to slow a job down, by where it is. */
 export interface Findings {
-  /** The gravest finding of a function or a class of actors. */
-  of: (name: string | null | undefined) => Finding | undefined;
+  /** The gravest finding of a function or a class of actors; of one actor, what concerns that actor. */
+  of: (name: string | null | undefined, actorId?: string | null) => Finding | undefined;
   /** The gravest one of the driver itself. */
   driver: Finding | undefined;
   job: string;
@@ -20,12 +20,19 @@ function namesOf({ function: name, actor_class, filters }: Finding): string[] {
   return [actor_class, short, ...(filters.func_name ? [filters.func_name] : [])];
 }
 
-/** Findings by name; of several of one name it is the first, which weighs most. */
-export function findingsByName(findings: readonly Finding[]): ReadonlyMap<string, Finding> {
-  const byName = new Map<string, Finding>();
-  for (const finding of findings)
-    for (const name of namesOf(finding)) if (!byName.has(name)) byName.set(name, finding);
-  return byName;
+/**
+ * The finding of a name that weighs most. Some findings concern one actor among many of its class: these are
+ * of that actor, and of places that show all actors together.
+ */
+export function findingOf(
+  findings: readonly Finding[],
+  name: string,
+  actorId?: string | null,
+): Finding | undefined {
+  return findings.find((finding) => {
+    const { actor_id } = finding.filters;
+    return namesOf(finding).includes(name) && (!actorId || !actor_id || actor_id === actorId);
+  });
 }
 
 /**
@@ -36,9 +43,8 @@ export function useFindings(session: string, job: string | undefined, ready: boo
   const { data, isPlaceholderData } = useInsights(session, job, { isAside: true, enabled: ready });
   return useMemo(() => {
     if (data === undefined || isPlaceholderData) return NONE;
-    const byName = findingsByName(data.findings);
     return {
-      of: (name) => (name ? byName.get(name) : undefined),
+      of: (name, actorId) => (name ? findingOf(data.findings, name, actorId) : undefined),
       driver: data.findings.find((one) => one.function === null && one.actor_class === null),
       job: data.job_id,
     };

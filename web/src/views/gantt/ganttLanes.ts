@@ -78,7 +78,9 @@ export function useRowLabels(
 export function findingOfLane(findings: Findings, lane: GanttLane): Finding | undefined {
   if (lane.kind === 'function') return findings.of(lane.id);
   if (lane.kind === 'path') return findings.of(lane.label);
-  return lane.kind === 'actor' || lane.kind === 'worker' ? findings.of(lane.class_name) : undefined;
+  return lane.kind === 'actor' || lane.kind === 'worker'
+    ? findings.of(lane.class_name, lane.actor_id)
+    : undefined;
 }
 
 /** How many ran at once: on average where short ones are merged. */

@@ -182,7 +182,8 @@ function NodeBadge({ node }: { node: LogicalNode }) {
   if (findings === null) return null;
   const { kind, name } = node;
   const isNamed = kind === 'function' || kind === 'class' || kind === 'method';
-  const finding = kind === 'driver' ? findings.driver : isNamed ? findings.of(name) : undefined;
+  const finding =
+    kind === 'driver' ? findings.driver : isNamed ? findings.of(name, node.actor_id) : undefined;
   return finding === undefined ? null : (
     <span className={css.mark}>
       <FindingBadge finding={finding} job={findings.job} />
