@@ -97,12 +97,11 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const many = running > 1 ? ` ×${running}` : '';
   const kind = kinds[workers.kind[worker] ?? NONE];
   const actor = classes[workers.actor_class[worker] ?? NONE];
+  const blocked = (workers.blocked[worker] ?? 0) > 0 ? ` · ${scene.texts.blocked}` : '';
   const runs = name === undefined ? '' : `${name}${many}`;
   if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
   const job = scene.data.jobs[workers.job[worker] ?? NONE] ?? '';
-  const isBlocked = (workers.blocked[worker] ?? 0) > 0;
-  const driver = isBlocked ? `${scene.texts.driver} · ${scene.texts.blocked}` : scene.texts.driver;
-  if (kind === 'DRIVER') return [driver, runs || (scene.data.scripts[job] ?? '')];
-  if (actor !== undefined) return [actor, runs.startsWith(`${actor}.`) ? runs.slice(actor.length) : runs];
-  return [runs || scene.texts.idle, ''];
+  if (kind === 'DRIVER') return [scene.texts.driver + blocked, runs || (scene.data.scripts[job] ?? '')];
+  const method = actor !== undefined && runs.startsWith(`${actor}.`) ? runs.slice(actor.length) : runs;
+  return actor === undefined ? [(runs || scene.texts.idle) + blocked, ''] : [actor, method + blocked];
 }
