@@ -334,7 +334,9 @@ class Facts:
     def require_tracer(self, unknown: str) -> None:
         """Raise NotEnoughData unless the job was traced: what is ``unknown`` of its processes then."""
         if not self.recorded.is_traced:
-            raise NotEnoughData(f"The tracer was not in the job's processes, so nobody knows {unknown}.")
+            raise NotEnoughData(
+                f"The tracer reported nothing from the job's processes, so nobody knows {unknown}."
+            )
 
     def lifetime(self, actor: Actor) -> Span:
         """From when until when an actor was there."""

@@ -102,7 +102,8 @@ def baseline(recorded: Recorded, check: Check) -> Baseline:
     elif not recorded.is_traced:
         withheld = (
             "not_traced",
-            "It is not known what the job's driver and tasks waited for: the tracer was not in them.",
+            "It is not known what the job's driver and tasks waited for: "
+            "the tracer reported nothing from them.",
         )
     elif replayed.is_stuck:
         withheld = "stuck", "The replay of the job came to a point where everything waits for something."

@@ -14,7 +14,7 @@ def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[dict[str
     """
     found: list[dict[str, Any]] = []
     if not recorded.is_traced:
-        message = "Not recorded: waits and objects, since the tracer was not in the job's processes."
+        message = "Not recorded: waits and objects. The tracer reported nothing from the job's processes."
         found.append({"code": "tracer_off", "events": None, "message": message})
     begin_ns, end_ns = recorded.extent_ns
     repaired_ns = 0 if losses["repaired_partly"] else losses["repaired_ns"] or 0

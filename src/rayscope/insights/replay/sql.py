@@ -28,6 +28,7 @@ from rayscope.storage.sql.execution import (
     WAITED_GROUP,
     WAITS,
     called_name,
+    ended_at,
     moved,
     with_worker_starts,
 )
@@ -75,7 +76,8 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_
     pending_node_assignment_ns AS pending,
     coalesce(submitted_to_worker_ns, {REACHED}) AS given,
     coalesce(execute_begin_ns, running_ns, {REACHED}) AS start,
-    least(coalesce(execute_end_ns, returned_ns, total_end_ns, {END}), {END}) AS returned, {END} AS ended,
+    least(coalesce(execute_end_ns, returned_ns, total_end_ns, {END}), {END}) AS returned,
+    {ended_at("NULL")} AS ended,
     {STARTING} AS starting,
     CASE WHEN deserialize_begin_ns IS NOT NULL THEN deserialize_begin_ns - running_ns END AS loading,
     CASE WHEN execute_begin_ns IS NOT NULL

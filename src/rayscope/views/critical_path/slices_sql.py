@@ -27,6 +27,7 @@ from rayscope.storage.sql.execution import (
     WAITS,
     actors_worker,
     called_name,
+    ended_at,
 )
 from rayscope.views.critical_path.compute import SLACK_NS
 
@@ -44,14 +45,9 @@ _IS_GROUP = (
 )
 
 
-def _ended(last_ns: int) -> str:
-    """SQL of when an attempt ended; what runs has until ``last_ns``."""
-    return f"coalesce({END}, {last_ns})"
-
-
 def _longest(last_ns: int) -> str:
     """SQL of an order: what ended last; of those that have not ended first what runs, the oldest of it."""
-    return f"{_ended(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
+    return f"{ended_at(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
 
 
 def select_attempts(where: str, is_guessed: str = "false") -> str:
@@ -66,7 +62,7 @@ def select_attempts(where: str, is_guessed: str = "false") -> str:
     return f"""
 SELECT task_hi, task_lo, attempt, coalesce({called_name("a")}, creation, '') AS name, parent_hi, parent_lo,
     coalesce(worker_id, {_ACTORS_WORKER}) AS worker_id,
-    coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
+    coalesce({REACHED}, {FOREVER}) AS reached_ns, {ended_at(FOREVER)} AS end_ns, {begins},
     coalesce(return_bytes, 0) AS return_bytes, coalesce({is_guessed}, false) AS is_guessed
 FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
@@ -79,7 +75,7 @@ def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> s
 
     ``by_itself``: whether an attempt ended before its job ended it.
     """
-    ended = f"({_ended(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
+    ended = f"({ended_at(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
     # What a generator yields is there before it ends.
     yielded = f"(w.is_ready AND e.object_index >= 2 AND {REACHED} < e.end_ns)"
     return f"""
@@ -111,8 +107,9 @@ children AS (
     SELECT w.wait, arg_max(c.child, c.ended) AS awaited
     FROM (FROM unnamed, (VALUES (0), ({SLACK_NS})) AS clocks(slack)) w
     ASOF JOIN (
-        SELECT parent_hi, parent_lo, {END} AS ended, {CREATED} AS created, {_KEY} AS child FROM attempts a
-        WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM unnamed)) c
+        SELECT parent_hi, parent_lo, {ended_at("NULL")} AS ended, {CREATED} AS created, {_KEY} AS child
+        FROM attempts a
+        WHERE {ended_at("NULL")} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM unnamed)) c
     ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + w.slack >= c.ended
     WHERE c.ended > w.begin_ns AND c.created < w.end_ns
     GROUP BY w.wait)
@@ -126,11 +123,11 @@ ORDER BY end_ns, begin_ns DESC"""
 def select_arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
     """SQL of the tasks that were called with the value of what ended then, in the order of these ends."""
     return f"""
-SELECT e.task_hi, e.task_lo, e.attempt, {_ended(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
+SELECT e.task_hi, e.task_lo, e.attempt, {ended_at(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
 FROM edge_rows e
 JOIN (SELECT *, {_KEY} AS key FROM attempts a) a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
 WHERE e.kind = 'argument' AND e.object_index < {FIRST_PUT}
-    AND {_ended(last_ns)} > {since_ns} AND {_ended(last_ns)} <= {upto_ns}
+    AND {ended_at(last_ns)} > {since_ns} AND {ended_at(last_ns)} <= {upto_ns}
 ORDER BY end_ns"""
 
 
@@ -144,13 +141,13 @@ def select_untold_waits(last_ns: int) -> str:
 WITH named AS (
     SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, bool_or({IS_GROUP_WAIT}) AS is_group,
         first({_KEY} ORDER BY {_longest(last_ns)}) FILTER ({is_of_task}) AS awaited,
-        max({_ended(last_ns)}) FILTER ({is_of_task}) AS ended
+        max({ended_at(last_ns)}) FILTER ({is_of_task}) AS ended
     FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
     WHERE {UNTOLD}
     GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns),
 children AS (
     SELECT parent_hi, parent_lo, first({_KEY} ORDER BY {_longest(last_ns)}) AS child,
-        max({_ended(last_ns)}) AS ended
+        max({ended_at(last_ns)}) AS ended
     FROM attempts a
     WHERE {CREATED} IS NOT NULL AND (parent_hi, parent_lo) IN (SELECT (task_hi, task_lo) FROM named)
     GROUP BY parent_hi, parent_lo)

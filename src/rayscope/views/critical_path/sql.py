@@ -24,6 +24,7 @@ from rayscope.storage.sql.execution import (
     REACHED,
     RECORDED,
     called_name,
+    ended_at,
 )
 from rayscope.storage.sql.jobs import longest_job
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
@@ -183,7 +184,8 @@ class PathReader:
             values = dict(zip(("high", "low"), split_id(self._driver_id), strict=True))
         # Of retries those too that wait for a worker then: a task's last attempt is asked for.
         begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
-        within = f"coalesce({END}, {FOREVER}) > {since_ns} AND ({END} <= {upto_ns} OR {begun})"
+        ended = ended_at(FOREVER)
+        within = f"{ended} > {since_ns} AND ({ended} <= {upto_ns} OR {begun})"
         return Slice(
             self._reader,
             select_attempts(f"{NOT_DRIVER} AND {within}", is_guessed),

@@ -88,7 +88,7 @@ export const enInsights = {
     },
     notRecorded: {
       title: 'Not recorded:',
-      tracer_off: "waits and objects, since the tracer was not in the job's processes.",
+      tracer_off: "waits and objects. The tracer reported nothing from the job's processes.",
       dropped: '{{events}} event{{n, s}}, dropped while the job ran. Tasks or times may be missing.',
     },
     withheld: {
@@ -99,7 +99,7 @@ export const enInsights = {
         'Replayed unchanged, the job takes {{replayed}} instead of {{recorded}}. Nothing is predicted if that is off by more than 50%.',
       no_driver: "The job's driver is not on record, so nobody knows what it waited for.",
       not_traced:
-        "It is not known what the job's driver and tasks waited for: the tracer was not in them. Start the program with `rayscope run`, or the cluster with `rayscope start`.",
+        "It is not known what the job's driver and tasks waited for: the tracer reported nothing from them. Start the program with `rayscope run`, or the cluster with `rayscope start`.",
       stuck: 'The replay of the job came to a point where everything waits for something.',
       takes_long:
         'The job has {{attempts}} attempt{{attempts, s}}, and replaying them takes a minute or more.',

@@ -406,7 +406,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     },
     notRecorded: {
       title: '未记录：',
-      tracer_off: '等待和对象，因为作业的进程中没有 tracer。',
+      tracer_off: '等待和对象。追踪器没有从作业的进程报告任何内容。',
       dropped: '{{events}} 个事件在作业运行期间被丢弃，可能缺少任务或时间。',
     },
     withheld: {
@@ -416,7 +416,7 @@ export const zhInsights: Pick<Translation, 'insights'> = {
       inaccurate: '不作改变地重放，作业耗时 {{replayed}}，而实际是 {{recorded}}。误差超过 50% 时不作预测。',
       no_driver: '没有此作业 Driver 的记录，因此不知道它在等什么。',
       not_traced:
-        '不知道作业的 Driver 和任务在等什么：其中没有跟踪器。请用 `rayscope run` 启动程序，或用 `rayscope start` 启动集群。',
+        '不知道作业的 Driver 和任务在等什么：追踪器没有从中报告任何内容。请用 `rayscope run` 启动程序，或用 `rayscope start` 启动集群。',
       stuck: '重放作业时到了一个所有部分都在等待的状态。',
       takes_long: '作业有 {{attempts}} 次尝试，重放需要一分钟以上。',
       too_large: '作业有 {{attempts}} 次尝试，超过了可分析的数量。',
