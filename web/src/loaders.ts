@@ -6,7 +6,7 @@ type Loader = () => Promise<{ default: ComponentType<PageProps> }>;
 
 const asPage = (page: ComponentType<PageProps>) => ({ default: page });
 
-/** How each view comes: as a chunk of its own. */
+/** Loads each view as its own chunk. */
 export const LOADERS: Record<View, Loader> = {
   overview: () => import('./pages/overview/OverviewPage'),
   insights: () => import('./pages/insights/InsightsPage'),

@@ -1,4 +1,4 @@
-// These come before the styles of components, which win over them.
+// Before the styles of components, which override these.
 import './ui/theme/mantine.css';
 import './ui/theme/global.css';
 import './ui/theme/words.module.css';
@@ -15,14 +15,14 @@ import { firstLanguage, loadTexts } from './base/i18n/language';
 import { parseUrl } from './base/url';
 import { LOADERS } from './loaders';
 
-// Little, so that it runs at once: all that the page needs is asked for together, not one after the other.
+// This entry point is small so that it runs at once and requests everything that the page needs in parallel.
 const url = parseUrl(window.location.pathname, window.location.search);
 const language = firstLanguage();
 const parts = Promise.all([import('./start'), loadTexts(language)]);
 prefetch(apiPath('/sessions', { limit: SESSIONS_LIMIT }));
 if (url.page === 'session') {
   const { session, view } = url;
-  // What is wrong with it is said where it is shown.
+  // Load errors are shown where the chunk is used.
   LOADERS[view]().catch(() => undefined);
   prefetch(apiPath('/summary', { session }));
   if (view === 'overview') prefetch(apiPath('/cluster', { session }));

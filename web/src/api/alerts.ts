@@ -1,4 +1,4 @@
-/** The answers of `/api/alerts` and below (docs/reference/alerts.md). */
+/** Response types of `/api/alerts` and the paths below it (docs/reference/alerts.md). */
 import type { RuleInfo } from './schema';
 
 export type {

@@ -3,11 +3,10 @@ import { apiPath, type Params } from './path';
 import { takePrefetched } from './prefetch';
 
 /**
- * The only place that talks to the server.
- *
- * Times are integers of ns since the epoch, beyond 2^53: `JSON.parse` rounds them to multiples of 256 ns.
- * That is far below what is shown (ms), and durations are small and exact, so nothing here parses numbers
- * by itself. Never send such a rounded time back as an exact key: cursors are opaque strings for that.
+ * The only module that talks to the server. Times are integers in ns since the epoch, which exceed 2^53, so
+ * `JSON.parse` rounds them to multiples of 256 ns. The UI shows ms, and durations are small enough to be
+ * exact, so no custom number parsing is needed. Never send a rounded time back as an exact key; use the
+ * opaque cursor strings for that.
  */
 
 export class ApiError extends Error {
@@ -16,7 +15,7 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly remedy: string | null,
-    /** What the message names. */
+    /** The values that the message contains. */
     readonly params: Record<string, string | number> = {},
   ) {
     super(message);
@@ -24,10 +23,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether there is no such thing, or this server has no such path (an older one, or a part switched off). */
+/**
+ * Whether the entity does not exist or the server lacks the path (an older version, or a disabled feature).
+ */
 export const isMissing = (error: Error | null) => error instanceof ApiError && error.status === 404;
 
-/** Whether too many requests of this kind are running already: the same one succeeds a little later. */
+/** Whether too many requests of this kind are already running. Retrying a little later succeeds. */
 export const isBusy = (error: Error | null) => error instanceof ApiError && error.code === 'busy';
 
 export { apiPath, type Params };
@@ -44,7 +45,7 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   } finally {
     settled();
   }
-  // A proxy in between answers for a server that is away.
+  // A proxy reports that the server is unreachable.
   if (response.status === 502 || response.status === 504) connectionEvents.failed();
   else connectionEvents.answered();
   if (response.ok) return response;
@@ -59,7 +60,7 @@ async function toError(response: Response): Promise<ApiError> {
       detail = body.error ?? {};
     }
   } catch {
-    // Not ours, or cut off: the status has to do.
+    // The body is not Rayscope's or was cut off, so only the status is available.
   }
   return new ApiError(
     response.status,
@@ -86,7 +87,7 @@ export function get<T>(path: string, params?: Params, signal?: AbortSignal): Pro
   return requestJson<T>(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
 }
 
-/** `parse`: where `JSON.parse` would lose something. */
+/** `parse` replaces `JSON.parse` where that would lose precision. */
 export function post<T>(
   path: string,
   body: unknown,
@@ -102,18 +103,21 @@ export function post<T>(
   return requestJson<T>(apiPath(path, params), init, how.parse);
 }
 
-/** Of this tab alone: a cookie would go to every server on the host, whatever its port. */
+/**
+ * In sessionStorage, so it applies to this tab only. A cookie would be sent to every server on the host, on
+ * any port.
+ */
 const OPERATOR = 'rayscope.operator';
 
 export function keepOperatorToken(token: string): void {
   try {
     sessionStorage.setItem(OPERATOR, token);
   } catch {
-    // Without storage the token is asked for each time.
+    // Without storage, the user enters the token for each action.
   }
 }
 
-/** The token that was given in this tab. */
+/** The operator token entered in this tab. */
 export function operatorToken(): string | null {
   try {
     return sessionStorage.getItem(OPERATOR);
@@ -127,7 +131,10 @@ function operatorHeader(): Record<string, string> {
   return token === null ? {} : { 'X-Rayscope-Operator': token };
 }
 
-/** An action of the operator (see ui/operator.tsx); a Blob is sent as it is. Null for an answer without a body. */
+/**
+ * Sends an operator action (see ui/operator.tsx). A Blob is sent unchanged. Returns null if the answer has no
+ * body.
+ */
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T | null> {
   try {
     const response = await request(apiPath(path), {
@@ -147,7 +154,7 @@ export async function send<T>(method: string, path: string, body?: unknown): Pro
   }
 }
 
-/** Trades the token for a cookie; throws ApiError 401 if it is wrong. */
+/** Exchanges the token for a cookie. Throws ApiError 401 if the token is wrong. */
 export async function login(token: string): Promise<void> {
   await request('/api/login', {
     method: 'POST',

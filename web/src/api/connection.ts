@@ -1,29 +1,29 @@
 import { useSyncExternalStore } from 'react';
 
-/** Whether the server answers, as seen from the requests that the pages make anyway. */
+/** Whether the server answers, judged by the requests that the pages send anyway. */
 export interface Connection {
-  /** When the last answer came, ms since the epoch; null before the first one. */
+  /** When the last answer arrived, in ms since the epoch; null before the first one. */
   lastAnswer: number | null;
-  /** Requests in a row that got no answer. */
+  /** Consecutive requests without an answer. */
   failures: number;
-  /** When the oldest request began that is still open, ms since the epoch; null if none is. */
+  /** When the oldest open request was sent, in ms since the epoch; null if none is open. */
   waitingSince: number | null;
-  /** The server answered 401: the login page takes over. */
+  /** The server answered 401, so the login page is shown. */
   needsLogin: boolean;
 }
 
-/** Time between refreshes, and the longest one while the server is away. ms. */
+/** Interval between refreshes, ms. */
 export const REFRESH = 2_000;
 export const REFRESH_AWAY = 10_000;
-/** A session that is over seldom changes. */
+/** Interval for ended sessions, which rarely change, ms. */
 export const REFRESH_ENDED = 5_000;
-/** A server that answers nothing for so long is stuck. ms. */
+/** The server counts as stuck after this long without any answer, ms. */
 export const SILENT_AFTER = 6_000;
-/** Older data than this is called stale. ms. */
+/** Data older than this is shown as stale, ms. */
 export const STALE_AFTER = 15_000;
 
 let connection: Connection = { lastAnswer: null, failures: 0, waitingSince: null, needsLogin: false };
-/** When the open requests began, in that order. */
+/** Start times of the open requests, oldest first. */
 const open = new Map<symbol, number>();
 const listeners = new Set<() => void>();
 
@@ -38,7 +38,7 @@ function settle(request: symbol): void {
 }
 
 export const connectionEvents = {
-  /** A request begins; what is returned is to be called when it has ended, in whatever way. */
+  /** Registers a request. The returned function must be called when it ends, successfully or not. */
   asked(): () => void {
     const request = Symbol();
     open.set(request, Date.now());
@@ -60,20 +60,25 @@ export const connectionEvents = {
 };
 
 /**
- * Whether requests wait and nothing has come for so long that the server must be stuck: it takes connections,
- * so nothing fails. An answer to any of them shows that only the others take their time.
+ * Whether requests have waited so long without any answer that the server must be stuck. It accepts
+ * connections, so no request fails. An answer to any request shows that only the others are slow.
  */
 export function isSilent({ waitingSince, lastAnswer }: Connection, now: number): boolean {
   return waitingSince !== null && now - Math.max(waitingSince, lastAnswer ?? 0) > SILENT_AFTER;
 }
 
-/** 2 s while the server answers, then 4, 8, 10, 10, ... s. Several queries fail at once: count rounds. */
+/**
+ * 2 s while the server answers, then 4, 8, 10, 10, ... s. `failures` counts rounds, since several queries
+ * fail at once.
+ */
 export function refreshInterval(base: number = REFRESH, failures: number = connection.failures): number {
   if (failures === 0) return base;
   return Math.min(REFRESH_AWAY, REFRESH * 2 ** Math.min(Math.ceil(failures / 3), 3));
 }
 
-/** What `select` takes of the connection: then only what changes that is rendered anew, not each request. */
+/**
+ * The part of the connection that `select` picks. The component renders again only when that part changes.
+ */
 export function useConnection<T>(select: (connection: Connection) => T): T {
   return useSyncExternalStore(
     (listener) => {

@@ -4,7 +4,7 @@ import type { CriticalPathAnswer, PathLink } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
 export type { PathLink };
-/** The chain that decided how long a job took. */
+/** The chain of work and waits that determined how long a job took. */
 export type CriticalPath = CriticalPathAnswer;
 
 export function useCriticalPath(session: string, job: string | undefined, enabled: boolean) {

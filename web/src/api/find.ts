@@ -5,10 +5,13 @@ import type { FindAnswer, FoundGroup, FoundItem } from './schema';
 
 export type { FoundGroup, FoundItem };
 
-/** Time after the last key before the server is asked, ms. */
+/** Delay between the last keystroke and the request, ms. */
 const PAUSE = 150;
 
-/** What of a session has this text in its name or begins its id with it; what was found before stays meanwhile. */
+/**
+ * Everything in a session whose name contains the text or whose id starts with it. Earlier hits stay visible
+ * while a request runs.
+ */
 export function useFind(session: string | undefined, text: string) {
   const [asked] = useDebouncedValue(text.trim(), PAUSE);
   const found = useQuery({
@@ -21,7 +24,8 @@ export function useFind(session: string | undefined, text: string) {
   const isPending = text.trim() !== asked || found.isFetching;
   const groups = text.trim() === '' ? [] : (found.data?.groups ?? []);
   return {
-    // Until the answer is there: what was found before and fits, so that Enter opens nothing else.
+    // Until the answer arrives, show only the earlier hits that still match, so that Enter opens nothing
+    // else.
     groups: isPending ? groups.map((group) => fitting(group, text)).filter(({ total }) => total > 0) : groups,
     error: found.error,
     isPending,

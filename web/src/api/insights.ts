@@ -10,22 +10,24 @@ import type {
 } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
-/** What slowed a job down. */
+/** Findings, causes and possible savings of a job. */
 export type Insights = InsightsAnswer;
 export type Finding = FindingItem;
 export type Cause = ExplainedCause;
-/** What a job would take with changes. */
+/** The predicted duration of a job with changes. */
 export type WhatIf = WhatIfAnswer;
 export type Change = WhatIfBody['changes'][number];
 
-/** What stands beside other things is asked for so often at most. ms. */
+/** Minimum interval between requests for findings shown next to other content, ms. */
 const ASIDE = 30_000;
-/** The server replays two jobs at a time. Requests beyond that are sent again, until they are cancelled. */
+/** The server replays two jobs at a time. Requests beyond that are retried until they are cancelled. */
 const WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
-/** How far an answer is that takes long is asked so often. ms. */
+/** Interval of progress requests for a long-running answer, ms. */
 const PROGRESS = 1_000;
 
-/** Of one job, or (undefined) of the longest one; nobody waits for what is an aside. */
+/**
+ * Insights of a job, or of the longest one if `job` is undefined. `isAside` requests do not count as loading.
+ */
 export function useInsights(
   session: string,
   job: string | undefined,
@@ -37,7 +39,7 @@ export function useInsights(
     queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job_id: job }, signal)),
     enabled,
     ...WHILE_BUSY,
-    // Those of another session say nothing.
+    // Insights of another session are not a useful placeholder.
     placeholderData: (before, query) =>
       query?.queryKey[1] === session ? keepPreviousData(before) : undefined,
     refetchInterval: () => (isAside ? Math.max(ASIDE, calm.interval()) : calm.interval()),
@@ -45,7 +47,7 @@ export function useInsights(
   });
 }
 
-/** The same with the replays that take a minute or more, or undefined as long as there is no such answer. */
+/** Insights including replays that take a minute or more; undefined until they are available. */
 export function useLongInsights(session: string, job: string, enabled: boolean): Insights | undefined {
   return useQuery({
     queryKey: ['insights', session, job, 'long'],
@@ -54,12 +56,12 @@ export function useLongInsights(session: string, job: string, enabled: boolean):
     ...WHILE_BUSY,
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
-    // The page says how far it is.
+    // The page shows the progress itself.
     meta: { isAside: true },
   }).data;
 }
 
-/** How much of such an answer is done, 0 to 1. */
+/** Progress of a long-running answer, 0 to 1. */
 export function useLongProgress(session: string, job: string): number {
   const { data } = useQuery({
     queryKey: ['insights', session, job, 'progress'],
@@ -69,7 +71,7 @@ export function useLongProgress(session: string, job: string): number {
   return data?.share ?? 0;
 }
 
-/** How long a job would have taken with these changes; nothing is asked for none. */
+/** The predicted duration of a job with these changes. Without changes no request is sent. */
 export function useWhatIf(session: string, job: string, changes: Change[]) {
   return useQuery({
     queryKey: ['whatif', session, job, changes],

@@ -1,4 +1,4 @@
-/** Answers of /api/jobs/{job_id}/progress and /api/events (docs/reference/jobs.md). */
+/** Response types of /api/jobs/{job_id}/progress and /api/events (docs/reference/jobs.md). */
 import type { Event, Progress } from './schema';
 
 export type { Event as ClusterEvent, EventsAnswer as EventsPage, Progress } from './schema';

@@ -1,4 +1,4 @@
-/** Answers about log files (docs/reference/logs.md). Offsets and sizes are bytes. */
+/** Response types for log files (docs/reference/logs.md). Offsets and sizes are in bytes. */
 import type { LogLine } from './schema';
 
 export type {

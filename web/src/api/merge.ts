@@ -1,4 +1,4 @@
-/** How a refreshed page of a list goes into the rows that are on screen. */
+/** Merges a refreshed page of a list into the rows on screen. */
 
 function sameRow(a: object, b: object): boolean {
   const left = a as Record<string, unknown>;
@@ -12,7 +12,7 @@ function sameRow(a: object, b: object): boolean {
   );
 }
 
-/** `fresh`, but with the old object for each row that did not change, so that it is not drawn again. */
+/** `fresh`, reusing the old object of each unchanged row so that it is not rendered again. */
 export function reuseRows<T extends object>(
   old: readonly T[],
   fresh: readonly T[],
@@ -25,7 +25,7 @@ export function reuseRows<T extends object>(
   });
 }
 
-/** `old` in its order, with new values where `fresh` has some. Nothing comes, goes or moves. */
+/** `old` in its order, with the new values from `fresh`. No row is added, removed or moved. */
 export function updateInPlace<T extends object>(
   old: readonly T[],
   fresh: readonly T[],
@@ -42,7 +42,7 @@ export function updateInPlace<T extends object>(
   return changed ? rows : old;
 }
 
-/** How many of `fresh` are not among `old`. */
+/** How many rows of `fresh` are not in `old`. */
 export function countNew<T>(old: readonly T[], fresh: readonly T[], keyOf: (row: T) => string): number {
   const known = new Set(old.map(keyOf));
   return fresh.filter((row) => !known.has(keyOf(row))).length;

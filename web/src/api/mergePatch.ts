@@ -1,4 +1,4 @@
-/** `document` with a JSON merge patch (RFC 7386) applied; neither is changed. Null takes a member away. */
+/** Applies a JSON merge patch (RFC 7386) to `document` without changing either. Null removes a member. */
 export function merged(document: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result: Record<string, unknown> = isObject(document) ? { ...document } : {};

@@ -1,7 +1,7 @@
 import type { ServerMessage } from '../base/serverMessage';
 import type { MeasuredWorker, NodeDetail, NodePercents, StatusAnswer } from './schema';
 
-/** What the server tells of nodes, and of what the cluster has to give. Bytes, percent, per second. */
+/** Response types of nodes and cluster resources. Units are bytes, percent, and values per second. */
 export type {
   CellsAnswer as Cells,
   Measured,
@@ -17,7 +17,7 @@ export type {
   Usage as NodeUsage,
 } from './schema';
 
-/** What is measured of a process. */
+/** Measurements of a process. */
 export type ProcessFigures = Pick<
   MeasuredWorker,
   'cpu_percent' | 'memory_bytes' | 'gpu_memory_bytes' | 'gpu_percent' | 'num_fds'
@@ -25,7 +25,7 @@ export type ProcessFigures = Pick<
 
 export type Amounts = StatusAnswer['resources'];
 
-/** Why it is not known what a node uses. */
+/** Why a node has no usage measurements. */
 export function missingOf(
   node: Pick<NodeDetail, 'usage_missing' | 'usage_remedy' | 'usage_code' | 'usage_params'>,
 ): ServerMessage {
@@ -33,7 +33,7 @@ export function missingOf(
   return { code, params, message: node.usage_missing ?? '', remedy };
 }
 
-/** What cells can be coloured by. */
+/** The measurements by which cells can be coloured. */
 export type Measure = keyof NodePercents;
 export const MEASURES = [
   'cpu',

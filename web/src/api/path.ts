@@ -9,5 +9,5 @@ export function apiPath(path: string, params: Params = {}): string {
   return search ? `/api${path}?${search}` : `/api${path}`;
 }
 
-/** Of all sessions one answer, however many there are. */
+/** All sessions fit into one answer. */
 export const SESSIONS_LIMIT = 1000;

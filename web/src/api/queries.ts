@@ -12,7 +12,8 @@ import type { Failures, Item, Page, Session, Summary, TaskDetail } from './types
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The interval is the retry, and the server may well be on this machine while the network is down.
+      // The refresh interval already retries. Ignore the browser's offline state: the server may run on this
+      // machine.
       retry: false,
       networkMode: 'always',
       refetchInterval: () => refreshInterval(),
@@ -27,12 +28,12 @@ const sessionsWith = (q?: string) =>
     queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT, q }, signal),
   });
 
-/** All sessions, or what `select` takes of them: then only what changes that is rendered anew. */
+/** All sessions, or the part that `select` picks. The component renders again only when that part changes. */
 export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) => T) {
   return useQuery({ ...sessionsWith(), select });
 }
 
-/** The sessions with a text in what they are called, the newest first; all of them without a text. */
+/** Sessions whose name contains a text, newest first; all sessions if the text is empty. */
 export function useFoundSessions(q: string) {
   return useQuery({ ...sessionsWith(q || undefined), placeholderData: keepPreviousData });
 }
@@ -54,7 +55,7 @@ export function useScheduling(session: string, { since_ns, until_ns }: Filters) 
   });
 }
 
-/** Functions by the time of their attempts within a range; the summary has those of the whole session. */
+/** Functions by the time of their attempts within a range. The summary covers the whole session. */
 export function useFunctions(session: string, { since_ns, until_ns }: Filters, only: 'mine' | undefined) {
   const interval = useSessionInterval(session);
   const params = { session, since_ns, until_ns, only };
@@ -67,7 +68,9 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
   });
 }
 
-/** Failures by signature, of what the filters leave; with `stopped` those that libraries stopped on purpose. */
+/**
+ * Failures by signature that match the filters. `stopped` selects attempts that libraries stopped on purpose.
+ */
 export function useFailures(session: string, filters: Filters, stopped = false) {
   const interval = useSessionInterval(session);
   return useQuery({
@@ -79,12 +82,12 @@ export function useFailures(session: string, filters: Filters, stopped = false) 
   });
 }
 
-/** Whether a session is over; undefined until the sessions are read. */
+/** Whether a session has ended; undefined until the sessions are loaded. */
 export function useHasEnded(session: string): boolean | undefined {
   return useSessions().data?.items.some((item) => item.session === session && item.state === 'ended');
 }
 
-/** How often the pages of a session refresh: less often once it is over. */
+/** Refresh interval of a session's pages, longer for ended sessions. */
 export function useSessionInterval(session: string): number {
   return useHasEnded(session) ? REFRESH_ENDED : REFRESH;
 }
@@ -107,12 +110,12 @@ const choicesOf = (session: string, path: '/nodes' | '/jobs') =>
     placeholderData: keepPreviousData,
   });
 
-/** The choices of a filter: all nodes, all jobs (the first 1000). */
+/** Options of a filter: all nodes or all jobs (the first 1000). */
 export function useChoices(session: string, path: '/nodes' | '/jobs') {
   return useQuery({ ...choicesOf(session, path), refetchInterval: () => refreshInterval(10_000) });
 }
 
-/** The names of jobs by their ids. Every cell may ask: it is read again as cells appear, not by the clock. */
+/** Job names by id. Refreshed when new cells appear rather than by interval, since every cell may use it. */
 export function useJobNames(session: string) {
   return useQuery({
     ...choicesOf(session, '/jobs'),
@@ -122,7 +125,7 @@ export function useJobNames(session: string) {
   });
 }
 
-/** The names of nodes by their ids, read as those of jobs are. */
+/** Node names by id, refreshed like job names. */
 export function useNodeNames(session: string) {
   return useQuery({
     ...choicesOf(session, '/nodes'),

@@ -7,8 +7,8 @@ import { merged } from './mergePatch';
 import type { LatestAnswer } from './schema';
 
 /**
- * Live push: one socket for all topics of this tab (docs/reference/realtime.md). It comes back by itself and asks
- * again for what is watched; where no socket can be had, the same states are fetched by HTTP.
+ * Live updates: one socket for all topics of this tab (docs/reference/realtime.md). It reconnects
+ * automatically and subscribes again. Where no socket can be opened, the same states are fetched over HTTP.
  */
 
 export type TopicName = 'cluster' | 'metrics' | 'tasks' | 'actors' | 'alerts' | 'job';
@@ -31,18 +31,20 @@ interface Watched {
   topic: TopicName;
   params: TopicParams;
   data: unknown;
-  /** Whether `data` is what the server had when it last spoke; a change can be applied to nothing else. */
+  /** Whether `data` matches the server's last message. Changes can be applied only then. */
   current: boolean;
   listeners: Set<() => void>;
   leaving?: ReturnType<typeof setTimeout>;
 }
 
-/** A page that goes and comes again keeps its topics. ms. */
+/** How long a topic stays subscribed after its component unmounts, in case it returns, ms. */
 const LINGER = 1_000;
-/** The server says at least every 5 s that it lives. */
+/**
+ * The socket counts as dead after this long without a message, ms. The server sends a heartbeat every 5 s.
+ */
 const SILENT = 15_000;
 const BACK_OFF = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
-/** After so many attempts in vain states are fetched by HTTP, while attempts go on. */
+/** After this many failed attempts, states are fetched over HTTP while the socket keeps retrying. */
 const PATIENCE = 2;
 
 export const keyOf = (topic: string, params: TopicParams) =>
@@ -109,7 +111,7 @@ class Push {
       this.socket = undefined;
       clearTimeout(this.silence);
       for (const each of this.watched.values()) each.current = false;
-      // Refused ones may mean a proxy: whether the server is there is then seen by HTTP.
+      // A refused connection may be caused by a proxy, so HTTP decides whether the server is reachable.
       if (opened) connectionEvents.failed();
       if (this.watched.size === 0) return;
       const pause = BACK_OFF[Math.min(this.attempts, BACK_OFF.length - 1)] ?? 0;
@@ -146,7 +148,7 @@ class Push {
     if (one === undefined) return;
     if (message.kind === 'state') this.set(one, message.data);
     else if (message.kind === 'change' && one.current) this.set(one, merged(one.data, message.data));
-    else one.current = false; // what follows an error is a state
+    else one.current = false; // the full state follows an error
   }
 
   private set(one: Watched, data: unknown): void {
@@ -166,7 +168,7 @@ class Push {
             one.current = false;
           }
         } catch (error) {
-          // That it is away, or asks for a log-in, the client has noted.
+          // The client already recorded that the server is unreachable or requires a login.
           if (!(error instanceof ApiError) && !(error instanceof TypeError)) throw error;
         }
       }),
@@ -182,7 +184,7 @@ function asked(one: Watched): object {
 
 const push = new Push();
 
-/** What a topic tells of a session now, always the newest; undefined until the first answer. */
+/** The latest state of a topic; undefined until the first answer. */
 export function useTopic<T>(topic: TopicName, params: TopicParams): T | undefined {
   const { session, job_id } = params;
   const asked = useMemo(() => ({ session, ...(job_id !== undefined && { job_id }) }), [session, job_id]);
@@ -190,7 +192,7 @@ export function useTopic<T>(topic: TopicName, params: TopicParams): T | undefine
   return useSyncExternalStore(subscribe, () => push.read(keyOf(topic, asked))) as T | undefined;
 }
 
-/** Attempts and entities by state: topic `cluster`. */
+/** Topic `cluster`: attempts and entities by state. */
 export interface ClusterTopic {
   live: boolean;
   attempts: number;
@@ -201,22 +203,22 @@ export interface ClusterTopic {
   jobs: Record<string, number>;
   workers: Record<string, number>;
   placement_groups: Record<string, number>;
-  /** The sum over the nodes that are alive. */
+  /** The sum over all living nodes. */
   resources_total: Record<string, number>;
-  /** Those of Ray's libraries that are used: how many of their things are in which state. */
+  /** The Ray libraries in use: number of datasets, applications or runs by state. */
   libraries: Partial<Record<LibraryView, Record<string, number>>>;
 }
 
-/** How the collectors and the store of metrics do: of topic `metrics`. */
+/** Topic `metrics`: state of the collectors and the metrics store. */
 export type MetricsTopic = Pick<LatestAnswer, 'left_out' | 'problem' | 'note' | 'collectors'>;
 
-/** Topic `alerts`; of an ended session what fired and was pending when it ended. */
+/** Topic `alerts`. For an ended session, the alerts that were firing or pending at its end. */
 export interface AlertsTopic {
   live: boolean;
-  /** How many fire, or did when the session ended; `info` of them are only of that severity. */
+  /** Alerts that fire, or fired when the session ended; `info` counts those of severity `info`. */
   firing: number;
   info: number;
   pending: number;
-  /** The first 100, what fires before what is pending. */
+  /** The first 100, firing alerts before pending ones. */
   items: Alert[];
 }

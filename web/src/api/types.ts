@@ -1,6 +1,6 @@
 import type { Dropped, FailedAttempt, LaneReason } from './schema';
 
-/** The answers of the HTTP API by the names that the UI has for them; schema.ts has their fields. */
+/** Response types of the HTTP API under the UI's names; schema.ts has their fields. */
 export type {
   AttemptDetail as TaskAttempt,
   CrashedWorker as CrashedWorkerItem,
@@ -22,7 +22,7 @@ export type {
   Tracing,
 } from './schema';
 
-/** Nanoseconds. Times since the epoch are off by up to 256 ns (see client.ts), durations are exact. */
+/** Nanoseconds. Times since the epoch are off by up to 256 ns (see client.ts); durations are exact. */
 export type Ns = number;
 
 export type Lane = LaneReason['lane'];
@@ -31,14 +31,14 @@ export interface Page<T> {
   items: T[];
   next: string | null;
   total: number;
-  /** Of entities: how many of Ray's own the page leaves out. */
+  /** For entity lists: number of Ray's internal entities that the page hides. */
   internal_hidden?: number;
   dropped?: Dropped;
 }
 
-/** What became of the task of a failed attempt: no attempt succeeded, a retry is under way, or one succeeded. */
+/** Outcome of the task of a failed attempt: it failed for good, is being retried, or succeeded in a retry. */
 export type Outcome = FailedAttempt['outcome'];
 export const OUTCOMES = ['final', 'retrying', 'recovered'] as const satisfies Outcome[];
 
-/** An actor, worker, node, job or placement group: what Ray tells of it, by Ray's names. */
+/** An actor, worker, node, job or placement group with the fields that Ray reports. */
 export type Item = Record<string, unknown>;

@@ -2,7 +2,7 @@ import { useRef } from 'react';
 import { REFRESH_ENDED, refreshInterval } from './connection';
 import { useSessionInterval } from './queries';
 
-/** What was asked for longest ago is asked again only when that costs the server little. */
+/** Refetches the query that was refreshed longest ago, but only while that is cheap for the server. */
 export function useAdaptiveRefetch(session: string): {
   timed: <T>(question: () => Promise<T>) => Promise<T>;
   interval: () => number;

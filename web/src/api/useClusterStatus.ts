@@ -4,7 +4,7 @@ import { refreshInterval } from './connection';
 import type { ClusterStatus } from './nodes';
 import { useSessionInterval } from './queries';
 
-/** What the cluster has, who holds it, and what waits. */
+/** Resources of the cluster, their holders, and pending demand. */
 export function useClusterStatus(session: string, enabled = true) {
   const interval = useSessionInterval(session);
   return useQuery<ClusterStatus>({

@@ -6,34 +6,34 @@ import { countNew, reuseRows, updateInPlace } from './merge';
 import type { Page } from './types';
 
 export const PAGE_SIZE = 200;
-/** How many of the loaded rows are searched when new ones are counted. */
+/** Loaded rows that are searched when new rows are counted. */
 const LOOK_BACK = 1_000;
 
 export interface LiveList<T, P extends Page<T> = Page<T>> {
   rows: T[];
   total: number | null;
-  /** The newest answer for the whole list, with what it tells besides rows; its rows are those on screen. */
+  /** The latest answer for the first page, with totals of the whole list; its rows are those on screen. */
   first: P | null;
   loading: boolean;
-  /** The rows still are those of the filters before. */
+  /** The rows still belong to the previous filters. */
   outdated: boolean;
   error: Error | null;
   hasMore: boolean;
   loadingMore: boolean;
   loadMore: () => void;
-  /** Rows that came above while nothing may move; PAGE_SIZE means that many or more. */
+  /** New rows above the visible ones, counted while rows must not move; PAGE_SIZE means that many or more. */
   newRows: number;
-  /** Show the newest first page now. */
+  /** Scrolls to the latest first page. */
   showNew: () => void;
-  /** Tell which rows are on screen and whether they must stay where they are. */
+  /** Reports which rows are on screen and whether they must keep their places. */
   watch: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
 }
 
 type Data<P> = InfiniteData<P, string | null>;
 
 /**
- * A list that pages by keyset and stays live. At the top the first page is replaced by each refresh; once
- * scrolled down (or with a drawer open) the pages on screen are refreshed in place, and new rows are counted.
+ * A list that is paged by keyset and stays live. At the top, each refresh replaces the first page. Once the
+ * user scrolls down or opens a drawer, the pages on screen are refreshed in place and new rows are counted.
  */
 export function useLiveList<T extends object, P extends Page<T> = Page<T>>(
   path: string,
@@ -94,7 +94,7 @@ export function useLiveList<T extends object, P extends Page<T> = Page<T>>(
         const items = updateInPlace(before.items, page.items, keyOf) as T[];
         const pages = data.pages.slice();
         pages[at] = { ...before, items };
-        // What every page tells of the whole list stands in the first one.
+        // Totals of the whole list are the same on every page, so the first one is used.
         const first = pages[0];
         if (first !== undefined) pages[0] = { ...page, items: first.items, next: first.next };
         return { ...data, pages };
@@ -177,7 +177,7 @@ export function useLiveList<T extends object, P extends Page<T> = Page<T>>(
   };
 }
 
-/** A row may come twice when it moved between two pages: the first one stays. */
+/** Drops duplicates: a row that moved between two pages appears on both. The first one stays. */
 function unique<T>(rows: T[], keyOf: (row: T) => string): T[] {
   const seen = new Set<string>();
   return rows.filter((row) => {
@@ -188,7 +188,10 @@ function unique<T>(rows: T[], keyOf: (row: T) => string): T[] {
   });
 }
 
-/** At most the pages of the first and the last row on screen: a screen is shorter than a page. */
+/**
+ * The pages of the first and the last row on screen. A screen is shorter than a page, so there are at most
+ * two.
+ */
 function pagesOnScreen<T>(data: Data<Page<T>>, view: { firstRow: number; lastRow: number }): number[] {
   const found = new Set<number>();
   let begin = 0;

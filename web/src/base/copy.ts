@@ -1,4 +1,4 @@
-/** Copies text; also where the page is plain HTTP and the browser has no clipboard API. */
+/** Copies text, even over plain HTTP, where the browser has no clipboard API. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-/** Offer a file to the browser's downloads. */
+/** Offers a file as a browser download. */
 export function download(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement('a');

@@ -1,13 +1,12 @@
 /**
- * Texts for durations, times, counts and ids.
- *
- * Times are ns since the epoch (about 1.8e18), which a double holds to within 256 ns: enough to show
- * milliseconds. `bigint` and decimal strings are taken too and lose nothing before the division.
+ * Formats durations, times, counts and ids. Times are ns since the epoch (about 1.8e18), which a double holds
+ * to within 256 ns, precise enough for milliseconds. `bigint` and decimal strings are accepted too and lose
+ * no precision before the division.
  */
 
 export type Nanos = number | bigint | string | null | undefined;
 
-/** Milliseconds (with fraction) of a count of ns, or null if it is none. */
+/** Converts ns to ms with fraction; null if the value is not a number. */
 export function toMillis(ns: Nanos): number | null {
   if (ns === null || ns === undefined || ns === '') return null;
   if (typeof ns === 'number') return Number.isFinite(ns) ? ns / 1e6 : null;
@@ -54,18 +53,21 @@ export function duration(ns: Nanos): string {
   return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
 }
 
-/** Both ends of a range: `20.0` and `35.0 s`, `450 ms` and `1.20 s`; only the second if both read alike. */
+/**
+ * Both ends of a range: `20.0` and `35.0 s`, `450 ms` and `1.20 s`; only the second if both have the same
+ * text.
+ */
 export function rangeEnds(low: number, high: number): [string, string] {
   const [begin, end] = [duration(low), duration(high)];
   if (begin === end) return ['', end];
   const [number = '', unit = ''] = begin.split(' ');
-  // Of `1m 05s` and `0 s` nothing can be left out.
+  // The unit cannot be left out of `1m 05s` or `0 s`.
   const sharesUnit = low > 0 && /^\p{L}+$/u.test(unit) && end.endsWith(` ${unit}`);
   return [sharesUnit ? number : begin, end];
 }
 
 /**
- * A command line without what all of them begin with: `/usr/bin/python -u /home/me/train.py --lr 1` is
+ * A command line without the interpreter and paths: `/usr/bin/python -u /home/me/train.py --lr 1` becomes
  * `train.py --lr 1`.
  */
 export function programName(command: string): string {
@@ -84,7 +86,7 @@ export function programName(command: string): string {
   return program === undefined || program === '-c' ? command.trim() : [base(program), ...rest].join(' ');
 }
 
-/** How long ago, counted up while one watches: whole seconds, no more digits than matter. */
+/** An age that updates while it is on screen, so it has whole seconds and few digits. */
 export function wholeAge(millis: number | null): string {
   if (millis === null) return '–';
   const seconds = Math.round(millis / 1000);
@@ -147,9 +149,10 @@ export function bytes(value: number | null | undefined): string {
 }
 
 /**
- * The part of an id that tells it from its neighbours. Ray's task ids end in the ids of their actor and job
- * and begin with random bytes, but an actor's creation task begins with ff's: then the end is shown. So does a driver's
- * task but for its first byte, and of what it puts only the end differs.
+ * The part of an id that differs from similar ids. Task ids start with random bytes and end with the ids of
+ * their actor and job, except that an actor's creation task starts with ff's, so its end is shown. The end is
+ * also shown for a driver's task (ff's after the first byte) and for objects that it put, which differ only
+ * there.
  */
 export function shortId(id: string): string {
   if (id.length <= 12) return id;
@@ -158,14 +161,17 @@ export function shortId(id: string): string {
 
 const FRAME = /^\s*File "[^"]+", line \d+/;
 
-/** The line of a traceback that names the exception: the first after its frames. Of other texts the first. */
+/**
+ * The line of a traceback that names the exception, i.e. the first one after its frames. For other texts, the
+ * first line.
+ */
 export function headline(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const behind = lines.slice(lines.findLastIndex((line) => FRAME.test(line)) + 1);
   return (behind.find((line) => /^\S/.test(line)) ?? lines.at(-1) ?? '').trim();
 }
 
-/** How much of a resource, bytes as such. */
+/** An amount of a resource; memory is formatted as bytes. */
 export function amount(name: string, value: number): string {
   if (name.endsWith('memory')) return bytes(value);
   return String(Math.round(value * 100) / 100);
@@ -180,5 +186,5 @@ export function shapeText(resources: Record<string, number>): string {
   );
 }
 
-/** A share as whole per cents without the sign: `42`, `<1`. */
+/** A share as a whole percentage without the sign: `42`, `<1`. */
 export const percent = (share: number) => (share > 0 && share < 0.005 ? '<1' : `${Math.round(100 * share)}`);

@@ -1,9 +1,9 @@
-/** Where cells of a grid are, and slots inside a cell. */
+/** Layout of grid cells and of the slots inside a cell. */
 
-/** The place of nothing. */
+/** The index of no cell. */
 export const NONE = -1;
 
-/** Width by height of a cell. */
+/** Width of a cell divided by its height. */
 const SHAPE = 1.4;
 
 export interface Box {
@@ -16,13 +16,15 @@ export interface Box {
 export interface Grid {
   columns: number;
   rows: number;
-  /** Of a cell with its gap, and the gap. */
+  /** Size of a cell including its gap, and the gap itself. */
   width: number;
   height: number;
   gap: number;
 }
 
-/** So many cells of one shape, as large as fit, up to `widest`. */
+/**
+ * The grid with the largest cells of a fixed aspect ratio for this number of cells, at most `widest` wide.
+ */
 export function gridOf(many: number, width: number, height: number, widest = 520): Grid {
   let best = { columns: 1, cell: 0 };
   for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
@@ -40,7 +42,7 @@ export function gridOf(many: number, width: number, height: number, widest = 520
   };
 }
 
-/** The box of the cell at a place of the grid, in the grid's own coordinates. */
+/** The box of the cell at an index, in grid coordinates. */
 export function cellAt(grid: Grid, place: number): Box {
   return {
     x: (place % grid.columns) * grid.width + grid.gap / 2,
@@ -50,7 +52,9 @@ export function cellAt(grid: Grid, place: number): Box {
   };
 }
 
-/** So many slots, up to twice as wide as high, as large as fit into a box: columns, and a slot's size. */
+/**
+ * Columns and slot size for the largest slots that fit into a box. A slot is at most twice as wide as high.
+ */
 export function slotGrid(many: number, box: Box): { columns: number; width: number; height: number } {
   let best = { columns: 1, width: 0, height: 0, score: -1 };
   for (let columns = 1; columns <= Math.max(1, many); columns += 1) {

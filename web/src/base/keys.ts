@@ -1,25 +1,27 @@
-/** Keys: who acts on them, and the list of those that act now. */
+/** Key bindings: dispatches key events and lists the active bindings. */
 
-/** A key, or several that do the same. */
+/** One key, or several with the same action. */
 export interface Binding {
-  /** As `KeyboardEvent.key` has them; `mod+k` is Ctrl+K, on a Mac Cmd+K. Letters in lower case. */
+  /** Values of `KeyboardEvent.key`; `mod+k` is Ctrl+K, or Cmd+K on a Mac. Letters are lower case. */
   keys: string[];
-  /** What it does, in the reader's language. */
+  /** The action in the user's language. */
   label: string;
-  /** Returns false where it does not apply: then the event is for others. */
+  /** Returns false if the binding does not apply, so that other bindings get the event. */
   run: (event: KeyboardEvent) => unknown;
 }
 
-/** Keys that belong together: of a list, of a chart. */
+/** Key bindings of one component, such as a list or a chart. */
 export interface BindingGroup {
   title: string;
   bindings: Binding[];
 }
 
-/** Those on screen; what came last is asked first. */
+/** Active groups. The one added last has priority. */
 const groups: { current: BindingGroup }[] = [];
 
-/** Acts on these keys until the returned function is called. `group.current` may change meanwhile. */
+/**
+ * Activates key bindings until the returned function is called. `group.current` may change in the meantime.
+ */
 export function addKeys(group: { current: BindingGroup }): () => void {
   if (groups.length === 0) window.addEventListener('keydown', dispatch);
   groups.push(group);
@@ -29,7 +31,7 @@ export function addKeys(group: { current: BindingGroup }): () => void {
   };
 }
 
-/** Each key that acts now, once, in groups. */
+/** The active key bindings in groups, without those that another group overrides. */
 export function activeKeys(): BindingGroup[] {
   const found = new Map<string, Map<string, Binding>>();
   for (const { current } of groups) {
@@ -42,7 +44,7 @@ export function activeKeys(): BindingGroup[] {
     .filter(({ bindings }) => bindings.length > 0);
 }
 
-/** Opens the list of keys, from anywhere. */
+/** Event that opens the list of keys, from anywhere in the page. */
 export const SHOW_KEYS = 'rayscope:keys';
 export const showKeys = () => window.dispatchEvent(new Event(SHOW_KEYS));
 
@@ -56,7 +58,7 @@ const NAMES: Record<string, string> = {
   Escape: 'Esc',
 };
 
-/** A key as it is written on the keyboard. */
+/** A key as labelled on the keyboard. */
 export function keyName(key: string): string {
   if (key.startsWith('mod+')) return (isMac() ? '⌘' : 'Ctrl+') + keyName(key.slice(4));
   return NAMES[key] ?? (/^[a-z]$/.test(key) ? key.toUpperCase() : key);
@@ -65,7 +67,7 @@ export function keyName(key: string): string {
 function dispatch(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const mod = event.ctrlKey || event.metaKey;
-  // Plain keys are for the text that somebody writes.
+  // While the user types, plain keys belong to the text field.
   if (!mod && isTyping(event.target)) return;
   const key = (mod ? 'mod+' : '') + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
   for (const { current } of [...groups].reverse())
@@ -76,7 +78,7 @@ function dispatch(event: KeyboardEvent): void {
     }
 }
 
-/** Whether keys go into a text that somebody writes, or to an open menu or dialog. */
+/** Whether a text field, an open menu or a dialog has the focus. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement && /^(radio|checkbox)$/.test(target.type)) return false;

@@ -1,4 +1,4 @@
-/** A node's name: its own if somebody gave it one, else its host name. Mirrors storage/sql/node_names.py. */
+/** A node's display name: its custom name, otherwise its host name. Mirrors storage/sql/node_names.py. */
 export function nodeTitle(node: {
   node_name?: string | null;
   hostname?: string | null;

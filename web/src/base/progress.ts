@@ -9,12 +9,12 @@ export interface Progress {
   waiting: number;
 }
 
-/** How many attempts of the program failed: without what libraries stopped of their own internals on purpose. */
+/** Number of failed attempts, excluding those that libraries stopped on purpose. */
 export function failedOf(states: Readonly<Record<string, number>>, internalsStopped: number): number {
   return Math.max(0, (states.FAILED ?? 0) - internalsStopped);
 }
 
-/** What the counts by state come to; what was stopped on purpose has ended, but not failed. */
+/** Sums of the counts by state. Attempts stopped on purpose count as ended but not as failed. */
 export function progressOf(states: Readonly<Record<string, number>>, internalsStopped = 0): Progress {
   const all = Object.values(states).reduce((sum, number) => sum + number, 0);
   const failed = failedOf(states, internalsStopped);
@@ -24,7 +24,10 @@ export function progressOf(states: Readonly<Record<string, number>>, internalsSt
   return { all, ended, failed, cutOff, running, waiting: Math.max(0, all - ended - running) };
 }
 
-/** A JSON object that somebody typed: undefined for nothing, null for what is none. */
+/**
+ * Parses a JSON object that the user typed: undefined for an empty text, null for anything else that is not
+ * an object.
+ */
 export function typedObject(text: string): Record<string, unknown> | null | undefined {
   if (text.trim() === '') return undefined;
   try {

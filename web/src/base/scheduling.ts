@@ -1,4 +1,4 @@
-/** Where the time of an attempt goes, in order. */
+/** The scheduling phases of an attempt, in order. */
 export const SCHEDULING_PHASES = [
   'waiting_args',
   'waiting_node',
@@ -14,7 +14,7 @@ export const SCHEDULING_PHASES = [
 
 export type SchedulingPhase = (typeof SCHEDULING_PHASES)[number];
 
-/** The Ray state whose colour stands for each. */
+/** The Ray state whose colour each phase uses. */
 export const PHASE_STATES: Record<SchedulingPhase, string> = {
   waiting_args: 'PENDING_ARGS_AVAIL',
   waiting_node: 'PENDING_NODE_ASSIGNMENT',
@@ -28,7 +28,7 @@ export const PHASE_STATES: Record<SchedulingPhase, string> = {
   storing: 'FINISHED',
 };
 
-/** The parts of a function's total time, in order, and the phases that each consists of. */
+/** The parts of a function's total time, in order, with the phases of each. */
 export const TIME_PARTS = {
   waitingRest: ['waiting_args', 'waiting_node', 'queued'],
   setup: ['starting_worker', 'loading', 'fetching'],
@@ -40,13 +40,13 @@ export const TIME_PARTS = {
 
 export type TimePart = keyof typeof TIME_PARTS;
 
-/** What an attempt waits for before a worker has it, by its state; other attempts were scheduled. */
+/** The reason why an attempt has no worker yet, by its state. Other attempts were already scheduled. */
 const UNSCHEDULED = {
   PENDING_ARGS_AVAIL: 'waiting_args',
   PENDING_NODE_ASSIGNMENT: 'waiting_node',
 } as const;
 
-/** What an attempt that was never given a worker waited for, or still does. */
+/** The reason why an attempt waits, or waited, if it never got a worker. */
 export function unscheduled(attempt: { reported_state: string; start_ns: number | null }) {
   if (attempt.start_ns !== null) return null;
   return UNSCHEDULED[attempt.reported_state as keyof typeof UNSCHEDULED] ?? null;

@@ -1,13 +1,13 @@
-/** An error or a note of the server, as its API sends it. */
+/** An error or a note as sent by the API. */
 export interface ServerMessage {
   code?: string | null;
   message: string;
   remedy?: string | null;
-  /** The values that the message names. */
+  /** The values that the message contains. */
   params?: Record<string, string | number> | null;
 }
 
-/** The key of the translated texts. Null: there are none, or they name a value that the message lacks. */
+/** The key of the translated message; null if there is none or it needs a value that the message lacks. */
 export function messageKey(
   of: string,
   message: ServerMessage,

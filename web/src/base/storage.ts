@@ -1,4 +1,4 @@
-/** localStorage that may be switched off. Keys are prefixed. */
+/** localStorage, which may be disabled. Keys are prefixed. */
 const PREFIX = 'rayscope.';
 
 export function load(key: string): string | null {
@@ -13,6 +13,6 @@ export function save(key: string, value: string): void {
   try {
     localStorage.setItem(PREFIX + key, value);
   } catch {
-    // Nothing is lost but a preference.
+    // Only a preference is lost.
   }
 }

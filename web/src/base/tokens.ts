@@ -1,10 +1,14 @@
-/** Every colour, size and type choice of the UI. Components use these or the CSS variables made of them. */
+/**
+ * All colours, sizes and type choices of the UI. Components use these or the CSS variables generated from
+ * them.
+ */
 
 type Shades = { light: string; dark: string };
 
 /**
- * One colour for each of Ray's task states, and for our own of what had no end when its job ended. Waiting is warm, on its way is teal, running is blue to violet
- * (blocked in ray.get or ray.wait still holds a worker), and the ends are green and red.
+ * A colour for each of Ray's task states and for CUT_OFF. Waiting states are warm colours, starting ones
+ * teal, running ones blue to violet (blocked in ray.get or ray.wait still holds a worker), and ended ones
+ * green or red.
  */
 export const stateColors: Record<string, Shades> = {
   PENDING_ARGS_AVAIL: { light: '#a3845c', dark: '#b89b74' },
@@ -23,7 +27,7 @@ export const stateColors: Record<string, Shades> = {
   CUT_OFF: { light: '#868e99', dark: '#8b939e' },
 };
 
-/** States of actors, nodes, workers, jobs and placement groups, by what they mean. */
+/** Colours of the states of actors, nodes, workers, jobs and placement groups, by meaning. */
 export const toneColors = {
   good: { light: '#2f9e5b', dark: '#46b574' },
   bad: { light: '#c92a30', dark: '#f4787c' },
@@ -32,19 +36,19 @@ export const toneColors = {
   quiet: { light: '#868e99', dark: '#8b939e' },
 } satisfies Record<string, Shades>;
 
-/** The tone of what waits, dark enough for words. */
+/** The tone of waiting states, dark enough for text. */
 const waitingText: Shades = { light: '#8a5a00', dark: '#e3a93b' };
 
 export type Tone = keyof typeof toneColors;
 
-/** What became of the tasks of a failure. */
+/** Tones of the outcomes of failed tasks. */
 export const outcomeTones = {
   final: 'bad',
   retrying: 'waiting',
   recovered: 'quiet',
 } satisfies Record<string, Tone>;
 
-/** Series of a chart in the order in which they come; each is readable on a panel and far from all others. */
+/** Colours of chart series, in order. Each is readable on a panel and easy to distinguish from the others. */
 export const seriesColors: readonly Shades[] = [
   { light: '#2f6fed', dark: '#5b8ff5' },
   { light: '#d9690b', dark: '#f0944d' },
@@ -60,7 +64,7 @@ export const seriesColors: readonly Shades[] = [
   { light: '#0f5f53', dark: '#2f8578' },
 ];
 
-/** The eight colours of a terminal, for log lines; each is readable on a panel. */
+/** The eight terminal colours for log lines. Each is readable on a panel. */
 const terminalColors = {
   black: { light: '#212529', dark: '#868e96' },
   red: { light: '#c92a2a', dark: '#ff8787' },
@@ -72,7 +76,7 @@ const terminalColors = {
   white: { light: '#6b7480', dark: '#f1f3f5' },
 } satisfies Record<string, Shades>;
 
-/** Surfaces and lines; text colours are Mantine's. */
+/** Surfaces and borders. Text colours are Mantine's. */
 export const surfaceColors = {
   page: { light: '#f7f8fa', dark: '#14171c' },
   panel: { light: '#ffffff', dark: '#1a1e24' },
@@ -84,7 +88,7 @@ export const surfaceColors = {
   muted: { light: '#5d6673', dark: '#98a1ad' },
 } satisfies Record<string, Shades>;
 
-/** Mantine's ten dark shades (text to page) in the hue of the surfaces above. */
+/** Mantine's ten dark shades (text to page) in the hue of the surface colours. */
 export const darkShades = [
   '#d5dae1',
   '#b8bfc9',
@@ -129,13 +133,13 @@ export function cssVariables(scheme: 'light' | 'dark'): Record<string, string> {
   return variables;
 }
 
-/** The CSS colour of a task state; one that this UI does not know yet is grey. */
+/** The CSS colour of a task state; grey if the state is unknown. */
 export function stateColor(state: string | null): string {
   return state !== null && state in stateColors ? `var(--rs-state-${state})` : 'var(--rs-tone-quiet)';
 }
 
-/** Ray's task states in the order in which a task goes through them. */
+/** Ray's task states in the order in which a task passes through them. */
 export const STATE_ORDER: readonly string[] = Object.keys(stateColors);
 
-/** What the summary counts as running; the rest but the ends is waiting. */
+/** States that the summary counts as running. All others except the ended ones count as waiting. */
 export const RUNNING_STATES: readonly string[] = ['RUNNING', 'RUNNING_IN_RAY_GET', 'RUNNING_IN_RAY_WAIT'];

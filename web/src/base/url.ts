@@ -1,4 +1,4 @@
-/** All of the UI's state that a link carries: parsed from and formatted to a URL, nothing else. */
+/** The UI state that a link contains: parses it from a URL and formats it as one. */
 
 export const VIEWS = [
   'overview',
@@ -29,7 +29,7 @@ export const VIEWS = [
 ] as const;
 export type View = (typeof VIEWS)[number];
 
-/** The views of how the application ran; what is filtered and selected in one is so in the others. */
+/** The views of an execution. They share their filters and selection. */
 export const FLOW_VIEWS = [
   'logical',
   'physical',
@@ -43,7 +43,7 @@ export function isFlow(view: View): view is FlowView {
   return (FLOW_VIEWS as readonly View[]).includes(view);
 }
 
-/** What Ray lists of a cluster. */
+/** The kinds of entities that Ray lists. */
 export const ENTITY_VIEWS = [
   'actors',
   'workers',
@@ -53,7 +53,7 @@ export const ENTITY_VIEWS = [
 ] as const satisfies readonly View[];
 export type EntityView = (typeof ENTITY_VIEWS)[number];
 
-/** Ray's libraries: a page for each that a cluster uses. */
+/** The pages of Ray's libraries, shown only for libraries in use. */
 export const LIBRARY_VIEWS = ['data', 'serve', 'train', 'tune'] as const satisfies readonly View[];
 export type LibraryView = (typeof LIBRARY_VIEWS)[number];
 
@@ -65,7 +65,7 @@ export function isEntity(view: View): view is EntityView {
   return (ENTITY_VIEWS as readonly View[]).includes(view);
 }
 
-/** Filters are the query parameters of the API's list endpoints, by their names there. */
+/** Filters are the query parameters of the API's list endpoints and have the same names. */
 export const FILTERS = [
   'q',
   'state',
@@ -91,7 +91,7 @@ export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
 export const NO_FILTERS: Filters = {};
 
-/** How one of the views of the execution is set: each a query parameter of its own. */
+/** Settings of the execution views, one query parameter each. */
 export const SETTINGS = [
   'by',
   'weight',
@@ -145,14 +145,14 @@ export interface SessionUrl {
   session: string;
   view: View;
   filters: Filters;
-  /** FIELD or -FIELD; absent is the view's own order. */
+  /** FIELD or -FIELD; the view's default order if absent. */
   sort?: string;
-  /** The task that the drawer shows, and which of its attempts (the last one if absent). */
+  /** The task in the drawer, and which of its attempts (the last one if absent). */
   task?: string;
   attempt?: number;
-  /** The actor, node, ... that the drawer shows; the job that has the page. */
+  /** The entity in the drawer, or the job whose page is shown. */
   item?: string;
-  /** Whether the drawer takes the whole width. */
+  /** Whether the drawer has full width. */
   wide?: boolean;
   settings?: Settings;
   lang?: string;
@@ -169,7 +169,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // a stray % that somebody typed
+    return part; // a stray % typed by the user
   }
 }
 
@@ -223,7 +223,7 @@ export function formatUrl(url: Url): string {
     if (url.sort) query.set('sort', url.sort);
     if (url.task) query.set('task', url.task);
     if (url.attempt !== undefined) query.set('attempt', String(url.attempt));
-    // A job has a page of its own, the others a panel beside their list.
+    // A job has its own page; other entities open in a drawer next to their list.
     if (url.item && url.view === 'jobs') path += `/${encodeURIComponent(url.item)}`;
     else if (url.item) query.set('item', url.item);
     if (url.wide) query.set('wide', '1');
@@ -237,20 +237,22 @@ export function formatUrl(url: Url): string {
   return search ? `${path}?${search}` : path;
 }
 
-/** The stretch of time that one looks at on every page of a session, ns since the epoch; null: all of it. */
+/**
+ * The range of time that applies to every page of a session, in ns since the epoch; null if there is none.
+ */
 export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: string } | null {
   const isRange = [since_ns, until_ns].every((text) => text !== undefined && /^\d{1,19}$/.test(text));
   if (!isRange || since_ns === undefined || until_ns === undefined) return null;
   return BigInt(since_ns) < BigInt(until_ns) ? { from: since_ns, to: until_ns } : null;
 }
 
-/** What a range of time does not narrow: nothing there has a beginning and an end, or it says its own. */
+/** Pages that ignore the range of time: their content has no begin and end, or they have their own range. */
 const WHOLE: readonly View[] = ['insights', 'placement-groups', 'memory', ...LIBRARY_VIEWS, 'alerts', 'sql'];
 
-/** Whether a page is narrowed by the range of time. */
+/** Whether a page applies the range of time. */
 export const heedsRange = (view: View) => !WHOLE.includes(view);
 
-/** The same page within a range of time, or (null) without one. */
+/** The same page with a range of time, or without one if `range` is null. */
 export function withRange(url: SessionUrl, range: { from: string; to: string } | null): SessionUrl {
   const { since_ns: _, until_ns: __, ...filters } = url.filters;
   return {
@@ -259,19 +261,19 @@ export function withRange(url: SessionUrl, range: { from: string; to: string } |
   };
 }
 
-/** The pages that can leave out what is not the user's own code. */
+/** Pages that can leave out code that is not the user's. */
 const HEEDS_ORIGIN: readonly View[] = ['insights', 'functions', 'logical', 'gantt', 'flame'];
 
-/** Those that collapse it. The others hide it, which they do only when asked. */
+/** Pages that collapse such code. The others hide it, but only on request. */
 const COLLAPSES: readonly View[] = ['logical', 'flame'];
 
-/** `mine` where functions of libraries are left out. */
+/** `mine` if functions of libraries are left out. */
 export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =>
   settings?.only === 'mine' || (settings?.only === undefined && COLLAPSES.includes(view))
     ? 'mine'
     : undefined;
 
-/** Same session, language and range of time, another view, nothing else filtered or open. */
+/** Another view with the same session, language and range of time, but no other filters and nothing open. */
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
@@ -286,7 +288,7 @@ export function toView(url: SessionUrl, view: View, filters: Filters = {}): Sess
   };
 }
 
-/** Another view of the execution, with the same filters, selection, search, and choice of code. */
+/** Another execution view with the same filters, selection, search and code origin. */
 export function toFlow(url: SessionUrl, view: View): SessionUrl {
   const { filters, task, attempt, lang } = url;
   const { find, only } = url.settings ?? {};
@@ -302,7 +304,7 @@ export function toFlow(url: SessionUrl, view: View): SessionUrl {
   };
 }
 
-/** Set or (undefined) take away how a view is set. */
+/** Sets settings of a view, or removes those that are undefined. */
 export function withSettings(url: SessionUrl, changed: Settings): SessionUrl {
   const settings = { ...url.settings };
   for (const name of SETTINGS) {
@@ -321,7 +323,7 @@ export function withFilter(url: SessionUrl, name: FilterName, value: string | un
   return { ...url, filters };
 }
 
-/** The attempts of a function, slowest first: the way from "what takes the time" to one that took it. */
+/** The attempts of a function, slowest first. */
 export function slowestOf(
   url: SessionUrl,
   row: { func_name: string | null; type: string | null },
@@ -332,13 +334,16 @@ export function slowestOf(
   return { ...toView(url, 'tasks', filters), sort: '-duration_ns' };
 }
 
-/** The page of a job; another thing in its list, found by its id however long the list is. */
+/**
+ * The page of a job, or the list of another entity filtered by its id, so that it is found in lists of any
+ * length.
+ */
 export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
   if (view === 'jobs') return { ...toView(url, view), item: id };
   return { ...toView(url, view, { q: id }), item: id };
 }
 
-/** Where the thing that an id names is listed, by the id's name in the API. */
+/** The view that lists an entity, by the name of its id in the API. */
 export const LISTED: Record<string, EntityView> = {
   actor_id: 'actors',
   creator_actor_id: 'actors',
@@ -349,7 +354,7 @@ export const LISTED: Record<string, EntityView> = {
   placement_group_id: 'placement-groups',
 };
 
-/** The states in the filter, toggled by one. */
+/** The filtered states with one of them toggled. */
 export function toggleState(filter: string | undefined, state: string): string | undefined {
   const states = new Set((filter ?? '').split(',').filter((name) => name !== ''));
   if (!states.delete(state)) states.add(state);

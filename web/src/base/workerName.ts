@@ -1,7 +1,7 @@
-/** What people know a worker by. */
+/** The fields that make up a worker's display name. */
 export interface WorkerName {
   actor_name: string | null;
-  /** Of the actor: `class_name` in the Gantt chart, `actor_class` in logs. */
+  /** Class of the actor: `class_name` in the Gantt chart, `actor_class` in logs. */
   class_name?: string | null;
   actor_class?: string | null;
   functions: readonly string[];

@@ -6,7 +6,10 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** A text as XML has it. What XML cannot have (control characters, halves of characters) is left out. */
+/**
+ * Escapes a text for XML. Characters that XML does not allow (control characters, lone surrogates) are
+ * removed.
+ */
 export function xmlText(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\uFFFD\u{10000}-\u{10FFFF}]|[\uD800-\uDFFF]/gu, '')

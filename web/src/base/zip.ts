@@ -1,4 +1,4 @@
-/** A file of a folder, by its path below it. */
+/** A file with its path relative to the folder. */
 export interface ZipEntry {
   path: string;
   data: Uint8Array;
@@ -16,7 +16,7 @@ function crc32(data: Uint8Array): number {
   return ~value >>> 0;
 }
 
-/** Little-endian numbers of 2 or 4 bytes each: `[value, size]`. */
+/** Encodes little-endian numbers of 2 or 4 bytes, given as `[value, size]`. */
 function packed(...fields: [number, 2 | 4][]): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(fields.reduce((sum, [, size]) => sum + size, 0)));
   let at = 0;
@@ -29,10 +29,10 @@ function packed(...fields: [number, 2 | 4][]): Uint8Array<ArrayBuffer> {
 }
 
 const UTF8 = 1 << 11;
-/** 1980-01-01: the same folder is the same ZIP, which Ray stores once. */
+/** 1980-01-01. A constant date makes ZIPs of the same folder identical, so Ray stores them once. */
 const DATE = 33;
 
-/** A ZIP file of entries, not compressed (APPNOTE.TXT 4.3). For less than 4 GiB and 65,536 files. */
+/** An uncompressed ZIP file (APPNOTE.TXT 4.3). Limited to 4 GiB and 65,536 files. */
 export function zip(entries: ZipEntry[]): Blob {
   const parts: BlobPart[] = [];
   const directory: Uint8Array<ArrayBuffer>[] = [];

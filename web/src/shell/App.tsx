@@ -20,7 +20,7 @@ import { SessionPage } from './SessionPage';
 import shared from './shell.module.css';
 import { useTitle } from './useTitle';
 
-/** The key that first-paint.js reads too. */
+/** first-paint.js reads the same key. */
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'rayscope.theme' });
 
 export function App() {

@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import type { Tone } from '../base/tokens';
 import css from './Banner.module.css';
 
-/** One line that says what the page lacks; `details` unfold below it. */
+/** A one-line note on missing data or a problem; `details` unfold below it. */
 export function Banner(props: {
   testId: string;
   tone: Tone;
-  /** Worth knowing, no reason to worry. */
+  /** For information that is no cause for concern. */
   mild?: boolean;
   icon: ReactNode;
   children: ReactNode;

@@ -20,21 +20,21 @@ import { isRepaired, Losses, repaired } from './Losses';
 import shared from './shell.module.css';
 import { TracingBanner } from './TracingBanner';
 
-/** Batches may wait this long before it is worth a word. ns. */
+/** Batches may wait this long before the banner mentions it, ns. */
 const BEHIND = 5e9;
-/** A definition that comes later than its attempt mostly comes within this, ms. */
+/** Definitions that arrive after their attempt usually do so within this time, ms. */
 const ON_ITS_WAY = 10_000;
-/** The reason of losses that cost no task, only spans inside of some. */
+/** Reason of losses that affect only spans inside attempts, not tasks. */
 const SPANS_LOST = 'profile_events_dropped';
 
-/** What the numbers on the page lack, and why. Never hidden: only the details fold. */
+/** Explains what is missing from the page's numbers. Banners cannot be hidden; only their details fold. */
 export function Banners({ summary }: { summary: Summary }) {
   const { t, i18n } = useTranslation();
   const { dropped, ingest, lanes } = summary;
-  // What is wrong now comes before what is so by nature.
+  // Current problems come before permanent conditions.
   const away = (code: string) => code.endsWith('_unreachable');
   const codes = [...summary.cannot_see.filter(away), ...summary.cannot_see.filter((code) => !away(code))];
-  // A snapshot has no events, and says so itself.
+  // Snapshots contain no events and have their own note.
   const mentionLanes =
     lanes !== null && summary.recording !== 'snapshot' && (lanes.json > 0 || lanes.none > 0);
   const nodes = lanes === null ? 0 : lanes.fast + lanes.json + lanes.none + lanes.unknown;
@@ -171,7 +171,7 @@ export function Banners({ summary }: { summary: Summary }) {
   );
 }
 
-/** Whether something has been so for as long as what is on its way takes. */
+/** Whether a condition has lasted longer than data is normally delayed. */
 function useLasts(is: boolean): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {

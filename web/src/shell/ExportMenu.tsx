@@ -8,7 +8,7 @@ import css from './ExportMenu.module.css';
 import { exportPath, FORMATS } from './exportPath';
 import shared from './shell.module.css';
 
-/** Saves the session, or what the filters of this page leave of it, as a file for another program. */
+/** Exports the session, or the part that the page's filters select, for use in another program. */
 export function ExportMenu() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

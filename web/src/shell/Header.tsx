@@ -63,7 +63,7 @@ export function Header() {
   );
 }
 
-/** The documentation, which the server brings along, of the page that is shown. */
+/** A link to the bundled documentation of the current page. */
 function DocsLink() {
   const { t } = useTranslation();
   const url = useUrl();
@@ -84,7 +84,7 @@ function DocsLink() {
 
 const TONES = { bad: css.bad, waiting: css.waiting, quiet: css.quiet };
 
-/** How many alerts fire in this session; nothing while none does. */
+/** Number of firing alerts in this session; hidden if there are none. */
 function AlertBadge({ url }: { url: SessionUrl }) {
   const { t } = useTranslation();
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });

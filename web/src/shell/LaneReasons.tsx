@@ -5,7 +5,7 @@ import { laneReason } from '../ui/Lane';
 import plain from '../ui/theme/plainTable.module.css';
 import words from '../ui/theme/words.module.css';
 
-/** Why some nodes do not send in the fast form. */
+/** Why some nodes do not use the fast lane. */
 export function LaneReasons({ lanes }: { lanes: Lanes }) {
   const { t } = useTranslation();
   return (

@@ -5,12 +5,12 @@ import { clockTime, count, time } from '../base/format';
 import plain from '../ui/theme/plainTable.module.css';
 import words from '../ui/theme/words.module.css';
 
-/** Whether all losses were followed by a whole reading of the tasks from Ray’s control store. */
+/** Whether a complete reading of the tasks from Ray’s control store followed all losses. */
 export function isRepaired(dropped: Dropped | null): boolean {
   return dropped !== null && dropped.repaired_total >= dropped.total && !dropped.repaired_partly;
 }
 
-/** What was done about the losses. */
+/** How the losses were repaired. */
 export function repaired(dropped: Dropped | null, t: TFunction): string {
   if (dropped === null || dropped.repaired_ns === null || dropped.repaired_total < dropped.total)
     return t('banner.notRepaired');
@@ -18,7 +18,7 @@ export function repaired(dropped: Dropped | null, t: TFunction): string {
   return t(dropped.repaired_partly ? 'banner.repairedPartly' : 'banner.repaired', { at });
 }
 
-/** What was lost, by source and reason. */
+/** Losses by source and reason. */
 export function Losses({ by }: { by: Dropped['by'] }) {
   const { t, i18n } = useTranslation();
   const timed = by.some((drop) => drop.first_ns !== null);

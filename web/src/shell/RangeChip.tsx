@@ -7,7 +7,7 @@ import filters from '../ui/filters/filters.module.css';
 import words from '../ui/theme/words.module.css';
 import { go } from '../ui/useUrl';
 
-/** The range of time that all pages are narrowed to, and how to be rid of it; nothing without one. */
+/** The range of time that applies to all pages, with a button that clears it; hidden without one. */
 export function RangeChip({ url }: { url: SessionUrl }) {
   const { t } = useTranslation();
   const { since_ns: since, until_ns: until } = url.filters;
@@ -43,7 +43,7 @@ export function RangeChip({ url }: { url: SessionUrl }) {
   );
 }
 
-/** Local time to the second, with the day unless it is today's. */
+/** Local time to the second; includes the date unless it is today. */
 function shortTime(ns: string | undefined): string {
   const text = fullTime(ns);
   const today = fullTime(Date.now() * 1e6).slice(0, 10);

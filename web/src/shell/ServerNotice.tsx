@@ -5,7 +5,7 @@ import { Prose } from '../ui/Prose';
 import css from './ServerNotice.module.css';
 import { useServerState } from './useServerState';
 
-/** Says over every page that the server does not answer, and what the page still shows. */
+/** A notice on every page that the server does not answer, and that the page shows older data. */
 export function ServerNotice() {
   const { t } = useTranslation();
   const { state, lastAnswer } = useServerState();

@@ -96,7 +96,7 @@ export function SessionPage() {
     <div className={css.body}>
       <Nav />
       <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1}>
-        {/* The one of the page; what some show of it is for the eye. */}
+        {/* The page's main heading. Headings that some pages show themselves are visual only. */}
         <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
         <PageIntro key={view} view={view} />
         {summary.data && <Banners summary={summary.data} />}
@@ -175,7 +175,7 @@ function Nav() {
                 const number = numbers[view];
                 return (
                   <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
-                    {/* What is pointed at is likely to come next. */}
+                    {/* Prefetches a hovered page, which is likely to be opened next. */}
                     <div onPointerEnter={() => prefetch(view)}>
                       <Link
                         to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}

@@ -6,10 +6,13 @@ import { count } from '../base/format';
 import words from '../ui/theme/words.module.css';
 import css from './SlowAnswer.module.css';
 
-/** A first answer that takes longer is announced. s. */
+/** Announce a first answer that takes longer than this, s. */
 const PATIENCE_S = 3;
 
-/** Says how long a first answer has taken so far, and lets it be cancelled: the server then stops reading. */
+/**
+ * Shows how long a first answer has taken, and lets the user cancel it, which stops the query on the server
+ * too.
+ */
 export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -39,7 +42,7 @@ export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
   if (left.length === 0) return null;
   const retry = () => {
     setCancelled([]);
-    // The query keeps its error; one that is cancelled again has none to report.
+    // The query keeps its error. If it is cancelled again, there is nothing to report.
     for (const query of left) query.fetch().catch(() => undefined);
   };
   return (
@@ -61,7 +64,7 @@ function isAwaited(query: Query): boolean {
   return isUnanswered(query) && query.state.fetchStatus === 'fetching' && isWanted;
 }
 
-/** Seconds since the oldest question was asked that has no answer yet. */
+/** Seconds since the oldest open request was sent. */
 function useSecondsWaited(): number {
   const cache = useQueryClient().getQueryCache();
   const [seconds, setSeconds] = useState(0);

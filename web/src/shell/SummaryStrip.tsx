@@ -18,7 +18,7 @@ import { useStateName } from '../ui/useStateName';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './SummaryStrip.module.css';
 
-/** The session in a few figures, and its states as chips that filter the tasks. */
+/** Key figures of the session, and its states as chips that filter the tasks. */
 export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -77,7 +77,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   );
 }
 
-/** Who has most of the critical path: what to make faster. */
+/** The functions with the largest share of the critical path. */
 function PathStats() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -154,7 +154,7 @@ function StateChips({ states }: { states: Record<string, number> }) {
   const name = useStateName();
   const chosen = new Set((url.filters.state ?? '').split(','));
   const shown = orderedStates(states);
-  // A state in the filter stays on screen, also when nothing is in it any more.
+  // A filtered state stays visible even if no attempt is in it any more.
   for (const state of chosen) {
     if (state !== '' && !shown.some(([known]) => known === state)) shown.push([state, 0]);
   }

@@ -6,7 +6,7 @@ import words from '../ui/theme/words.module.css';
 import { Banner } from './Banner';
 import css from './shell.module.css';
 
-/** Processes whose objects and waits are not on record, and why. */
+/** Processes whose objects and waits are not recorded, and why. */
 export function TracingBanner({ tracing, events }: { tracing: Tracing; events: boolean }) {
   const { t } = useTranslation();
   const all = tracing.traced + tracing.untraced;

@@ -4,7 +4,7 @@ import { isFlow, type SessionUrl } from '../base/url';
 export const FORMATS = ['perfetto', 'speedscope', 'parquet'] as const;
 export type ExportFormat = (typeof FORMATS)[number];
 
-/** Where the file is to be had; filters count where they are those of tasks. */
+/** The path of the exported file. Filters apply only to exports of tasks. */
 export function exportPath(url: SessionUrl, format: ExportFormat): string {
   const ofTasks = url.view === 'tasks' || url.view === 'failures' || isFlow(url.view);
   return apiPath('/export', { format, session: url.session, ...(ofTasks && url.filters) });

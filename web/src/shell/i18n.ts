@@ -7,10 +7,10 @@ import { save } from '../base/storage';
 export function initI18n(language: Language, texts: Texts): void {
   void i18next.use(initReactI18next).init({
     lng: language,
-    // Every language has every text (a test compares them).
+    // A test ensures that every language has every text.
     fallbackLng: false,
     resources: { [language]: { translation: texts } },
-    // React escapes; escaping twice would show &lt; for names with a <.
+    // React already escapes. Escaping twice would show &lt; in names with a <.
     interpolation: { escapeValue: false },
     returnNull: false,
   });

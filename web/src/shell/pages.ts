@@ -3,17 +3,17 @@ import type { Summary } from '../api/types';
 import type { View } from '../base/url';
 
 export interface PageProps {
-  /** Undefined while it is on its way. */
+  /** Undefined while loading. */
   summary: Summary | undefined;
 }
 
-/** What the shell shows; the entry names them, for the shell imports no page. */
+/** The pages that the shell renders. The entry point passes them, so that the shell does not import pages. */
 export interface Pages {
   Sessions: ComponentType;
   views: Record<View, ComponentType<PageProps>>;
-  /** Fetches the code of a view that is likely to come next. */
+  /** Loads the code of a view that is likely to be opened next. */
   prefetch: (view: View) => void;
-  /** The panel of a task, over any page. */
+  /** The panel of a task, shown on top of any page. */
   TaskDrawer: ComponentType<{ taskId: string }>;
 }
 

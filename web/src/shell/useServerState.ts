@@ -3,7 +3,7 @@ import { type Connection, isSilent, STALE_AFTER, useConnection } from '../api/co
 
 export type ServerState = 'connecting' | 'connected' | 'reconnecting' | 'stale';
 
-/** How the server is, how old its last answer is (ms), and when that came (ms since the epoch). */
+/** The state of the server, the age of its last answer (ms), and when that arrived (ms since the epoch). */
 export function useServerState(): { state: ServerState; age: number | null; lastAnswer: number | null } {
   const now = useNow();
   const state = useConnection((connection) => serverState(connection, now));
@@ -17,7 +17,7 @@ function serverState(connection: Connection, now: number): ServerState {
   return lastAnswer === null || now - lastAnswer > STALE_AFTER ? 'stale' : 'reconnecting';
 }
 
-/** Now, every second: for ages that count up while nothing arrives. */
+/** The current time, updated every second for ages that grow while nothing arrives. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** The document's title: what the page shows, before the name of the whole. */
+/** Sets the document's title: the parts of the page, then the name of the product. */
 export function useTitle(...parts: string[]): void {
   const title = [...parts, 'Rayscope'].join(' · ');
   useEffect(() => {

@@ -10,7 +10,7 @@ import { type Language, loadTexts } from '../base/i18n/language';
 import { initI18n } from '../shell/i18n';
 import { OperatorProvider } from '../ui/operator';
 
-/** A request that a component made. */
+/** A request sent by a component. */
 export interface Request {
   method: string;
   path: string;
@@ -18,12 +18,13 @@ export interface Request {
   body: unknown;
 }
 
-/** The body of an answer, or what makes it (a `Response` for an error) of each request. */
+/** The body of an answer, or a function that builds it (a `Response` for an error) for each request. */
 type Answer = object | ((request: Request) => object | Promise<object>);
 
 /**
- * Renders part of the page inside what the whole page provides. `at` is the address in the browser, `answers` the
- * server's by path; a path without an answer stays unanswered. Returns what the component asked for as well.
+ * Renders part of the page inside the providers of the whole page. `at` is the browser's address; `answers`
+ * are the server's answers by path, and a path without one stays unanswered. Also returns the requests of the
+ * component.
  */
 export async function render(
   element: ReactElement,
@@ -40,7 +41,7 @@ export async function render(
   return { rerender, unmount, requests };
 }
 
-/** Without styles, which happy-dom would look through for each element again and again. */
+/** Without styles, because happy-dom would search them again for every element. */
 function Providers({ children }: { children: ReactNode }) {
   return (
     <MantineProvider env="test" withCssVariables={false} withGlobalClasses={false}>
@@ -51,18 +52,18 @@ function Providers({ children }: { children: ReactNode }) {
   );
 }
 
-/** Nothing is laid out here, so nothing can be asked about what the pointer may reach. */
+/** Nothing is laid out in tests, so the check of what the pointer can reach would be meaningless. */
 const PLAIN = { delay: null, pointerEventsCheck: 0 } as const;
 
 export const click = (element: Element) => userEvent.click(element, PLAIN);
 export const type = (element: Element, text: string) => userEvent.type(element, text, PLAIN);
-/** Presses keys on what has the focus: letters, and names as in `{Enter}`. */
+/** Presses keys in the focused element: letters, and names as in `{Enter}`. */
 export const press = (keys: string) => userEvent.keyboard(keys, PLAIN);
 
-/** Lets fake time pass, which a test has begun by `vi.useFakeTimers()`. */
+/** Advances fake time after `vi.useFakeTimers()`. */
 export const pass = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
 
-/** The server's answer to a request that failed. */
+/** The server's answer to a failed request. */
 export function failure(
   status: number,
   error: { code: string; message: string; remedy?: string; params?: Record<string, string | number> },

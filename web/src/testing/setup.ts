@@ -1,14 +1,15 @@
-/** What the page has in a browser and happy-dom lacks, and a clean page after each test. */
+/** Supplies the browser features that happy-dom lacks, and cleans the page after each test. */
 
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach, vi } from 'vitest';
 import { queryClient } from '../api/queries';
 import { loadTexts } from '../base/i18n/language';
 
-// Ahead of the first test, which has only so much time.
+// Loaded up front, so that loading does not count towards the first test's timeout.
 await Promise.all([loadTexts('en'), loadTexts('zh')]);
 
-// Nothing is laid out: every element is as large as a window, which is enough for a list to draw its first rows.
+// Nothing is laid out in tests. Every element gets the size of a window, so that a list renders its first
+// rows.
 for (const [name, size] of Object.entries({
   clientWidth: 1200,
   offsetWidth: 1200,
@@ -20,13 +21,14 @@ Element.prototype.scrollTo = () => undefined;
 HTMLCanvasElement.prototype.getContext = () => null;
 
 configure({
-  // Whether an element is hidden takes long to find out, and depends on styles that are not here.
+  // Checking whether an element is hidden is slow, and depends on styles that are not loaded.
   defaultHidden: true,
-  // For `findBy...` and `waitFor`. They return as soon as they can: one second would test the machine.
+  // For `findBy...` and `waitFor`, which return as soon as possible. One second would make tests depend on
+  // the machine's speed.
   asyncUtilTimeout: 60_000,
 });
 
-// Testing Library and user-event advance fake timers themselves, but know those of Jest alone by name.
+// Testing Library and user-event advance fake timers themselves, but detect only Jest's, by its global name.
 Object.assign(globalThis, { jest: { advanceTimersByTime: (ms: number) => vi.advanceTimersByTime(ms) } });
 
 afterEach(() => {

@@ -2,12 +2,12 @@ import { type ReactNode, useId } from 'react';
 import css from './CardGraph.module.css';
 import { type CardLink, columnsOf } from './cardColumns';
 
-/** Between cards, CSS pixels; at the side more where something is said of the arrows. */
+/** Gaps between cards, CSS px. The horizontal gap is wider if the arrows have notes. */
 const GAP_X = 64;
 const GAP_X_NOTES = 128;
 const GAP_Y = 16;
 
-/** What is said of an arrow: on it, and on hover. */
+/** The note of an arrow: its label and its tooltip. */
 export interface LinkNote {
   from: string;
   to: string;
@@ -16,19 +16,19 @@ export interface LinkNote {
 }
 
 interface Props {
-  /** The cards by their ids. */
+  /** The cards by id. */
   cards: ReadonlyMap<string, ReactNode>;
   links: readonly CardLink[];
   notes?: readonly LinkNote[];
-  /** Of each card, CSS pixels. */
+  /** Size of each card, CSS px. */
   width: number;
   height: number;
-  /** What the arrows say. */
+  /** Accessible description of the arrows. */
   label: string;
   testId: string;
 }
 
-/** Cards in columns, and arrows between them from left to right. */
+/** Cards in columns, with arrows from left to right. */
 export function CardGraph({ cards, links, notes = [], width, height, label, testId }: Props) {
   const tip = useId();
   const gap = notes.length > 0 ? GAP_X_NOTES : GAP_X;
@@ -89,7 +89,8 @@ export function CardGraph({ cards, links, notes = [], width, height, label, test
           const ends = endsOf(from, to);
           if (ends === null) return null;
           const { x, y, toX, toY } = ends;
-          // In the middle of an arrow, or where a longer one comes out behind the cards before its end.
+          // Place the note in the middle of an arrow. For a longer arrow, place it where it emerges from
+          // behind the last card.
           const far = toX - x;
           const at = far > 0 && far <= gap ? 0.5 : 1 - gap / 3 / Math.abs(far);
           const left = far > 0 && far <= gap ? (x + toX) / 2 : toX - gap / 2;

@@ -2,7 +2,7 @@ import { Code } from '@mantine/core';
 import css from './Command.module.css';
 import { CopyButton } from './CopyButton';
 
-/** A command line to copy. */
+/** A command line with a copy button. */
 export function Command({ children }: { children: string }) {
   return (
     <div className={css.command}>

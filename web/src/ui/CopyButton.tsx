@@ -13,7 +13,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
         size={24}
         aria-label={name}
         onClick={(event) => {
-          // Inside of a row that something opens.
+          // The button may be inside a clickable row.
           event.stopPropagation();
           copy(text);
         }}

@@ -6,7 +6,7 @@ import { Dash } from './Dash';
 import words from './theme/words.module.css';
 import { useCopied } from './useCopied';
 
-/** The short form of an id: the whole on hover, copied on click. */
+/** The short form of an id. The full id is shown on hover and copied on click. */
 export function CopyId({ id, full }: { id: string | null | undefined; full?: boolean }) {
   const { t } = useTranslation();
   const [copied, copy] = useCopied();

@@ -1,4 +1,4 @@
-/** Stands for a value that is not known. */
+/** Shown for unknown values. */
 import words from './theme/words.module.css';
 export function Dash() {
   return <span className={words.dim}>–</span>;

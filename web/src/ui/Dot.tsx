@@ -1,6 +1,6 @@
 import css from './Dot.module.css';
 
-/** The colour of a state, beside its name. */
+/** A coloured dot for a state, shown next to its name. */
 export function Dot({ color, pulse = false }: { color: string; pulse?: boolean }) {
   return <span className={css.dot} data-pulse={pulse || undefined} style={{ background: color }} />;
 }

@@ -6,7 +6,10 @@ import css from './Drawer.module.css';
 import { useKeys } from './useKeys';
 import { useSessionUrl } from './useUrl';
 
-/** The panel at the right. Not modal: the table beside it stays alive; on narrow screens it takes all. */
+/**
+ * The panel at the right. It is not modal, so the table next to it stays usable. On narrow screens it covers
+ * everything.
+ */
 export function Drawer(props: {
   testId: string;
   title: ReactNode;
@@ -20,7 +23,8 @@ export function Drawer(props: {
   useKeys(t('keys.panel'), [{ keys: ['Escape'], label: t('keys.closePanel'), run: onClose }]);
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
-  // Who opened it by keyboard or hears the page goes on in it, and later where it was opened.
+  // Keyboard and screen reader users continue in the drawer when it opens, and where they left off when it
+  // closes.
   useEffect(() => {
     const before = document.activeElement;
     panel.current?.focus({ preventScroll: true });
@@ -62,7 +66,7 @@ export function Drawer(props: {
   );
 }
 
-/** What a panel is of, and at the right its buttons. */
+/** The heading of a panel: its subject, and its buttons at the right. */
 export function PanelHead(props: {
   title: ReactNode;
   titleId?: string;
@@ -101,7 +105,7 @@ export function Fields({ children }: { children: ReactNode }) {
   return <dl className={css.fields}>{children}</dl>;
 }
 
-/** One name and value; on hover the name that Ray and the API have for it. */
+/** A name with its value. The hint shows the name that Ray and the API use. */
 export function Field(props: { name: string; children: ReactNode; hint?: string }) {
   return (
     <>

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import css from './EmptyState.module.css';
 import { useSessionUrl } from './useUrl';
 
-/** What a page or a panel shows when it has nothing. */
+/** Shown when a page or a panel has no content. */
 export function EmptyState(props: { icon: ReactNode; title: string; children?: ReactNode }) {
   return (
     <Stack align="center" gap={6} className={css.empty} data-empty>
@@ -22,7 +22,7 @@ export function EmptyState(props: { icon: ReactNode; title: string; children?: R
   );
 }
 
-/** The same where the filters leave nothing of what there is. */
+/** The empty state when no entry matches the filters. */
 export function NoMatches({ title }: { title?: string }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -8,13 +8,13 @@ import { Prose } from './Prose';
 import words from './theme/words.module.css';
 import { useServerMessage } from './useServerMessage';
 
-/** What went wrong and what to do about it, as the server says. */
+/** An error and its remedy, as sent by the server. */
 export function ErrorPanel(props: {
   error: Error;
   title?: string;
-  /** What went wrong, where it is not a request. */
+  /** Message of an error that no request caused. */
   message?: string;
-  /** What to do, where the page knows better than the server. */
+  /** A remedy more specific than the server's. */
   remedy?: ReactNode;
   onRetry?: () => void;
 }) {

@@ -22,7 +22,7 @@ it('adds a filter by keyboard alone: first which one, then its value', async () 
   screen.getByTestId('filter-add').focus();
   await press('{Enter}');
   await waitFor(() => expect(document.activeElement).toBe(screen.getByRole('combobox', { name: 'Filter' })));
-  expect(options()).toEqual(['State', 'Function', 'Node', 'Type', 'Error type']); // no job to choose
+  expect(options()).toEqual(['State', 'Function', 'Node', 'Type', 'Error type']); // there is no job to choose
   await press('func{Enter}');
   expect(await screen.findByRole('combobox', { name: 'Function' })).toBeTruthy();
   expect(options()).toEqual(['leaf', 'branch']);

@@ -16,7 +16,7 @@ import { useStateName } from './useStateName';
 import { useSessionUrl } from './useUrl';
 
 const TYPES = ['NORMAL_TASK', 'ACTOR_CREATION_TASK', 'ACTOR_TASK', 'DRIVER_TASK'];
-/** Filters that come from links: they can be removed, not chosen. */
+/** Filters that links set. They can be removed but not chosen. */
 const LINKED = [
   'name',
   'actor_id',
@@ -25,11 +25,11 @@ const LINKED = [
   'placement_group_id',
 ] as const satisfies FilterName[];
 
-/** The text field and the filters of the task list and of all views of the execution. */
+/** The text field and the filters shared by the task list and the execution views. */
 export function FilterBar(props: {
   summary: Summary | undefined;
   hide?: FilterName[];
-  /** Filters of this page alone, before the others. */
+  /** Filters of this page only, shown before the others. */
   first?: FilterField[];
   right?: ReactNode;
 }) {
@@ -46,7 +46,7 @@ export function FilterBar(props: {
   );
 }
 
-/** The nodes and jobs of the session, to filter by. */
+/** Filters by the session's nodes and jobs. */
 export function usePlaceFilters(): FilterField[] {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -100,7 +100,7 @@ function useTaskFilters(summary: Summary | undefined): FilterField[] {
         label: i18n.exists(`type.${type}`) ? t(`type.${type}` as 'type.DRIVER_TASK') : type,
       })),
     },
-    // The summary knows the types of the newest failures alone.
+    // The summary lists only the error types of the latest failures.
     { name: 'error_type', label: t('filter.errorType'), choices: errorTypes.map(same), free: true },
     ...LINKED.map((name) => ({ name, label: t(`filter.${name}`), show: show(name) })),
   ];

@@ -3,7 +3,7 @@ import { count } from '../base/format';
 import words from './theme/words.module.css';
 import { useSessionUrl } from './useUrl';
 
-/** Shows or hides what Ray itself runs; nothing where there is none. */
+/** Shows or hides Ray's internal entities; absent if there are none. */
 export function InternalSwitch({ hidden }: { hidden: number }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

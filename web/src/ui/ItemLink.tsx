@@ -9,7 +9,10 @@ import { Link } from './Link';
 import { NodeLink } from './NodeLabel';
 import { useSessionUrl } from './useUrl';
 
-/** The id of an actor, worker, ...: to copy, and beside it the way to what is known of it; jobs and nodes by their names. */
+/**
+ * The id of an actor, worker, etc. with a copy button and a link to its details. Jobs and nodes are shown by
+ * name.
+ */
 export function ItemLink({ view, id, full }: { view: View; id: string | null; full?: boolean }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

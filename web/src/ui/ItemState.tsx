@@ -31,8 +31,10 @@ const TONES: Record<string, Tone> = {
   unreadable: 'bad',
 };
 
-/** The state of anything but a task, Ray's own name on hover. An unknown state has the tone of waiting.
- *  `view`: the list that it belongs to. A job that is FINISHED may have failed. */
+/**
+ * The state of any entity except a task, with Ray's own name on hover. An unknown state has the tone of
+ * waiting. `view` is the entity's list; a FINISHED job may have failed.
+ */
 export function ItemState(props: { state: string | null; label?: string; view?: string }) {
   const { state, label, view } = props;
   const name = useItemStateName(view);

@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import words from './theme/words.module.css';
 
-/** Why a node does not send its events in the fast form, in words. */
+/** Why a node does not use the fast lane, in words. */
 export function laneReason(t: TFunction, code: string | null, reason: string | null): string {
   if (code === 'agent_said') return reason ?? t('lane.noReason');
   if (code === 'not_noted') return t('lane.notNoted');
@@ -11,7 +11,10 @@ export function laneReason(t: TFunction, code: string | null, reason: string | n
   return t('lane.fastHint');
 }
 
-/** How a node’s events come: in the fast form, as Ray’s JSON, or not at all; why, on hover or beside it. */
+/**
+ * How a node’s events arrive: by the fast lane, as Ray’s JSON, or not at all. The reason is a tooltip or
+ * shown next to it.
+ */
 export function LaneName(props: { lane: string; code: unknown; reason: unknown; whole?: boolean }) {
   const { t, i18n } = useTranslation();
   const name = i18n.exists(`lane.${props.lane}`) ? t(`lane.${props.lane}` as 'lane.fast') : props.lane;

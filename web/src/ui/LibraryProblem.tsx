@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 
-/** Why the state of one of Ray's libraries cannot be read now: what a page shows is as of the last reading. */
+/** Why the state of one of Ray's libraries cannot be read now. The page shows the last reading. */
 export function LibraryProblem({ problem }: { problem: { message: string; remedy: string } | null }) {
   const { t } = useTranslation();
   if (problem === null) return null;

@@ -3,7 +3,7 @@ import { formatUrl, type Url } from '../base/url';
 import words from './theme/words.module.css';
 import { go } from './useUrl';
 
-/** A real link (new tab, copy address) that moves inside the page on a plain click. */
+/** A real link (new tab, copy address) that navigates inside the page on a plain click. */
 export function Link(props: {
   to: Url;
   children: ReactNode;

@@ -5,7 +5,7 @@ import { Dash } from './Dash';
 import css from './Meter.module.css';
 import words from './theme/words.module.css';
 
-/** The tone of a part in use: from here on it is worth a look, and from there on it is a problem. */
+/** Percentages from which a meter has the warning tone or the critical tone. */
 const WARN = 75;
 const FULL = 90;
 
@@ -13,7 +13,7 @@ export function toneOf(percent: number): Tone {
   return percent >= FULL ? 'bad' : percent >= WARN ? 'waiting' : 'busy';
 }
 
-/** `6.7%`; `61%` from ten on. */
+/** `6.7%`; from 10 on without decimals: `61%`. */
 export function percentText(value: number | null | undefined): string {
   if (value === null || value === undefined || value < 0) return '–';
   return `${value.toFixed(value < 9.95 && value > 0 ? 1 : 0)}%`;
@@ -24,12 +24,12 @@ export function rateText(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : `${bytes(Math.round(value))}/s`;
 }
 
-/** A part of a whole as a bar and in digits. Old figures are pale. */
+/** A share as a bar and as a number. Outdated values are pale. */
 export function Meter(props: {
   percent: number | null | undefined;
   old?: boolean;
   title?: string;
-  /** After the percentage. */
+  /** Text after the percentage. */
   text?: ReactNode;
 }) {
   const { percent } = props;

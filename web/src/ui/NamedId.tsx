@@ -10,7 +10,7 @@ import { useSessionUrl } from './useUrl';
 
 const hasName = (id: string, name: string) => name !== id && name !== shortId(id);
 
-/** Something by its name, its id on hover; without a name its id. */
+/** The name of an entity with its id on hover; without a name, its id. */
 export function NamedId({ id, name }: { id: string | null; name: (id: string) => string }) {
   if (!id) return <Dash />;
   return hasName(id, name(id)) ? (
@@ -22,7 +22,7 @@ export function NamedId({ id, name }: { id: string | null; name: (id: string) =>
   );
 }
 
-/** The same as the way to its page; `full`: with the id beside it. */
+/** A link to the entity's page with the same text. `full`: with the id next to it. */
 export function NamedLink(props: { view: View; id: string; name: string; full?: boolean }) {
   const { view, id, name, full } = props;
   const [url] = useSessionUrl();

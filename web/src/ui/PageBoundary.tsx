@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorPanel } from './ErrorPanel';
 
-/** Where a page cannot be fetched or fails, the others stay. */
+/** Contains the failure of a page to load or render, so that the other pages stay usable. */
 export class PageBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 
@@ -15,7 +15,7 @@ export class PageBoundary extends Component<{ children: ReactNode }, { error: Er
   }
 }
 
-/** How browsers say that a script of the page could not be fetched. */
+/** Browsers' error messages for a script that could not be loaded. */
 const NOT_LOADED = /dynamically imported module|importing a module script|unable to preload css/i;
 
 function Failed({ error }: { error: Error }) {

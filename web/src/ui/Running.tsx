@@ -9,7 +9,7 @@ import { useSessionUrl } from './useUrl';
 
 type Activity = Pick<NodeWorker, 'running' | 'attempts'>;
 
-/** The oldest attempt that a worker runs, for how long, and how many more there are. `now`: ns. */
+/** The oldest running attempt of a worker with its duration, and the number of others. `now`: ns. */
 export function Running({ worker, now, ended }: { worker: Activity; now?: number; ended?: boolean }) {
   const { t } = useTranslation();
   const [first] = worker.attempts;
@@ -27,7 +27,10 @@ export function Running({ worker, now, ended }: { worker: Activity; now?: number
   );
 }
 
-/** The oldest attempts of a worker, one a line, and how many more. `none`: the text if there are none. */
+/**
+ * The oldest attempts of a worker, one per line, and the number of others. `none`: the text if there are
+ * none.
+ */
 export function RunningList({ worker, now, none }: { worker: Activity; now?: number; none: string }) {
   const { t } = useTranslation();
   const more = worker.running - worker.attempts.length;
@@ -47,7 +50,7 @@ export function RunningList({ worker, now, none }: { worker: Activity; now?: num
   );
 }
 
-/** A task, which its name opens, or a driver's script. */
+/** A link to a task's panel, or a driver's script. */
 function AttemptLink({ attempt }: { attempt: RunningAttempt }) {
   const [url] = useSessionUrl();
   const name = attempt.name || shortId(attempt.task_id);
@@ -69,7 +72,7 @@ function AttemptLink({ attempt }: { attempt: RunningAttempt }) {
   );
 }
 
-/** How long an attempt has run; of one that does anything else what that is, for how long, and for whom. */
+/** How long an attempt has been running; if it is blocked or awaiting, since when and on whom. */
 function Situation({ attempt, now }: { attempt: RunningAttempt; now?: number }) {
   const { t } = useTranslation();
   const { situation, call, blocked_on: on } = attempt;

@@ -7,7 +7,7 @@ import css from './SearchField.module.css';
 import { useKeys } from './useKeys';
 import { useTypedFilter } from './useTypedFilter';
 
-/** The field that filters a list by a text; `/` goes to it. */
+/** A search field that filters a list; `/` focuses it. */
 export function SearchField(props: { filter: FilterName; placeholder: string }) {
   const [value, setValue] = useTypedFilter(props.filter);
   const { t } = useTranslation();

@@ -1,7 +1,7 @@
 import { Prose } from './Prose';
 import { useServerMessage } from './useServerMessage';
 
-/** An error and its remedy in one line, where an answer has them among its fields. */
+/** An error and its remedy in one line, for answers that contain them as fields. */
 export function ServerMessageLine({
   of,
 }: {

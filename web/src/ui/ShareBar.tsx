@@ -1,6 +1,6 @@
 import css from './ShareBar.module.css';
 
-/** A share of a whole, 0 to 1, as a bar. */
+/** A share (0 to 1) as a bar. */
 export function ShareBar({ share, color }: { share: number; color?: string | undefined }) {
   return (
     <span className={css.track}>

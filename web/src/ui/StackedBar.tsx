@@ -3,7 +3,7 @@ import { STATE_ORDER, stateColor } from '../base/tokens';
 import css from './StackedBar.module.css';
 import { useStateName } from './useStateName';
 
-/** Counts by state as one slim bar; every state that occurs is at least a sliver. */
+/** Counts by state as a slim bar. Every state that occurs has a minimum width. */
 export function StackedBar({ states, height = 6 }: { states: Record<string, number>; height?: number }) {
   const name = useStateName();
   const parts = orderedStates(states);
@@ -24,7 +24,7 @@ export function StackedBar({ states, height = 6 }: { states: Record<string, numb
   );
 }
 
-/** The states that occur, in the order in which a task goes through them. */
+/** The states that occur, in the order in which a task passes through them. */
 export function orderedStates(states: Record<string, number>): [string, number][] {
   const rank = (state: string) => {
     const at = STATE_ORDER.indexOf(state);

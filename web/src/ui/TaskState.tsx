@@ -5,7 +5,10 @@ import { Dot } from './Dot';
 import words from './theme/words.module.css';
 import { useStateName } from './useStateName';
 
-/** A task's state in the reader's language, Ray's own name on hover, and whether the attempt was scheduled at all. */
+/**
+ * A task's state in the user's language, with Ray's own name on hover and a note if the attempt was never
+ * scheduled.
+ */
 export function TaskState({ state, of }: { state: string | null; of?: Parameters<typeof unscheduled>[0] }) {
   const { t } = useTranslation();
   const name = useStateName();

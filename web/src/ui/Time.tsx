@@ -2,8 +2,8 @@ import { clockTime, fullTime, type Nanos, time } from '../base/format';
 import words from './theme/words.module.css';
 
 /**
- * A time of day in the browser's zone; the whole with the zone on hover. `exact` shows milliseconds (where
- * times of one task stand together), `full` the date and the zone too.
+ * A time of day in the browser's time zone, with date and zone on hover. `exact` shows milliseconds (for
+ * times of one task next to each other), `full` also shows the date and the zone.
  */
 export function Time({ ns, exact, full }: { ns: Nanos; exact?: boolean; full?: boolean }) {
   return (

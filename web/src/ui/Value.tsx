@@ -9,7 +9,7 @@ import { Time } from './Time';
 import pairs from './theme/pairs.module.css';
 import words from './theme/words.module.css';
 
-/** Any value of the API, as its name says it should be read. */
+/** An API value, formatted according to its name. */
 export function Value({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
   if (name === 'state') return <ItemState state={String(value)} />;
@@ -30,7 +30,7 @@ export function Value({ name, value }: { name: string; value: unknown }) {
   return <Json value={value} />;
 }
 
-/** A structure: one key a line if it is flat, else indented JSON. */
+/** A structured value: a line per key if it is flat, otherwise indented JSON. */
 export function Json({ value }: { value: unknown }) {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (isEmpty(parsed)) return <Dash />;
@@ -53,7 +53,7 @@ export function Json({ value }: { value: unknown }) {
   );
 }
 
-/** A value with its unit, where Ray's name for it says that. */
+/** A value with its unit, if Ray's name for it contains the unit. */
 function measured(name: string, value: unknown): string {
   if (typeof value !== 'number') return String(value);
   if (isMemory(name, value)) return bytes(value);
@@ -63,10 +63,10 @@ function measured(name: string, value: unknown): string {
   return ns > YEAR_NS ? fullTime(ns) : duration(ns);
 }
 
-/** What is longer is no duration but a time since 1970. */
+/** Larger values are not durations but times since 1970. */
 const YEAR_NS = 365 * 86_400e9;
 
-/** Structures and JSON texts short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`. */
+/** Structured values and JSON texts short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`. */
 export function oneLine(value: unknown): string {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (typeof parsed !== 'object' || parsed === null) return String(value);
@@ -79,17 +79,17 @@ export function oneLine(value: unknown): string {
 
 type Bundle = { resources: unknown; node_id?: unknown };
 
-/** What a bundle of a placement group holds, and where: `CPU 1 @ b06d0986…`. */
+/** The resources of a placement group's bundle and its node: `CPU 1 @ b06d0986…`. */
 const bundle = ({ resources, node_id }: Bundle) =>
   typeof node_id === 'string' && node_id !== ''
     ? `${oneLine(resources)} @ ${shortId(node_id)}`
     : oneLine(resources);
 
-/** Ray counts these resources in bytes. */
+/** Ray measures these resources in bytes. */
 const isMemory = (name: string, value: unknown) =>
   typeof value === 'number' && /^(memory|object_store_memory)$/.test(name);
 
-/** The structure that a text is, or the text. */
+/** Parses a JSON structure; any other text is returned unchanged. */
 export function parse(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {

@@ -15,8 +15,8 @@ import { useSessionUrl } from './useUrl';
 import css from './WhyPending.module.css';
 
 /**
- * Why something has no place yet, as the account of the cluster's resources has it; since when, what would let it
- * run, and who holds what is short. `since`: of this one, where several like it wait.
+ * Why something is pending according to the cluster's resources: since when, what would let it run, and who
+ * holds the scarce resources. `since` is the start for this entity if several similar ones wait.
  */
 export function WhyPending({ is, since }: { is: (pending: Pending) => boolean; since?: Ns | null }) {
   const [url] = useSessionUrl();
@@ -52,7 +52,7 @@ export function WhyPending({ is, since }: { is: (pending: Pending) => boolean; s
   );
 }
 
-/** Who holds what is short, the largest ones. */
+/** The largest holders of the scarce resources. */
 function Holders({ pending }: { pending: Pending }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,4 +1,4 @@
-/** What the views that draw share: a canvas that follows its box, the theme's colours, and texts that fit. */
+/** Shared by the views that draw on a canvas: sizing, theme colours, and texts cut to fit. */
 
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
@@ -15,14 +15,14 @@ export interface Palette {
   panel: string;
   hover: string;
   tone: (tone: Tone) => string;
-  /** The fill of something with a name: the same name, the same colour. */
+  /** The fill of a name. Equal names have equal colours. */
   named: (name: string) => string;
 }
 
-/** Text on any fill of `named`. */
+/** Text colour on the fills of `named`. */
 export const ON_FILL: Record<Scheme, string> = { light: '#1d2733', dark: '#e9edf2' };
 
-/** A number of 32 bits that is the same for equal texts (FNV-1a). */
+/** A 32-bit hash of a text (FNV-1a). */
 export function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) {
@@ -35,23 +35,23 @@ export function hash(text: string): number {
 const HUES = 18;
 const SHADES = 3;
 const SLOTS = HUES * SHADES;
-/** Which colour each name has, and which are taken. */
+/** The colour slot of each name, and the slots in use. */
 const slots = new Map<string, number>();
 const taken = new Set<number>();
 
-/** The colour that a name hashes to or, while others are free, one that no other name has. */
+/** The slot to which a name hashes or, if it is in use, a free one while there are some. */
 function slotOf(name: string): number {
   const known = slots.get(name);
   if (known !== undefined) return known;
   let slot = hash(name) % SLOTS;
-  // 7 is coprime to the number of slots and leads to a distant hue.
+  // 7 is coprime to the number of slots, and the next slot has a distant hue.
   if (taken.size < SLOTS) while (taken.has(slot)) slot = (slot + 7) % SLOTS;
   slots.set(name, slot);
   taken.add(slot);
   return slot;
 }
 
-/** Quiet fills that text stays readable on; no two names look alike while there are colours left. */
+/** Muted fills on which text stays readable. Names have different colours as long as there are enough. */
 export function namedColor(name: string, scheme: Scheme): string {
   const slot = slotOf(name);
   const hue = (slot % HUES) * (360 / HUES);
@@ -83,11 +83,11 @@ function readPalette(scheme: Scheme): Palette {
   };
 }
 
-/** The theme's colours for a canvas; new when the theme changes. */
+/** The theme's colours for a canvas, updated when the theme changes. */
 export function usePalette(): Palette {
   const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
   const [palette, setPalette] = useState(() => readPalette(scheme));
-  // After the attribute that the CSS variables hang on has changed.
+  // Runs after the attribute that selects the CSS variables has changed.
   useEffect(() => setPalette(readPalette(scheme)), [scheme]);
   return palette;
 }
@@ -100,8 +100,8 @@ export interface Size {
 export type Draw = (context: CanvasRenderingContext2D, size: Size) => void;
 
 /**
- * A canvas that fills `box` (give both refs to the elements) at the screen's resolution. `draw` runs once per
- * animation frame at most, whenever it or the size is new; sizes are CSS pixels.
+ * A canvas that fills `box` (attach both refs) at the screen's resolution. `draw` runs at most once per
+ * animation frame, whenever it or the size changes. Sizes are CSS px.
  */
 export function useCanvas(draw: Draw): {
   box: React.RefObject<HTMLDivElement | null>;
@@ -146,7 +146,7 @@ export function useCanvas(draw: Draw): {
 
 const widths = new Map<string, number>();
 
-/** `text`, cut with an ellipsis to so many pixels in the context's font; '' if not even a letter fits. */
+/** `text` cut with an ellipsis to a width in the context's font; '' if not even a letter fits. */
 export function fitText(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (room < 10) return '';
   const key = `${context.font}|${text}`;

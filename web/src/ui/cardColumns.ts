@@ -1,9 +1,9 @@
-/** From one card to another, by their ids. */
+/** An arrow between two cards, by id. */
 export type CardLink = readonly [from: string, to: string];
 
 /**
- * The cards in columns: each right of all that lead to it, those that none leads to first. A link back to a card that
- * led to its start moves nothing. Within a column they keep the order given.
+ * Arranges cards in columns: each to the right of all cards that link to it, starting with those that nothing
+ * links to. Links that close a cycle are ignored. Cards in a column keep their given order.
  */
 export function columnsOf(ids: readonly string[], links: readonly CardLink[]): string[][] {
   const after = new Map<string, string[]>();

@@ -3,7 +3,7 @@ import type { CriticalPath } from '../api/criticalPath';
 
 const SHOWN = 60;
 
-/** The parts of a path that have a name in the texts. */
+/** Translates the phases of a path. */
 export function usePathPhase(): (phase: string) => string {
   const { t, i18n } = useTranslation();
   return (phase) => {
@@ -14,7 +14,7 @@ export function usePathPhase(): (phase: string) => string {
   };
 }
 
-/** The parts of a path by function and phase; the driver cannot take no time. */
+/** The largest parts of a path by function and phase. The driver has no `without`, as it always takes time. */
 export function pathParts(path: Pick<CriticalPath, 'functions'>) {
   return path.functions
     .flatMap(({ name, is_driver, by_phase, without_ns }) =>

@@ -13,7 +13,9 @@ const LISTED: Partial<Record<EventKind, EntityView>> = {
   placement_group: 'placement-groups',
 };
 
-/** Where what an event is about is shown: of failed tasks (their `id` is a function) the list of failures. */
+/**
+ * The page about the subject of an event. For failed tasks (`id` is a function) it is the list of failures.
+ */
 export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
   const { id, job_id } = event;
   if (event.kind === 'task')
@@ -23,10 +25,13 @@ export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
   return view === undefined || id === null ? undefined : toItem(url, view, id);
 }
 
-/** The server cuts messages here, characters. */
+/** Length at which the server cuts messages, characters. */
 const MESSAGE_CHARS = 2000;
 
-/** A message in one line; of one that was cut the beginning: its end, where a traceback says most, is gone. */
+/**
+ * A message in one line. If the server cut it, its beginning is used, because the end with the most useful
+ * part of a traceback is missing.
+ */
 export function inShort({ message }: ClusterEvent): string {
   const text = message ?? '';
   return text.length < MESSAGE_CHARS ? headline(text) : text;

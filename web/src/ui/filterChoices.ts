@@ -3,17 +3,17 @@ import type { Item } from '../api/types';
 import { programName, shortId } from '../base/format';
 import { nodeTitle } from '../base/nodeTitle';
 
-/** What a field of the filter bar offers. */
+/** An option of a field in the filter bar. */
 export type Choice = { value: string; label: string };
 
-/** The names with the chosen one among them. */
+/** The names including the chosen one. */
 export function withChosen(names: string[], chosen: string | undefined): string[] {
   const all = [...new Set(names)];
   if (chosen && !all.includes(chosen)) all.unshift(chosen);
   return all;
 }
 
-/** What can be chosen of the items, the chosen one among it. */
+/** The options built from the items, including the chosen one. */
 export function choices(
   items: Item[] | undefined,
   field: string,
@@ -31,7 +31,7 @@ export function choices(
   return found;
 }
 
-/** The first of these fields that holds a text. */
+/** The first of these fields that contains a text. */
 const firstText = (item: Item, names: string[]) => {
   for (const name of names) if (typeof item[name] === 'string' && item[name] !== '') return item[name];
   return null;

@@ -14,20 +14,20 @@ import { ApiError, keepOperatorToken, operatorToken, send } from '../api/client'
 import { Prose } from './Prose';
 import { useServerMessage } from './useServerMessage';
 
-/** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
+/** An action that changes the cluster or the server. It requires a confirmation and the operator role. */
 export interface OperatorAction {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below /api. */
+  /** Relative to /api. */
   path: string;
-  /** What is sent, or what makes it once it was confirmed. */
+  /** The request body, or a function that builds it after the confirmation. */
   body?: object | (() => Promise<object>);
   title: string;
-  /** What it will do, for whoever is about to confirm it. */
+  /** Explains the effect in the confirmation dialog. */
   text: ReactNode;
-  /** The button's text. */
+  /** Label of the confirm button. */
   confirm: string;
   danger?: boolean;
-  /** Of the dialog, where `text` is a form. */
+  /** Size of the dialog, if `text` is a form. */
   size?: 'lg';
 }
 
@@ -35,7 +35,9 @@ type Start = <T>(action: OperatorAction) => Promise<T | undefined>;
 
 const Context = createContext<Start>(() => Promise.resolve(undefined));
 
-/** Starts an {@link OperatorAction}; resolves to the server's answer, to undefined if it was cancelled. */
+/**
+ * Starts an {@link OperatorAction}. Resolves to the server's answer, or to undefined if the user cancelled.
+ */
 export function useOperatorAction(): Start {
   return useContext(Context);
 }
@@ -45,7 +47,7 @@ interface Pending {
   resolve: (answer: unknown) => void;
 }
 
-/** Holds the dialogue that every action goes through. */
+/** Provides the dialog for operator actions. */
 export function OperatorProvider({ children }: { children: ReactNode }) {
   const [pending, setPending] = useState<Pending | null>(null);
   const start = useCallback(

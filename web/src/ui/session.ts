@@ -3,10 +3,10 @@ import { useSessions } from '../api/queries';
 import type { Session } from '../api/types';
 import { duration, type Nanos, nanosBetween, time } from '../base/format';
 
-/** How long a session has lasted, or lasted: from the first that was heard of it to its end. */
+/** How long a session has lasted so far or lasted: from its first data to its end. */
 export const lastedText = ({ first_ns, last_ns }: Session) => duration(nanosBetween(first_ns, last_ns));
 
-/** What people call a session, and when, how long and where it ran. */
+/** The display name of a session, and texts about its time, duration and cluster. */
 export function useSessionTexts() {
   const { t } = useTranslation();
   const name = (session: Session) => session.name ?? t(`sessions.noJob.${session.state}`);
@@ -20,7 +20,7 @@ export function useSessionTexts() {
   return { name, place };
 }
 
-/** The session with Ray's name for it; undefined until the list has come. */
+/** The session with a Ray session name; undefined until the list is loaded. */
 export function useSession(name: string): Session | undefined {
   return useSessions((page) => page.items.find((item) => item.session === name)).data;
 }

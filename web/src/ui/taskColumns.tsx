@@ -43,7 +43,7 @@ const text = (value: string | null) =>
     <Dash />
   );
 
-/** Ray's id of a driver's own task: nothing but f's, then the job. */
+/** Whether a task is a driver's own. Ray's id of such a task consists of f's and the job id. */
 export const isDriver = (taskId: string | null) => taskId !== null && /^f{40}/i.test(taskId);
 
 const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Column<Task> => ({

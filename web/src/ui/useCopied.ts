@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { copyText } from '../base/copy';
 
-/** Whether the text was copied just now, and what copies it. */
+/** Whether the text was just copied, and a function that copies it. */
 export function useCopied(): readonly [boolean, (text: string) => void] {
   const [copied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

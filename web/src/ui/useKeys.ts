@@ -2,8 +2,8 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { addKeys, type Binding } from '../base/keys';
 
 /**
- * Acts on keys while the component is on screen, and lists them under `title` in the help. `within`: only while
- * the focus is in there.
+ * Handles keys while the component is mounted, and lists them under `title` in the help. `within`: only while
+ * that element has the focus.
  */
 export function useKeys(title: string, bindings: Binding[], within?: RefObject<HTMLElement | null>): void {
   const group = useRef({ title, bindings });

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Reason } from '../api/nodes';
 import { amount, count } from '../base/format';
 
-/** Why something has no place, in the reader's language. */
+/** Why something is pending, in the user's language. */
 export function useReasonText(): (reason: Reason) => string {
   const { t, i18n } = useTranslation();
   return (reason) => {
@@ -12,7 +12,7 @@ export function useReasonText(): (reason: Reason) => string {
   };
 }
 
-/** What would let it run, in the reader's language. */
+/** A remedy for the reason, in the user's language. */
 export function useRemedyText(): (reason: Reason) => string {
   const { t, i18n } = useTranslation();
   return (reason) => {

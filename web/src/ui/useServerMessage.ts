@@ -8,14 +8,14 @@ interface LocalMessage {
 }
 
 /**
- * Translates messages of the server. A message without a translation stays as the server sent it.
- * `of`: whose error codes they are, the server's or those of a node's agent.
+ * Translates the server's messages. A message without a translation stays as the server sent it. `of` selects
+ * the error codes: the server's or those of a node's agent.
  */
 export function useServerMessage(
   of: 'server' | 'agent' = 'server',
 ): (message: ServerMessage) => LocalMessage {
   const { t, i18n } = useTranslation();
-  // The keys are built from error codes, so `messageKey` looks them up first.
+  // Keys are built from error codes, so `messageKey` first checks that they exist.
   const translate = t as TFunction<'translation', undefined> as (key: string, values: object) => string;
   return (message) => {
     const key = messageKey(of, message, (key) => i18n.getResource(i18n.language, 'translation', key));

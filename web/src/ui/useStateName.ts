@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 
-/** The name of one of Ray's states in the reader's language. */
+/** The name of one of Ray's task states in the user's language. */
 export function useStateName(): (state: string | null) => string {
   const { t, i18n } = useTranslation();
   return (state) => {
@@ -9,7 +9,9 @@ export function useStateName(): (state: string | null) => string {
   };
 }
 
-/** The same of a state of an actor, worker, node, job or placement group. A finished job is a special case. */
+/**
+ * The name of a state of an actor, worker, node, job or placement group. A finished job is a special case.
+ */
 export function useItemStateName(view?: string): (state: string) => string {
   const { t, i18n } = useTranslation();
   return (state) => {

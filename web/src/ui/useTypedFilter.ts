@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from 'react';
 import { type FilterName, withFilter } from '../base/url';
 import { useSessionUrl } from './useUrl';
 
-/** Time after the last key before the filter takes effect. ms. */
+/** Delay between the last keystroke and the filter, ms. */
 const PAUSE = 250;
 
-/** A field that writes to the URL once the typing pauses, and follows the URL when that changes. */
+/** A field that updates the URL when the user stops typing, and follows changes of the URL. */
 export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
   const [url, change] = useSessionUrl();
   const inUrl = url.filters[name] ?? '';
@@ -13,7 +13,7 @@ export function useTypedFilter(name: FilterName): readonly [string, (value: stri
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sent = useRef(inUrl);
   useEffect(() => {
-    // Somebody else changed it (a link, the back button).
+    // The URL was changed by something else, such as a link or the back button.
     if (inUrl !== sent.current) {
       sent.current = inUrl;
       setTyped(inUrl);

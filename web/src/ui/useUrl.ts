@@ -22,7 +22,7 @@ export function go(url: Url, options: { replace?: boolean } = {}): void {
   window.dispatchEvent(new Event(MOVED));
 }
 
-/** Where we are; changes when somebody goes elsewhere. */
+/** The current URL; the component renders again when it changes. */
 export function useUrl(): Url {
   const here = useSyncExternalStore(subscribe, snapshot);
   return useMemo(() => {
@@ -31,14 +31,14 @@ export function useUrl(): Url {
   }, [here]);
 }
 
-/** Where we are inside a session, and how to move on from there. */
+/** The current URL inside a session, and a function that changes it. */
 export function useSessionUrl(): readonly [
   SessionUrl,
   (change: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => void,
 ] {
   const url = useUrl();
   const change = useCallback((next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
-    // Read again: two changes may come before one render.
+    // Read the address again, since two changes may happen before the next render.
     const now = parseUrl(window.location.pathname, window.location.search);
     if (now.page === 'session') go(next(now), options);
   }, []);

@@ -4,7 +4,7 @@ export const enInsights = {
     loading: 'Replaying the job',
     none: 'No job to look at yet',
     noneText: 'What slows a job down is shown here once it has run tasks.',
-    /** What bound a job, as the API says it in English (`insights/verdict.py`). */
+    /** The bottleneck of a job, keyed like the English texts of the API (`insights/verdict.py`). */
     verdict: {
       driver: 'Bound by the driver: it ran for {{took}} of {{whole}}.',
       actor: 'Bound by one actor: {{name}} ran for {{took}} of {{whole}} while other calls waited for it.',
@@ -199,9 +199,9 @@ export const enInsights = {
       stuck: 'With these changes, the replay came to a point where everything waits for something.',
     },
     ofLibrary: 'This is code of {{library}}: change how the job uses it, not the code itself.',
-    /** By the kind of a finding; English texts come from the server. */
+    /** By the kind of a finding. English texts come from the server. */
     kinds: {},
-    /** What the numbers of a finding are called, where their names do not say it. */
+    /** Labels of a finding's numbers whose names are not clear enough. */
     numbers: {},
   },
 };

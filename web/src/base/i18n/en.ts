@@ -37,7 +37,7 @@ export const en = {
     savePictureHint: 'This view as it is now, with session and time range',
     skip: 'Skip to content',
   },
-  /** What keys do, as `?` lists them. */
+  /** Descriptions of key bindings, as listed by `?`. */
   keys: {
     title: 'Keyboard shortcuts',
     anywhere: 'Anywhere',
@@ -393,7 +393,7 @@ export const en = {
     emptyRange: 'Nothing in the chosen time range. Remove the range at the top to see everything.',
     loadingMore: 'Loading more',
   },
-  /** The times of an attempt, as docs/reference/glossary.md defines them: one name each, wherever they are shown. */
+  /** The times of an attempt as defined in docs/reference/glossary.md. */
   time: {
     total: 'Total',
     waiting: 'Waiting',
@@ -518,7 +518,7 @@ export const en = {
     start_ns: 'Started',
     end_ns: 'Ended',
   },
-  /** How a node’s events come. */
+  /** How a node sends its events. */
   lane: {
     fast: 'Fast lane',
     json: 'JSON',
@@ -1315,5 +1315,5 @@ export const en = {
 };
 
 type Texts<T> = { [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };
-/** What every language must have. */
+/** The texts that every language must have. */
 export type Translation = Texts<typeof en>;

@@ -1,11 +1,11 @@
 import type { i18n } from 'i18next';
 
-/** Whether a number, maybe written `1,234`, is one. */
+/** Whether a number, possibly formatted as `1,234`, equals 1. */
 const isOne = (value: unknown) => String(value) === '1';
 
 /**
- * What English texts write around numbers: `{{n}} task{{n, s}}`, `{{n, plural(one: runs; other: run)}}`, and
- * `{{resource, units(of: wanted)}}` for names of resources.
+ * Formats for numbers in English texts: `{{n}} task{{n, s}}`, `{{n, plural(one: runs; other: run)}}`, and
+ * `{{resource, units(of: wanted)}}` for resource names.
  */
 export function addFormats(to: i18n): void {
   const { formatter } = to.services;

@@ -14,12 +14,12 @@ function texts(node: object, path = ''): [string, string][] {
   );
 }
 
-/** The values that a text takes, each once; with or without a format. */
+/** The distinct placeholders of a text, with or without a format. */
 const placeholders = (text: string) => [
   ...new Set([...text.matchAll(/\{\{(\w+)/g)].map((match) => match[1] as string)),
 ];
 
-/** The server has the English texts of findings. */
+/** Whether the server has the English text, as it does for findings. */
 const ofServer = (key: string) => /^insights\.(kinds|numbers)\./.test(key);
 
 describe('the languages', () => {
@@ -33,7 +33,7 @@ describe('the languages', () => {
     for (const [key, text] of english) {
       expect(text, key).not.toBe('');
       expect(chinese.get(key), key).not.toBe('');
-      // A language may leave one out, but can not ask for one that is not given.
+      // A translation may omit a placeholder but must not use an unknown one.
       for (const name of placeholders(chinese.get(key) ?? ''))
         expect(placeholders(text), key).toContain(name);
     }
@@ -50,19 +50,19 @@ it('chooses by URL, then by the last choice, then by the browser', () => {
   expect(chooseLanguage('xx', null, ['fr'])).toBe('en');
 });
 
-/** Texts of what is always more than one, or no number that is counted. */
+/** Texts whose number is always greater than one or is not a count. */
 const MANY = new Set([
-  'summary.pathHint', // a name
+  'summary.pathHint', // names a function
   'summary.pathHintSoFar',
-  'functions.top', // of 100
-  'shipped.ActorRestartingInALoop.summary', // three and more
-  'serverMessage.server.collector_too_much.message', // of a limit
-  'alerts.badge', // of one there is another text
-  'memory.primary', // bytes
-  'data.pace', // a name
+  'functions.top', // out of 100
+  'shipped.ActorRestartingInALoop.summary', // at least three
+  'serverMessage.server.collector_too_much.message', // exceeds a limit
+  'alerts.badge', // has a separate singular text
+  'memory.primary', // in bytes
+  'data.pace', // names an operator
 ]);
 
-/** (In `1 of 1 nodes` and `1 in 1 objects` the number is another; some words have no singular.) */
+/** In `1 of 1 nodes` and `1 in 1 objects` another number is counted, and some words have no singular. */
 const PLURAL = /(?<!of |in )\b1 (\w+est )?(?!series|has\b|this\b)[a-z]+[^\Ws]s\b/;
 
 it('has a singular', () => {

@@ -3,7 +3,9 @@ import { load, save } from '../storage';
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
-/** The first of these that names a language we have: the URL, the last choice, the browser; else English. */
+/**
+ * The first of these that is a supported language: the URL, the saved choice, the browser; otherwise English.
+ */
 export function chooseLanguage(
   url: string | null,
   stored: string | null,
@@ -16,7 +18,7 @@ export function chooseLanguage(
   return 'en';
 }
 
-/** The language to begin with; one that the URL names is kept. */
+/** The initial language. A language in the URL is saved. */
 export function firstLanguage(): Language {
   const url = new URLSearchParams(window.location.search).get('lang');
   const language = chooseLanguage(url, load('lang'), navigator.languages ?? [navigator.language]);
@@ -24,7 +26,7 @@ export function firstLanguage(): Language {
   return language;
 }
 
-/** All texts of a language: a chunk of its own, so that nobody waits for the others. */
+/** Loads all texts of a language. Each language is a chunk, so that pages load only one. */
 export async function loadTexts(language: Language) {
   return language === 'zh' ? (await import('./zh')).zh : (await import('./en')).en;
 }

@@ -1,8 +1,8 @@
 import type { Translation } from './en';
 
 /**
- * Findings by their kind; `{{name}}` is a number of the finding, or its `function`, `actor_class` or `caller`.
- * A kind that is not here (a detector of somebody's own) has the texts of its detector.
+ * Findings by kind. `{{name}}` is a number of the finding, or its `function`, `actor_class` or `caller`.
+ * Kinds that are missing here, such as those of custom detectors, use the texts of their detector.
  */
 export const zhKinds: Record<string, { title: string; advice: string }> = {
   actor_bottleneck: {
@@ -221,7 +221,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   },
 };
 
-/** What the numbers of findings are called. */
+/** Labels of the numbers of findings. */
 const numbers: Record<string, string> = {
   actors: 'Actor 数',
   again: '重新运行',

@@ -37,7 +37,7 @@ export const zh: Translation = {
     savePictureHint: '当前视图，并注明会话和时间范围',
     skip: '跳到正文',
   },
-  /** What keys do, as `?` lists them. */
+  /** Descriptions of key bindings, as listed by `?`. */
   keys: {
     title: '快捷键',
     anywhere: '全局',

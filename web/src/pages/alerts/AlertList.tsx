@@ -21,7 +21,7 @@ export function number(value: number | null): string {
   return value === null ? '–' : String(Number(value.toPrecision(4)));
 }
 
-/** Alerts one below the other: what, where, since when, and what to do about it. */
+/** A list of alerts: what fires, where, since when, and what to do about it. */
 export function AlertList(props: { alerts: readonly Alert[]; now: number; live: boolean }) {
   const { alerts, now, live } = props;
   return (
@@ -33,7 +33,7 @@ export function AlertList(props: { alerts: readonly Alert[]; now: number; live: 
   );
 }
 
-/** Labels whose values stand in the head of an alert. */
+/** Labels whose values the heading of an alert already shows. */
 const SAID: ReadonlySet<string> = new Set(['alertname', 'severity']);
 
 function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean }) {
@@ -41,7 +41,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const [url, change] = useSessionUrl();
   const actions = useAlertActions();
   const { summary: text, description } = useAnnotations()(alert.annotations);
-  // A template that failed is no title: RuleProblems says why.
+  // A failed template is not a useful title. RuleProblems shows why it failed.
   const summary = text?.startsWith('<error expanding template:') ? undefined : text;
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;

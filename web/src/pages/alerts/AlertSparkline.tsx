@@ -2,13 +2,13 @@ import { useId } from 'react';
 import type { SeverityTone } from '../../ui/alerts/severity';
 import css from './AlertSparkline.module.css';
 
-/** One or a few series without axes, and the threshold they are compared with as a dashed line. */
+/** A chart of a few series without axes, with the threshold as a dashed line. */
 export function AlertSparkline(props: {
   series: readonly (readonly (number | null)[])[];
   threshold: number | null;
-  /** What it shows, for those who do not see it. */
+  /** A description for screen readers. */
   label: string;
-  /** Of what fires: its severity's. */
+  /** The tone of the severity, for firing alerts. */
   tone?: SeverityTone;
   width?: number;
   height?: number;
@@ -61,7 +61,7 @@ function line(values: readonly (number | null)[], width: number, y: (value: numb
     }
     const x = values.length < 2 ? width / 2 : (at * width) / (values.length - 1);
     path += `${pen ? 'L' : 'M'}${x.toFixed(1)},${y(value).toFixed(1)}`;
-    if (!pen && values[at + 1] == null) path += `h1`; // a lone sample is a dot
+    if (!pen && values[at + 1] == null) path += `h1`; // a single sample is drawn as a dot
     pen = true;
   });
   return path;

@@ -25,7 +25,7 @@ import { useAlerts, useChannels, useHistory, useRules, useSilences } from './use
 
 const TABS = ['rules', 'history', 'silences', 'channels'] as const;
 
-/** What fires now, and below it the rules, what happened, silences and channels. */
+/** Current alerts, followed by rules, history, silences and channels. */
 export default function AlertsPage() {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -42,7 +42,7 @@ export default function AlertsPage() {
     `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.annotations).summary ?? ''}`
       .toLowerCase()
       .includes(search.toLowerCase());
-  // Ages count from the newest that the server said, so that they are right beside a wrong clock.
+  // Ages are relative to the server's latest time, so that a wrong local clock does not matter.
   const now = Math.max(data?.evaluated_ns ?? 0, ...(data?.items ?? []).map((alert) => alert.active_ns));
   const rule = rules.data?.items.find((one) => one.name === url.item);
   const numbers = {

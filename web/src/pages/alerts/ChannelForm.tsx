@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../api/alerts';
 
-/** Alerts of every severity; without it those of severity `info` are left out. */
+/** Sends alerts of every severity. By default, severity `info` is excluded. */
 const ALL = '*';
 
-/** What an operator types of a channel. */
+/** A channel as entered in the form. */
 export interface ChannelDraft {
   name: string;
   type: string;
@@ -25,7 +25,7 @@ export function channelDraft(channel?: Channel): ChannelDraft {
   };
 }
 
-/** The body of PUT /api/alerts/channels/NAME; without an address the server keeps the one that it has. */
+/** The body of PUT /api/alerts/channels/NAME. Without an address, the server keeps the existing one. */
 export function channelBody(draft: ChannelDraft, before?: Channel): object {
   const { severity: _, ...match } = before?.match ?? {};
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
@@ -42,7 +42,7 @@ export function channelBody(draft: ChannelDraft, before?: Channel): object {
   };
 }
 
-/** `draft` is changed in place: it is what will be sent. */
+/** Changes `draft` in place; its values are sent on confirmation. */
 export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: boolean }) {
   const { t } = useTranslation();
   const [shown, setShown] = useState({ ...draft });

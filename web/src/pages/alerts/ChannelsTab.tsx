@@ -13,7 +13,7 @@ import shared from './alerts.module.css';
 import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
-/** Where alerts are sent to, and how that went. */
+/** Where alerts are sent, and whether that succeeded. */
 export function ChannelsTab({ channels }: { channels: Channels }) {
   const { t } = useTranslation();
   const actions = useAlertActions();

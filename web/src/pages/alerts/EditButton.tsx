@@ -22,7 +22,7 @@ const ICONS = {
 const ADD = { rule: 'alerts.addRule', channel: 'alerts.addChannel' } as const;
 const TEST = { rule: 'alerts.testRule', channel: 'alerts.test' } as const;
 
-/** What an operator does with rules and channels. With the `name` of one it is an icon, otherwise it has a text. */
+/** A button of a rule or channel: an icon if `name` is given, otherwise a text. */
 export function EditButton(props: {
   kind: 'rule' | 'channel';
   action: keyof typeof ICONS;
@@ -51,7 +51,7 @@ export function EditButton(props: {
   );
 }
 
-/** The buttons of one rule or channel, at the right of its row or its heading. */
+/** The buttons of one rule or channel, at the right of its row or heading. */
 export function EditButtons({ children }: { children: ReactNode }) {
   return (
     <Group gap={2} my={-4} justify="flex-end" wrap="nowrap">

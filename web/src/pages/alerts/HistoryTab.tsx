@@ -14,7 +14,7 @@ import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import css from './HistoryTab.module.css';
 
-/** What happened, the newest first, each with the values that caused it. */
+/** Alert events, newest first, each with the values that caused it. */
 export function HistoryTab(props: { items: readonly AlertEvent[]; total: number; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();

@@ -2,7 +2,7 @@ import type { Rule } from '../../api/alerts';
 import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
-/** What an operator does with a rule; those in other files than the page's own are edited there. */
+/** Operator actions of a rule. Rules from files that this page does not manage must be edited there. */
 export function RuleButtons({ rule }: { rule: Rule }) {
   const actions = useAlertActions();
   const { name, enabled, source } = rule;

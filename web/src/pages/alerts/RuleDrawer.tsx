@@ -15,7 +15,7 @@ import css from './RuleDrawer.module.css';
 import { RuleTest } from './RuleTest';
 import { withPlaces } from './template';
 
-/** All of one rule: what it says, how its value went, its alerts and what happened to them. */
+/** A rule in full: its text, its value over time, its alerts and their history. */
 export function RuleDrawer(props: {
   rule: Rule;
   alerts: readonly Alert[];

@@ -5,7 +5,7 @@ import type { Rule } from '../../api/alerts';
 import words from '../../ui/theme/words.module.css';
 import { RuleTest } from './RuleTest';
 
-/** What an operator types of a rule. */
+/** A rule as entered in the form. */
 export interface RuleDraft {
   name: string;
   expr: string;
@@ -28,11 +28,11 @@ export function ruleDraft(rule?: Rule): RuleDraft {
   };
 }
 
-/** The body of PUT /api/alerts/rules/NAME; what the form does not show stays as it was. */
+/** The body of PUT /api/alerts/rules/NAME. Fields that the form does not show stay unchanged. */
 export function ruleBody(draft: RuleDraft, before?: Rule): object {
   const texts = { summary: draft.summary.trim(), description: draft.description.trim() };
   const annotations: Record<string, string> = { ...before?.annotations, ...texts };
-  // What was said in Chinese no longer says the same.
+  // The Chinese text would no longer match the changed English text.
   for (const name of ['summary', 'description'] as const)
     if (texts[name] !== before?.annotations[name]) delete annotations[`${name}_zh`];
   return {
@@ -44,7 +44,7 @@ export function ruleBody(draft: RuleDraft, before?: Rule): object {
   };
 }
 
-/** `draft` is changed in place: it is what will be sent. */
+/** Changes `draft` in place; its values are sent on confirmation. */
 export function RuleForm({ draft, isNew }: { draft: RuleDraft; isNew: boolean }) {
   const { t } = useTranslation();
   const [shown, setShown] = useState({ ...draft });

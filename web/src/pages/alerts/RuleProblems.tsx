@@ -10,7 +10,7 @@ const FEW = 3;
 
 type Problem = { heading: string; message: string; remedy: string };
 
-/** Problems with rules and their files: those that are not in use, or fail when they are evaluated. */
+/** Rules and rule files with problems: those that are not in use, or whose evaluation fails. */
 export function RuleProblems({ rules }: { rules: Rules }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);

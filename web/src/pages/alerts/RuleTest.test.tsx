@@ -17,7 +17,7 @@ async function open(found: object, forS = 60) {
     answers: { '/sessions': SESSIONS, '/metrics/query': found },
   });
   const button = screen.getByTestId<HTMLButtonElement>('rule-test');
-  // When the session was is known first.
+  // The bounds of the session must be known first.
   await waitFor(() => expect(button.disabled).toBe(false));
   await click(button);
   return page;

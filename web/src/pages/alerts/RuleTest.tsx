@@ -16,7 +16,7 @@ import { EditButton } from './EditButton';
 
 const SHOWN = 5;
 
-/** What an expression matches when it is asked for: now, or at the end of a session that has ended. */
+/** Evaluates an expression on request: now, or at the end of an ended session. */
 function useRuleTest(expr: string) {
   const [{ session }] = useSessionUrl();
   const { bounds, ready } = useTimeRange(session);
@@ -36,7 +36,9 @@ function useRuleTest(expr: string) {
   return { ...query, ready };
 }
 
-/** Tests the expression of a rule: how many series match, the first of them, and whether it would fire. */
+/**
+ * Tests the expression of a rule: the number of matching series, the first ones, and whether it would fire.
+ */
 export function RuleTest({ expr, forS }: { expr: string; forS: number }) {
   const { t } = useTranslation();
   const translate = useServerMessage();

@@ -17,7 +17,7 @@ import { RuleButtons } from './RuleButtons';
 import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
 
-/** Every rule: its state, what it compares and how that went within the last hour. */
+/** All rules: their state, their expression and its values within the last hour. */
 export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
@@ -118,7 +118,7 @@ function toneOf(rule: Rule): string {
   return rule.state === 'inactive' ? 'good' : alertTone(rule);
 }
 
-/** Of the newest values the one that is nearest to the threshold, or farthest beyond it. */
+/** The latest value that is closest to the threshold or farthest beyond it. */
 function worst(values: readonly (number | null)[], op: string | null): number | null {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return null;

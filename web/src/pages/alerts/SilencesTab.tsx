@@ -10,7 +10,7 @@ import words from '../../ui/theme/words.module.css';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
-/** Every silence, with a button that ends it. */
+/** All silences, each with a button that ends it. */
 export function SilencesTab({ items }: { items: readonly Silence[] }) {
   const { t } = useTranslation();
   const actions = useAlertActions();

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { load, save } from '../../base/storage';
 
-/** What a person fills in before an action; the action's body reads it when it is confirmed. */
+/** Form values of an action. Its body is built from them on confirmation. */
 export interface Draft {
   by: string;
   comment: string;
@@ -16,7 +16,10 @@ export function newDraft(): Draft {
   return { by: load('operator-name') ?? '', comment: '', duration_s: 3600 };
 }
 
-/** Name, comment and (of a silence) how long. `draft` is changed in place: it is what will be sent. */
+/**
+ * Name, comment and, for a silence, its duration. Changes `draft` in place; its values are sent on
+ * confirmation.
+ */
 export function DraftForm({ draft, text, timed }: { draft: Draft; text: string; timed?: boolean }) {
   const { t } = useTranslation();
   const [shown, setShown] = useState({ ...draft });

@@ -1,6 +1,6 @@
 /**
- * A rule's text without an alert to fill it in: `Node ‹node_ip› is dead`. One with conditions, loops, queries or
- * variables stays as it is written.
+ * A rule's text with label names as placeholders: `Node ‹node_ip› is dead`. A text with conditions, loops,
+ * queries or variables stays unchanged.
  */
 export function withPlaces(text: string): string {
   if (/\{\{-?\s*(?:if|with|range|\$\w+\s*:?=|\/\*)|\bquery\b/.test(text)) return text;

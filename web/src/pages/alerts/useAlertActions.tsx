@@ -8,17 +8,17 @@ import { DraftForm, newDraft } from './forms';
 import { RuleForm, ruleBody, ruleDraft } from './RuleForm';
 import { useRefresh } from './useAlerts';
 
-/** A name is asked for, but nobody is kept from acting for want of one. */
+/** Used if the operator leaves the name empty. */
 const NOBODY = 'operator';
 
-/** What an operator does about alerts; each asks once more first. */
+/** Operator actions on alerts. Each requires a confirmation. */
 export function useAlertActions() {
   const act = useOperatorAction();
   const refresh = useRefresh();
   const { t } = useTranslation();
   const [url] = useSessionUrl();
 
-  /** Writes a rule or a channel under the name that its form has by then. */
+  /** Saves a rule or a channel under the name in its form. */
   async function save(
     kind: 'rules' | 'channels',
     draft: { name: string },
@@ -108,7 +108,7 @@ export function useAlertActions() {
       });
       refresh();
     },
-    /** Makes a rule, or changes `rule`. */
+    /** Creates a rule, or edits `rule`. */
     editRule(rule?: Rule): Promise<void> {
       const draft = ruleDraft(rule);
       const form = <RuleForm draft={draft} isNew={rule === undefined} />;
@@ -126,7 +126,7 @@ export function useAlertActions() {
       refresh();
     },
     deleteRule: (rule: Rule) => remove('rules', rule.name, t('alerts.deleteRuleText')),
-    /** Makes a channel, or changes `channel`. */
+    /** Creates a channel, or edits `channel`. */
     editChannel(channel?: Channel): Promise<void> {
       const draft = channelDraft(channel);
       const form = <ChannelForm draft={draft} isNew={channel === undefined} />;

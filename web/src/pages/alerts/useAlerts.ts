@@ -8,11 +8,11 @@ import type { QueryAnswer } from '../../ui/charts/series';
 
 const slow = () => refreshInterval(REFRESH_ENDED);
 
-/** What fires; asked for anew as soon as the push says that something is different. */
+/** Current alerts, refetched as soon as the pushed topic changes. */
 export function useAlerts(session: string) {
   const topic = useTopic<AlertsTopic>('alerts', { session });
   const refresh = useRefresh();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the topic itself is what has changed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: refetch when the topic changes
   useEffect(refresh, [topic, refresh]);
   return useQuery({
     queryKey: ['alerts', 'active', session],
@@ -58,7 +58,7 @@ export function useChannels() {
   });
 }
 
-/** The last hour of what a rule compares: the five greatest series. */
+/** The last hour of a rule's expression: the five series with the greatest values. */
 export function useAlertSeries(session: string, expr: string) {
   return useQuery({
     queryKey: ['alert-series', session, expr],
@@ -68,7 +68,7 @@ export function useAlertSeries(session: string, expr: string) {
   });
 }
 
-/** Ask for everything about alerts anew. */
+/** Refetches all data about alerts. */
 export function useRefresh(): () => void {
   const client = useQueryClient();
   return useCallback(() => void client.invalidateQueries({ queryKey: ['alerts'] }), [client]);

@@ -13,7 +13,7 @@ import { DatasetDetails } from './DatasetDetails';
 import { DatasetTable } from './DatasetTable';
 import type { DatasetPage } from './types';
 
-/** The datasets of Ray Data: all of them, and the one that is chosen, or the newest. */
+/** The Ray Data page: all datasets, and details of the chosen or newest one. */
 export default function DataPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

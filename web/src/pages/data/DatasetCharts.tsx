@@ -6,7 +6,7 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './data.module.css';
 
-/** What Ray Data's own series say, by operator. */
+/** Charts of Ray Data's own metrics, by operator. */
 const CHARTS = [
   { key: 'queuedBlocks', query: 'ray_data_operator_queued_blocks', unit: 'count' },
   { key: 'rowsPerSecond', query: 'rate(ray_data_output_rows{}[30s])', unit: 'count/s' },

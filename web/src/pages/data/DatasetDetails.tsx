@@ -20,7 +20,7 @@ import { OperatorTable } from './OperatorTable';
 import type { Dataset } from './types';
 import { Warnings } from './Warnings';
 
-/** One dataset: its operators, what holds them up, their tasks, and how that went over time. */
+/** A dataset: its operators, bottlenecks, tasks, and metrics over time. */
 export function DatasetDetails({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -83,7 +83,7 @@ function Head({ dataset }: { dataset: Dataset }) {
   );
 }
 
-/** Which operator sets the pace, in one sentence. */
+/** A sentence that names the slowest operator, which sets the pace. */
 function Pace({ dataset }: { dataset: Dataset }) {
   const { t } = useTranslation();
   const slowest = dataset.operators.find((one) => one.name === dataset.bottleneck);

@@ -13,7 +13,7 @@ import { lastedNs } from './dataset';
 import { Progress } from './Progress';
 import type { DatasetItem } from './types';
 
-/** All datasets, newest first; the chosen one is shown below. */
+/** All datasets, newest first. The chosen one is shown below. */
 export function DatasetTable({ datasets, chosen }: { datasets: DatasetItem[]; chosen: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

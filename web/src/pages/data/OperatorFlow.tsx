@@ -14,11 +14,11 @@ import { breakable, inputsOf, isChain, tasksOf } from './dataset';
 import { Progress } from './Progress';
 import type { Dataset, Operator } from './types';
 
-/** Of a card of the graph, CSS pixels, as data.module.css has them. */
+/** Width of a graph card, CSS px; must match data.module.css. */
 const WIDTH = 200;
 const HEIGHT = 136;
 
-/** The operators and which gives which its blocks, with what waits for each. */
+/** The graph of operators and the blocks that pass between them, with queue lengths. */
 export function OperatorFlow({ dataset }: { dataset: Dataset }) {
   const { t } = useTranslation();
   const { operators } = dataset;
@@ -61,7 +61,7 @@ export function OperatorFlow({ dataset }: { dataset: Dataset }) {
   );
 }
 
-/** How many blocks wait for an operator. */
+/** Number of blocks queued for an operator. */
 function Queued({ operator }: { operator: Operator }) {
   const { t } = useTranslation();
   if ((operator.queued_blocks ?? 0) === 0) return null;
@@ -72,7 +72,7 @@ function Queued({ operator }: { operator: Operator }) {
   );
 }
 
-/** `isPlaced`: in the graph, where all cards are of one size and nothing stands between them. */
+/** `isPlaced`: in the graph, where all cards have the same size. */
 function Card({ dataset, operator, isPlaced }: { dataset: Dataset; operator: Operator; isPlaced?: boolean }) {
   const [url] = useSessionUrl();
   const isSlowest = operator.name === dataset.bottleneck;

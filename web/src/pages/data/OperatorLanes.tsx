@@ -10,7 +10,7 @@ import type { Dataset } from './types';
 
 const HEIGHT = 28;
 
-/** A lane for each operator: how many of its tasks ran at a time, all on one scale of time. */
+/** A lane for each operator with its number of running tasks over time, all on one time scale. */
 export function OperatorLanes({ dataset }: { dataset: Dataset }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -12,10 +12,10 @@ import css from './data.module.css';
 import { breakable, skew, tasksOf } from './dataset';
 import type { Dataset, Operator } from './types';
 
-/** From here on, the slowest task or the largest output is worth a look. */
+/** Ratio from which the slowest task or the largest output is highlighted. */
 const UNEVEN = 3;
 
-/** What the tasks of each operator took and made. */
+/** Input and output of the tasks of each operator. */
 export function OperatorTable({ dataset }: { dataset: Dataset }) {
   const { t } = useTranslation();
   const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.time_ns ?? 0), 0);
@@ -115,7 +115,7 @@ function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: O
   );
 }
 
-/** How many times the median the greatest is. */
+/** The ratio of maximum to median. */
 function Uneven({ ratio }: { ratio: number | null }) {
   if (ratio === null) return null;
   return (

@@ -5,7 +5,7 @@ import words from '../../ui/theme/words.module.css';
 import css from './data.module.css';
 import { share } from './dataset';
 
-/** How many blocks of how many are made. */
+/** Finished blocks out of the total. */
 export function Progress({
   of,
 }: {

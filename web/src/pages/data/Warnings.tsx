@@ -9,7 +9,7 @@ import css from './data.module.css';
 import { breakable, tasksOf } from './dataset';
 import type { Dataset } from './types';
 
-/** What Ray Data warned of the dataset's operators. */
+/** Ray Data's warnings about the operators of a dataset. */
 export function Warnings({ dataset }: { dataset: Dataset }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

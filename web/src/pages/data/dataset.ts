@@ -3,7 +3,7 @@ import type { DatasetItem, Operator } from './types';
 
 type Planned = Pick<Operator, 'operator_id' | 'inputs'>;
 
-/** The share of its blocks that a dataset or an operator has made, null where Ray does not know how many there are. */
+/** The share of blocks that a dataset or an operator has finished; null if the total is unknown. */
 export function share(of: {
   state: string | null;
   progress: number | null;
@@ -14,12 +14,12 @@ export function share(of: {
   return of.progress / of.total;
 }
 
-/** How long a dataset has run, ns. */
+/** How long a dataset has been running or ran, ns. */
 export function lastedNs({ start_ns, end_ns }: DatasetItem, now = Date.now()): number | null {
   return start_ns === null ? null : (end_ns ?? now * 1e6) - start_ns;
 }
 
-/** How long it will still take at the pace so far, ns; null where that cannot be said. */
+/** Estimated remaining time at the pace so far, ns; null if unknown. */
 export function leftNs(dataset: DatasetItem, now = Date.now()): number | null {
   const part = share(dataset);
   const lasted = lastedNs(dataset, now);
@@ -27,22 +27,23 @@ export function leftNs(dataset: DatasetItem, now = Date.now()): number | null {
   return (lasted * (1 - part)) / part;
 }
 
-/** How uneven something is: the greatest over the median. */
+/** The ratio of maximum to median. */
 export function skew(greatest: number | null | undefined, median: number | null | undefined): number | null {
   return greatest == null || median == null || median <= 0 ? null : greatest / median;
 }
 
-/** What finds the tasks of an operator in the list of tasks. */
+/** Filters that select the tasks of an operator in the list of tasks. */
 export function tasksOf(operator: Operator): Record<string, string> {
   const [first] = operator.tasks?.names ?? [];
   if (first === undefined) return { name: operator.name };
-  // All map tasks of Ray Data are one function and bear the operator's name; an actor pool has methods of its own.
+  // All map tasks of Ray Data share one function and are named after their operator. Actor pools have
+  // methods.
   return first.name === operator.name || first.func_name === null
     ? { name: first.name ?? operator.name }
     : { func_name: first.func_name };
 }
 
-/** Which operator gives which its blocks, as pairs of ids; null where that is not known of all of them. */
+/** Pairs of operator ids between which blocks pass; null unless the inputs of all operators are known. */
 export function inputsOf(operators: readonly Planned[]): CardLink[] | null {
   const links: CardLink[] = [];
   for (const { operator_id: to, inputs } of operators) {
@@ -52,7 +53,7 @@ export function inputsOf(operators: readonly Planned[]): CardLink[] | null {
   return links;
 }
 
-/** Whether each operator takes its blocks from the one before it, and from no other. */
+/** Whether each operator takes its blocks only from the one before it. */
 export function isChain(operators: readonly Planned[], inputs: readonly CardLink[]): boolean {
   return (
     inputs.length === operators.length - 1 &&
@@ -62,5 +63,5 @@ export function isChain(operators: readonly Planned[], inputs: readonly CardLink
   );
 }
 
-/** The name of a fused operator (`ReadRange->Map(f)`), which may be broken behind its arrows. */
+/** The name of a fused operator (`ReadRange->Map(f)`) with line breaks allowed after its arrows. */
 export const breakable = (name: string) => name.replaceAll('->', '->\u200b');

@@ -1,4 +1,4 @@
-/** The answers of /api/data (docs/reference/libraries.md). */
+/** Response types of /api/data (docs/reference/libraries.md). */
 export type {
   DatasetAnswer as Dataset,
   DatasetItem,

@@ -30,7 +30,7 @@ interface StateChange {
 
 const reasonOf = (step: StateChange) => step.death_reason ?? step.death_message ?? step.message ?? '';
 
-/** Every recorded change of state. */
+/** All recorded state changes. */
 function History({ path, id }: { path: string; id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -102,7 +102,7 @@ export function ActorDetail({ actor }: { actor: Item }) {
         <WhyPending
           is={(one) =>
             one.id === id ||
-            // Several of a class that wait for the same thing are one.
+            // Pending actors of one class with the same reason form one entry.
             (one.kind === 'actor' &&
               one.id === null &&
               one.name === actor.class_name &&

@@ -11,7 +11,7 @@ import { EntityFields } from './EntityFields';
 import type { Extras } from './entityExtras';
 import { KINDS } from './entityKinds';
 
-/** One of them in full: its tasks, its log, and every field that it has. */
+/** An entity in full: its tasks, its log, and all its fields. */
 export function EntityDrawer(props: {
   view: EntityViewName;
   item: Item;

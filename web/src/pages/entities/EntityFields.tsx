@@ -7,7 +7,7 @@ import { KINDS, PARTS } from './entityKinds';
 import { FieldValue } from './FieldValue';
 import { useFieldName } from './useFieldName';
 
-/** Every field that one of them has; those that matter first also if they are empty. */
+/** All fields of an entity. Important fields are shown even if they are empty. */
 export function EntityFields(props: {
   view: EntityViewName;
   item: Item;

@@ -24,14 +24,14 @@ import { KINDS, PARTS } from './entityKinds';
 import { useEntityFilters } from './useEntityFilters';
 import { useFieldName } from './useFieldName';
 
-/** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
+/** A table of actors, workers, nodes, jobs or placement groups with the fields that Ray reports. */
 export function EntityView({ view, extras }: { view: EntityViewName; extras?: Extras }) {
   const kind = KINDS[view];
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, class_name, q } = url.filters;
-  // When a placement group was removed is not known: its list is never narrowed.
+  // The removal time of a placement group is unknown, so its list ignores the range of time.
   const { since_ns, until_ns } = heedsRange(view) ? url.filters : {};
   const fields = useEntityFilters(view);
   const [sort, onSort] = useSort(kind.order);
@@ -54,7 +54,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   );
   const list = useLiveList<Item>(kind.path, params, keyOf, interval);
 
-  // Columns are what the first rows have a value of.
+  // Show the columns for which the first rows have a value.
   const names = useMemo(() => {
     const found = new Set<string>();
     for (const item of list.rows.slice(0, 100))

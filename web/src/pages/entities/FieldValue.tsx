@@ -3,7 +3,9 @@ import { LISTED } from '../../base/url';
 import { ItemLink } from '../../ui/ItemLink';
 import { Value } from '../../ui/Value';
 
-/** A field in a drawer: an id of something else is a link to it. `of` is the field with the own id. */
+/**
+ * A field in a drawer. The id of another entity is a link to it. `of` is the field with the entity's own id.
+ */
 export function FieldValue({ name, value, of }: { name: string; value: unknown; of: string }) {
   const { t } = useTranslation();
   const list = LISTED[name];

@@ -7,7 +7,7 @@ import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
-/** What the operator does with a submitted job. */
+/** Operator actions on a submitted job. */
 export function JobActs({ job }: { job: Item }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

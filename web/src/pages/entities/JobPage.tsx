@@ -32,7 +32,7 @@ import css from './JobPage.module.css';
 import { jobDuration } from './jobDuration';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
-/** All there is about one job; `id` is its job id or, before its driver runs, its submission id. */
+/** The page of a job; `id` is its job id or, before its driver runs, its submission id. */
 export function JobPage({ id }: { id: string }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -42,7 +42,7 @@ export function JobPage({ id }: { id: string }) {
     queryFn: ({ signal }) => get<Item>(`/jobs/${encodeURIComponent(id)}`, { session: url.session }, signal),
     refetchInterval: interval,
   });
-  // A submission has become the job of its driver.
+  // A submission gets a job id once its driver runs.
   const known = job === undefined ? undefined : String(job.alias_of ?? job.job_id);
   useEffect(() => {
     if (known !== undefined && known !== id)
@@ -63,7 +63,7 @@ function Job({ job }: { job: Item }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const id = String(job.job_id);
-  // What was submitted and has no driver yet has a submission id: no task has that.
+  // A submission without a driver has only a submission id and no tasks.
   const hasDriver = /^[0-9a-f]{8}$/.test(id);
   const filters = { job_id: id };
   const activity = useActivity(url.session, filters).data;
@@ -127,7 +127,7 @@ function JobHead({ job }: { job: Item }) {
   );
 }
 
-/** The five views of a job and its lists. */
+/** Links to the five views and the lists of a job. */
 function Ways({ id }: { id: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -160,7 +160,7 @@ function JobFunctions({ id }: { id: string }) {
   );
 }
 
-/** What the page shows above, and what is never of a job's own. */
+/** Fields that the page shows above, and fields that do not apply to a job. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'tasks',
   'history',
@@ -170,7 +170,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'alias_of',
 ]);
 
-/** How it was started and where it ran. */
+/** The entrypoint, runtime environment and node of a job. */
 function Environment({ job }: { job: Item }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -17,7 +17,7 @@ import css from './JobsPage.module.css';
 import { jobDuration } from './jobDuration';
 import { SubmitJob } from './SubmitJob';
 
-/** The list of jobs, or the page of one. */
+/** The list of jobs, or the page of one job. */
 export default function JobsPage() {
   const [{ item }] = useSessionUrl();
   return item === undefined ? <JobList /> : <JobPage key={item} id={item} />;
@@ -38,7 +38,7 @@ function JobList() {
           />
         ),
       },
-      // What was submitted and has no driver yet is on record by its submission id.
+      // A submission without a driver is recorded under its submission id.
       job_id: {
         id: 'job_id',
         header: t('field.job_id'),

@@ -14,7 +14,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 import css from './ProgressTable.module.css';
 
-/** All attempts of a job or an actor, by state and by function. */
+/** The attempts of a job or an actor, by state and by function. */
 export function useEntityProgress(of: 'jobs' | 'actors', id: string, enabled = true) {
   const [url] = useSessionUrl();
   const interval = useSessionInterval(url.session);
@@ -27,14 +27,14 @@ export function useEntityProgress(of: 'jobs' | 'actors', id: string, enabled = t
   });
 }
 
-/** How many attempts have ended, of how many. */
+/** Number of ended attempts out of the total. */
 export function ProgressCount({ progress }: { progress: Progress }) {
   const { t } = useTranslation();
   const { ended, all } = progressOf(progress.states);
   return all > 0 ? t('jobs.progressOf', { ended: count(ended), all: count(all) }) : null;
 }
 
-/** The functions with their attempts; `filter` is what the list of tasks calls the job or actor. */
+/** The functions with their attempts; `filter` is the field of the job or actor id in the list of tasks. */
 export function ProgressTable(props: { progress: Progress; id: string; filter: 'job_id' | 'actor_id' }) {
   const { progress: data, id, filter } = props;
   const [url] = useSessionUrl();
@@ -106,7 +106,7 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
   );
 }
 
-/** A bar, and what of it is not simply done. */
+/** A progress bar with the counts of attempts that did not simply finish. */
 function StateBar({ of }: { of: Pick<Progress, 'states' | 'stopped_by_libraries'> }) {
   const { t } = useTranslation();
   const { failed, cutOff, running, waiting } = progressOf(of.states, of.stopped_by_libraries);

@@ -22,7 +22,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { filesOf, LEFT_OUT, MAX_FOLDER_BYTES, sizeOf, zipOf } from './jobFolder';
 
-/** What was typed so far. */
+/** The values entered in the form. */
 interface Draft {
   entrypoint: string;
   submissionId: string;
@@ -30,9 +30,9 @@ interface Draft {
   metadata: string;
   cpus: string | number;
   gpus: string | number;
-  /** The folder that is sent along, or the ZIP. */
+  /** The files of the uploaded folder, or the ZIP file. */
   files: File[];
-  /** Where Ray finds the working directory, instead. */
+  /** The URI of the working directory, used instead of an upload. */
   uri: string;
 }
 
@@ -42,7 +42,7 @@ interface JobRequest {
   [name: string]: unknown;
 }
 
-/** The button and dialog that submit a job by Ray's own job API; only of a cluster that lives. */
+/** The button and dialog that submit a job through Ray's job API; only for a live cluster. */
 export function SubmitJob() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -99,7 +99,10 @@ export function SubmitJob() {
   );
 }
 
-/** Ray's job request of what was typed. Throws an Error with `badJson` for what is no JSON object. */
+/**
+ * Builds Ray's job request from the form. Throws an Error with the message `badJson` if a field is not a JSON
+ * object.
+ */
 export function requestOf(draft: Draft, badJson: string): JobRequest {
   const runtimeEnv = typedObject(draft.environment);
   const labels = typedObject(draft.metadata);
@@ -119,7 +122,7 @@ export function requestOf(draft: Draft, badJson: string): JobRequest {
 
 const SOURCES = ['folder', 'zip', 'uri'] as const;
 
-/** The job's working directory: a folder or a ZIP of this computer, or what Ray fetches from a URI. */
+/** The working directory of the job: a local folder or ZIP file, or a URI that Ray fetches. */
 function WorkingDirField({ draft, set }: { draft: Draft; set: (changed: Partial<Draft>) => void }) {
   const { t } = useTranslation();
   const [source, setSource] = useState<(typeof SOURCES)[number]>('folder');
@@ -178,7 +181,7 @@ function WorkingDirField({ draft, set }: { draft: Draft; set: (changed: Partial<
   );
 }
 
-/** `draft` is changed in place: it is what will be sent. */
+/** Changes `draft` in place; its values are sent on confirmation. */
 function Form({ draft }: { draft: Draft }) {
   const { t } = useTranslation();
   const [shown, setShown] = useState({ ...draft });

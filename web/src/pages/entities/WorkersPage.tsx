@@ -10,7 +10,7 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { EntityView } from './EntityView';
 
-/** The worker processes, each by what ran in it. */
+/** The worker processes, labelled with what ran in them. */
 export function WorkersPage() {
   const { t } = useTranslation();
   const columns = useMemo<Record<string, Column<Item>>>(
@@ -59,7 +59,7 @@ const of = (item: Item) => item as unknown as Worker;
 
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['running']);
 
-/** The oldest attempts that a living worker runs. */
+/** The oldest running attempts of a living worker. */
 function RunningNow({ worker }: { worker: Worker }) {
   const { t } = useTranslation();
   if (worker.state === 'DEAD') return null;
@@ -70,7 +70,7 @@ function RunningNow({ worker }: { worker: Worker }) {
   );
 }
 
-/** Of a driver its script, of other workers what ran in them. */
+/** The script of a driver; for other workers, the functions or the actor that ran in them. */
 function nameOf(t: TFunction, item: Item): { text: string; known: boolean } {
   const worker = of(item);
   if (worker.worker_type === 'DRIVER')

@@ -12,9 +12,9 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
 
-/** The field of each kind that takes what is left of the width. */
+/** The field of each kind whose column takes the remaining width. */
 export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles', 'resources_total']);
-/** Structures: no order that means anything. */
+/** Fields with structured values, which cannot be sorted. */
 const UNORDERED = new Set([
   'bundles',
   'resources_total',
@@ -30,7 +30,7 @@ const UNORDERED = new Set([
 ]);
 
 const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_percent|.*_count)$/;
-/** px, of fields that need more or less than most. */
+/** Widths of fields that differ from the default, px. */
 const WIDTHS: Record<string, number> = {
   state: 164,
   class_name: 170,
@@ -60,7 +60,7 @@ const WIDTHS: Record<string, number> = {
   lane: 100,
 };
 
-/** The column of a field of a view, by the field's name; `isOwn`: it is the id of the row itself. */
+/** The column of a field of a view. `isOwn`: it is the id of the row itself. */
 export function entityColumn(
   view: string,
   field: string,
@@ -113,7 +113,7 @@ function Cell({ view, name, value }: { view: string; name: string; value: unknow
   );
 }
 
-/** Not so what somebody called a job: that is read, and shown as long as there is room. */
+/** A job's custom name is not shortened like an id: it is shown in full where it fits. */
 const isId = (name: string, value: unknown): value is string =>
   name.endsWith('_id') && typeof value === 'string' && /^[0-9a-f-]{8,}$/i.test(value);
 

@@ -2,16 +2,16 @@ import type { ReactNode } from 'react';
 import type { Item } from '../../api/types';
 import type { Column } from '../../ui/table/columns';
 
-/** What a page adds to the plain list of a kind. */
+/** Additions of a page to the generic list of a kind. */
 export interface Extras {
-  /** In place of the plain column of a field, or one more where the kind's order has its name. */
+  /** Replace the generic column of a field, or add a column if the kind's order contains its name. */
   columns?: Record<string, Column<Item>>;
-  /** Of the drawer, where the plain one does not name it. */
+  /** Title of the drawer, where the generic one has no name. */
   title?: (item: Item) => string;
-  /** Beside the text field. */
+  /** Content next to the text field. */
   toolbar?: ReactNode;
-  /** In the drawer, above the fields. */
+  /** Content of the drawer above the fields. */
   detail?: (item: Item) => ReactNode;
-  /** Fields that `detail` shows in its own way. */
+  /** Fields that `detail` already shows. */
   hide?: ReadonlySet<string>;
 }

@@ -1,6 +1,6 @@
 import type { EntityView as EntityViewName, FilterName } from '../../base/url';
 
-/** Of each kind: where it is listed, its id, the columns that matter first, and how its tasks are found. */
+/** Per kind: its list, its id, the columns to show first, and the filter that finds its tasks. */
 export const KINDS: Record<
   EntityViewName,
   { path: string; id: string; first: string[]; order: string; tasks: FilterName }
@@ -98,7 +98,7 @@ export const KINDS: Record<
   },
 };
 
-/** Shown with another field. */
+/** Fields that are shown as part of another field. */
 export const PARTS = new Set([
   'lane_code',
   'lane_reason',

@@ -1,11 +1,11 @@
 import { type ZipEntry, zip } from '../../base/zip';
 
-/** What a folder may take: the server refuses more. */
+/** Upload limit of a folder, bytes. The server rejects larger ones. */
 export const MAX_FOLDER_BYTES = 100 * 2 ** 20;
-/** Folders that no job needs, wherever they are. */
+/** Folders that are never uploaded. */
 export const LEFT_OUT = ['.git', '.venv', 'node_modules', '__pycache__'];
 
-/** The files of a chosen folder that are sent, by name. */
+/** The files of a chosen folder that are uploaded, by name. */
 export function filesOf(chosen: FileList | null): File[] {
   return [...(chosen ?? [])]
     .filter((file) => !file.webkitRelativePath.split('/').some((part) => LEFT_OUT.includes(part)))
@@ -14,7 +14,7 @@ export function filesOf(chosen: FileList | null): File[] {
 
 export const sizeOf = (files: File[]) => files.reduce((sum, file) => sum + file.size, 0);
 
-/** A ZIP of the files, by their paths below the chosen folder; a ZIP that was chosen itself as it is. */
+/** A ZIP of the files with paths relative to the chosen folder. A chosen ZIP file is returned unchanged. */
 export async function zipOf(files: File[]): Promise<Blob> {
   if (files[0]?.webkitRelativePath === '') return files[0];
   const entries: ZipEntry[] = [];

@@ -4,7 +4,7 @@ import { usePlaceFilters } from '../../ui/FilterBar';
 import type { FilterField } from '../../ui/filters/filters';
 import { useItemStateName } from '../../ui/useStateName';
 
-/** The states of each kind, as Ray has them, those that live first. */
+/** Ray's states of each kind, starting with those of living entities. */
 const STATES: Record<EntityView, string[]> = {
   actors: ['ALIVE', 'PENDING_CREATION', 'DEPENDENCIES_UNREADY', 'RESTARTING', 'DEAD'],
   workers: ['ALIVE', 'DEAD'],
@@ -12,7 +12,7 @@ const STATES: Record<EntityView, string[]> = {
   jobs: ['RUNNING', 'PENDING', 'SUCCEEDED', 'FINISHED', 'FAILED', 'STOPPED', 'CUT_OFF'],
   'placement-groups': ['CREATED', 'PENDING', 'PREPARED', 'RESCHEDULING', 'INFEASIBLE', 'REMOVED'],
 };
-/** Which kinds have a job and a node to filter by. */
+/** Kinds that can be filtered by job and node. */
 const PLACES: Record<EntityView, string[]> = {
   actors: ['job_id', 'node_id'],
   workers: ['job_id', 'node_id'],
@@ -21,7 +21,7 @@ const PLACES: Record<EntityView, string[]> = {
   'placement-groups': ['job_id'],
 };
 
-/** What a list of entities can be filtered by. */
+/** The filters of a list of entities. */
 export function useEntityFilters(view: EntityView): FilterField[] {
   const { t } = useTranslation();
   const stateName = useItemStateName(view);

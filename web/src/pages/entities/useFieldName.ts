@@ -1,7 +1,7 @@
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** What a field is called: in our words, or else in Ray's. */
+/** The label of a field: the translated one, otherwise Ray's name. */
 export function useFieldName(): (field: string) => string {
   const { t, i18n } = useTranslation();
   return useCallback(
@@ -11,7 +11,7 @@ export function useFieldName(): (field: string) => string {
   );
 }
 
-/** A field that we have no words for, by Ray's. */
+/** Derives a label from Ray's name of a field. */
 function rayName(field: string): string {
   const words = field.replace(/_ns$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -36,7 +36,7 @@ import css from './EventsPage.module.css';
 const ICONS = { ERROR: IconCircleX, WARNING: IconAlertTriangle, INFO: IconInfoCircle };
 const keyOf = (event: ClusterEvent) => `${event.time_ns} ${event.event} ${event.id} ${event.title}`;
 
-/** What happened, newest first. */
+/** Cluster events, newest first. */
 export default function EventsPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -230,7 +230,7 @@ function SeverityIcon({ severity }: { severity: Severity }) {
   );
 }
 
-/** Ray's own name where we have no words. */
+/** Falls back to Ray's own name if there is no translation. */
 function useEventName(): (event: string) => string {
   const { t, i18n } = useTranslation();
   return useCallback(

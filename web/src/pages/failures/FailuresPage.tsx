@@ -34,7 +34,7 @@ const NO_FAILURES: Failures = {
   tasks: { final: 0, retrying: 0, recovered: 0 },
 };
 
-/** What failed and what became of it: failures by signature, each unfolding into its attempts. */
+/** Failures by signature with their outcomes. Each unfolds into its attempts. */
 export default function FailuresPage({ summary }: PageProps) {
   const { t, i18n } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -141,7 +141,7 @@ function useOutcomeFilter(tasks: Failures['tasks']): FilterField {
   };
 }
 
-/** The failed attempts of a group's function with its error type, in the list of tasks. */
+/** The list of tasks, filtered by the function and error type of a group. */
 function listOf(url: SessionUrl, { of: group }: MoreAttempts): SessionUrl {
   const { outcome: _, ...filters } = url.filters;
   const { func_name, error_type } = group;

@@ -17,7 +17,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 
-/** What a group and its attempts have in common: what, why and where first. */
+/** Columns of groups and their attempts: what failed, why and where come first. */
 export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Column<FailureRow>[] {
   const ofGroup = (cell: (group: FailureGroup) => React.ReactNode) => (row: FailureRow) =>
     isGroup(row) ? cell(row) : null;
@@ -117,7 +117,7 @@ const tasks = (group: FailureGroup) => ({
   recovered: count(group.recovered),
 });
 
-/** What was raised. Of a group it leads to the newest attempt: its traceback and the lines that it logged. */
+/** The exception. For a group it links to the newest attempt, with its traceback and logged lines. */
 function Message({ row }: { row: FailureGroup | FailedAttempt }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -136,7 +136,7 @@ function Message({ row }: { row: FailureGroup | FailedAttempt }) {
   );
 }
 
-/** Where in the user's code it was raised; the whole path is there to be copied into an editor. */
+/** The line of user code that raised the exception. The full path can be copied into an editor. */
 function SourceLine(props: { file: string | null; line: number | null; path: string | null }) {
   const { file, line, path } = props;
   const { t } = useTranslation();
@@ -152,7 +152,7 @@ function SourceLine(props: { file: string | null; line: number | null; path: str
   );
 }
 
-/** A click on it is one on its row. */
+/** A click on the name counts as a click on the row. */
 function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boolean }) {
   return (
     <button type="button" className={css.name} aria-expanded={isUnfolded}>

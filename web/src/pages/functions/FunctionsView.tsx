@@ -27,26 +27,26 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './FunctionsView.module.css';
 import { PartsBar } from './PartsBar';
 
-/** A function with where the time of its attempts went, as far as that is known yet. */
+/** A function with the breakdown of its attempts' time, as far as it is loaded. */
 interface Row extends FunctionStats {
   executing_ns: number | null;
   awaiting_ns: number | null;
   blocked_ns: number | null;
   storing_ns: number | null;
   cpu_ns: number | null;
-  /** Waiting consists of these two: setup is the part in which its worker got ready. */
+  /** Waiting time without setup, i.e. without the part in which its worker was prepared. */
   waitingRest_ns: number | null;
   setup_ns: number | null;
   local_share: number | null;
-  /** How much of the critical path is this function's. */
+  /** Share of the critical path. */
   path_ns: number | null;
 }
 
 const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?? ''}`;
-/** What the API answers at most. */
+/** The API returns at most this many functions. */
 const TOP = 50;
 
-/** Where the time goes: the answer to "why is my job slow?". */
+/** Functions by the time they take, to answer "why is my job slow?". */
 export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
@@ -61,11 +61,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const findings = useFindings(url.session, undefined, found !== undefined);
   const jobName = useJobName();
   const path = useCriticalPath(url.session, url.filters.job_id, isWhole);
-  // Without a tracer it does not lead through tasks.
+  // Without a tracer, the critical path does not lead through tasks.
   const onPath =
     isWhole && path.data?.functions.some((one) => !one.is_driver && one.name) ? path.data : undefined;
   const functions = useMemo(() => withScheduling(found, scheduling, onPath), [found, scheduling, onPath]);
-  // What the shares are of: the critical path once it is known.
+  // Shares refer to the critical path once it is known, otherwise to the executing time.
   const weight = onPath === undefined ? 'executing_ns' : 'path_ns';
   const most = functions.reduce((found, row) => Math.max(found, row[weight] ?? 0), 0);
   const all = onPath?.duration_ns ?? functions.reduce((sum, row) => sum + (row.executing_ns ?? 0), 0);
@@ -248,7 +248,10 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
 }
 
-/** The functions of the summary with their scheduling beside them; what was stopped on purpose has not failed. */
+/**
+ * The functions of the summary with their scheduling times. Attempts stopped on purpose do not count as
+ * failed.
+ */
 function withScheduling(
   functions: FunctionStats[] = [],
   found: FunctionScheduling[] = [],
@@ -282,13 +285,13 @@ function withScheduling(
 function sorted(rows: Row[], sort: string): Row[] {
   const down = sort.startsWith('-');
   const field = (down ? sort.slice(1) : sort) as keyof Row;
-  // Functions that are not on the path are in the order of their executing time.
+  // Functions that are not on the path are ordered by executing time.
   const byExecuting = rows.slice().sort((a, b) => (b.executing_ns ?? 0) - (a.executing_ns ?? 0));
   return byExecuting.sort((a, b) => {
     const left = a[field] ?? null;
     const right = b[field] ?? null;
     if (left === right) return 0;
-    if (left === null) return 1; // unknown last, whichever way
+    if (left === null) return 1; // unknown values last, in either direction
     if (right === null) return -1;
     const order = typeof left === 'string' ? left.localeCompare(String(right)) : left - Number(right);
     return down ? -order : order;

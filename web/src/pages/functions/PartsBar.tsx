@@ -6,7 +6,7 @@ import timeline from '../../ui/theme/timeline.module.css';
 
 const PARTS = Object.keys(TIME_PARTS) as TimePart[];
 
-/** The parts of a function's total time as one full bar. */
+/** The parts of a function's total time as a full-width bar. */
 export function PartsBar({ parts }: { parts: Record<`${TimePart}_ns`, number | null> }) {
   const { t } = useTranslation();
   const known = PARTS.map((part) => ({ part, spent: parts[`${part}_ns`] ?? 0 })).filter(

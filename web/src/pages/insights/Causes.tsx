@@ -13,12 +13,12 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './Causes.module.css';
 import { type Part, partsOf, shadeOf } from './causes';
 
-/** Causes that have a part of the bar. */
+/** Number of causes with their own part of the bar. */
 const PARTS = 9;
-/** A part of the bar that is smaller has no room for words. */
+/** Minimum share of the bar for a label. */
 const WORDS_FROM = 0.12;
 
-/** All of a job's time, by what it was spent on. */
+/** A job's total time by cause. */
 export function Causes({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -90,7 +90,7 @@ export function Causes({ insights }: { insights: Insights }) {
 const keyOf = ({ cause }: Part) =>
   cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
 
-/** Explains a large cause. */
+/** Explains a major cause. */
 function useExplanation(): (cause: Cause) => string {
   const { t } = useTranslation();
   return ({ phase, name, is_driver: isDriver, total_ns: total }) => {
@@ -102,7 +102,7 @@ function useExplanation(): (cause: Cause) => string {
   };
 }
 
-/** What a part is, and (muted) what more there is to say. */
+/** The name of a part, and additional information in muted text. */
 function usePartName(): (cause: Cause | null) => { name: string; beside: string } {
   const { t } = useTranslation();
   const phaseName = usePathPhase();
@@ -125,7 +125,10 @@ function colorOf({ cause }: Part): string {
 const shadedColor = (parts: readonly Part[], part: Part) =>
   `color-mix(in srgb, ${colorOf(part)} ${shadeOf(parts, part, colorOf)}%, var(--rs-panel))`;
 
-/** A function that ran or awaited leads to its slowest attempts, all else to the path on the Gantt chart. */
+/**
+ * A function that executed or awaited links to its slowest attempts, all other causes to the path on the
+ * Gantt chart.
+ */
 function placeOf(url: SessionUrl, job: string, cause: Cause): SessionUrl {
   if (!['executing', 'awaiting'].includes(cause.phase) || cause.is_driver || cause.name === '')
     return withSettings(toView(url, 'gantt', { job_id: job }), { path: '1' });

@@ -17,12 +17,12 @@ import css from './FindingCard.module.css';
 interface Props {
   finding: Finding;
   job: string;
-  /** The URL names it: it is opened, and in sight. */
+  /** The URL names this finding, so it is opened and scrolled into view. */
   isWanted: boolean;
   isFirst: boolean;
 }
 
-/** A finding: what, where and how much; unfolded also why, and what to do. */
+/** A finding with its place and cost. Unfolded, it also shows the reason and the advice. */
 export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
   const texts = useFindingTexts();
   const [opened, setOpened] = useState(isFirst || isWanted);
@@ -105,7 +105,7 @@ function Sketch({ code }: { code: string }) {
   );
 }
 
-/** Where to see it. */
+/** Links to views that show the finding. */
 function Ways({ finding, job }: { finding: Finding; job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -10,10 +10,10 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { FindingCard } from './FindingCard';
 import css from './Findings.module.css';
 
-/** So many are listed until one asks for more. */
+/** Number of findings that are listed at first. */
 const SHOWN = 10;
 
-/** What slows the job down, the largest savings first; below it what nobody could tell. */
+/** Findings by saving, largest first, followed by the checks that could not run. */
 export function Findings({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -21,7 +21,7 @@ export function Findings({ insights }: { insights: Insights }) {
   const { findings, silent, job_id: job } = insights;
   const linkedKey = url.settings?.finding;
   const keys = findings.map(findingKey);
-  // Several loops of one function have the same key: the first one, the largest, is meant.
+  // Several loops of one function share a key. The link refers to the first one, which is the largest.
   const openAt = linkedKey === undefined ? 0 : keys.indexOf(linkedKey);
   const shown = all ? findings : findings.slice(0, Math.max(SHOWN, openAt + 1));
   return (

@@ -17,16 +17,16 @@ import { changeOf } from './changes';
 import css from './Gains.module.css';
 import { useChangeText } from './useChanges';
 
-/** Functions that are listed until one asks for more. */
+/** Number of functions that are listed at first. */
 const SHOWN = 10;
-/** The longest bar is at least such a share: no saving of a thousandth looks large. */
+/** Minimum full scale of the bars, as a share of the job. Otherwise tiny savings would look large. */
 const MIN_SCALE = 0.1;
-/** As the server tries it: half the time. */
+/** The speed-up that the server tries: half the time. */
 const TWICE = 2;
 
 type Try = (change: Change) => void;
 
-/** What the job would gain by each function and by other changes, the largest savings first. */
+/** Possible savings per function and by other changes, largest first. */
 export function Gains({ insights, onTry }: { insights: Insights; onTry: Try }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -58,7 +58,7 @@ export function Gains({ insights, onTry }: { insights: Insights; onTry: Try }) {
   );
 }
 
-/** How many functions and attempts of libraries there are, by library. */
+/** Number of functions and attempts per library. */
 function byLibrary(functions: Insights['functions']) {
   const found = new Map<string, { library: string; functions: number; attempts: number }>();
   for (const { origin, attempts } of functions) {
@@ -71,7 +71,7 @@ function byLibrary(functions: Insights['functions']) {
 
 function FunctionTable(props: {
   functions: Insights['functions'];
-  /** How many functions the server lists, libraries' included. */
+  /** Number of functions that the server lists, including those of libraries. */
   listed: number;
   total: number;
   most: number;
@@ -170,7 +170,7 @@ function OptionTable(props: { options: Insights['options']; most: number; onTry:
   );
 }
 
-/** How many CPUs the nodes of the session have; 0 until that is known. */
+/** Number of CPUs of the session's nodes; 0 until it is known. */
 function useCpus(): number {
   const [url] = useSessionUrl();
   const nodes = useChoices(url.session, '/nodes').data?.items ?? [];
@@ -180,7 +180,7 @@ function useCpus(): number {
   }, 0);
 }
 
-/** A row that a click tries out. */
+/** A row that tries its change on click. */
 function Row(props: {
   change: Change;
   onTry: Try | undefined;
@@ -192,7 +192,7 @@ function Row(props: {
   const changeText = useChangeText();
   const { change, onTry } = props;
   return (
-    // A mouse may click anywhere on the row; the button in it is for all others.
+    // The whole row reacts to the mouse. Keyboards and screen readers use its button.
     <tr
       data-testid={props.testId}
       data-clicks={onTry !== undefined || undefined}

@@ -20,7 +20,7 @@ import { useChanges } from './useChanges';
 import { VerdictHead } from './VerdictHead';
 import { WhatIf } from './WhatIf';
 
-/** What slowed a job down, what would help, and how much time that would save. */
+/** The insights page: bottlenecks of a job, remedies, and the time that they would save. */
 export default function InsightsPage() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -47,7 +47,7 @@ export default function InsightsPage() {
   );
 }
 
-/** `soon`: what is known without replays that take long. Those begin when the job has ended. */
+/** `soon` is the answer without long replays. Those start when the job has ended. */
 function Answer({ soon }: { soon: Insights }) {
   const takesLong = soon.withheld?.code === 'takes_long' && !soon.so_far;
   const insights = useLongInsights(soon.session, soon.job_id, takesLong) ?? soon;
@@ -56,7 +56,7 @@ function Answer({ soon }: { soon: Insights }) {
   const whatIf = useRef<HTMLDivElement>(null);
   const tryOut = (change: Change) => {
     setChanges(() => [change]);
-    // The panel forgets which function it showed.
+    // Resets the panel, which would otherwise keep showing the previous function.
     setTries((before) => before + 1);
     whatIf.current?.scrollIntoView({ block: 'start', behavior: 'smooth' });
   };
@@ -73,12 +73,12 @@ function Answer({ soon }: { soon: Insights }) {
   );
 }
 
-/** Which job, if the session has several. */
+/** Choice of the job, if the session has several. */
 function JobChoice({ job }: { job: string | undefined }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const jobs = useChoices(url.session, '/jobs').data?.items;
-  // What was submitted and has no driver yet has no tasks.
+  // A submission without a driver has no tasks.
   const options = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
   if (options.length < 2) return <div className={css.top} />;
   return (

@@ -8,19 +8,19 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NewPath.module.css';
 
-/** Functions of the path that are listed. */
+/** Number of path functions that are listed. */
 const SHOWN = 8;
-/** Ticks of the axis besides its begin. */
+/** Ticks of the axis, not counting its begin. */
 const TICKS = 4;
 
-/** The critical path of the replay: its stretches in the order of time, and by function. */
+/** The critical path of the replay: its stretches in order of time, and by function. */
 export function NewPath({ answer }: { answer: WhatIf }) {
   const { t } = useTranslation();
   const look = usePalette();
   const [url] = useSessionUrl();
   const { path, functions, predicted_ns: predicted, calibration } = answer;
   if (path.length === 0 || predicted === null) return null;
-  // The replay's time, in terms of what was recorded.
+  // Converts replayed time to recorded time.
   const scale = calibration.recorded_ns / Math.max(1, calibration.replayed_ns ?? calibration.recorded_ns);
   const whole = Math.max(1, predicted);
   const coverage = Math.min(1, path.reduce((sum, one) => sum + one.duration_ns * scale, 0) / whole);

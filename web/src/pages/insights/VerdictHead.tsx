@@ -10,7 +10,7 @@ import words from '../../ui/theme/words.module.css';
 import { useWithheld } from './useWithheld';
 import css from './VerdictHead.module.css';
 
-/** What bound the job, in a sentence; what is known of it, in figures; and why nothing is predicted, if so. */
+/** A sentence about what bound the job, key figures, and why nothing is predicted where that is so. */
 export function VerdictHead({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const verdict = useVerdict(insights);
@@ -72,7 +72,7 @@ export function VerdictHead({ insights }: { insights: Insights }) {
   );
 }
 
-/** How far the replays are that take long. */
+/** Progress of long replays. */
 function Replaying({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const share = useLongProgress(insights.session, insights.job_id);
@@ -86,7 +86,7 @@ function Replaying({ insights }: { insights: Insights }) {
   );
 }
 
-/** `0.3%`, `9%`: by how much a replay is off, whichever way. */
+/** The relative error of a replay without its sign: `0.3%`, `9%`. */
 function errorText(error: number): string {
   const percents = Math.abs(error) * 100;
   if (percents < 0.05) return '0%';

@@ -15,10 +15,10 @@ import css from './WhatIf.module.css';
 import { WhatIfControls } from './WhatIfControls';
 import { WhatIfResult } from './WhatIfResult';
 
-/** Nothing is asked until nothing was changed for so long. ms. */
+/** Delay between the last change and the request, ms. */
 const PAUSE = 250;
 
-/** How long the job would take with changes that one chooses. */
+/** Predicts the duration of the job with chosen changes. */
 export function WhatIf({ insights }: { insights: Insights }) {
   const { t } = useTranslation();
   const [changes, setChanges] = useChanges();
@@ -66,7 +66,7 @@ function Answer({ insights, changes }: { insights: Insights; changes: Change[] }
   return <WhatIfResult answer={data} outdated={isPlaceholderData || question !== changes} />;
 }
 
-/** The changes, each of which can be taken back. */
+/** The chosen changes, each with a button that removes it. */
 function ChosenChanges(props: {
   changes: Change[];
   setChanges: (next: (before: Change[]) => Change[]) => void;

@@ -9,7 +9,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { amountOf, changeOf, partsOfChange, withChange, withoutChange } from './changes';
 import css from './WhatIfControls.module.css';
 
-/** What the slider offers; 1 is as it is. */
+/** Speeds that the slider offers; 1 means unchanged. */
 const SPEEDS = [0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10] as const;
 const MARKS = [0.25, 1, 2, 4, 10].map((times) => ({
   value: SPEEDS.indexOf(times as 1),
@@ -23,7 +23,7 @@ interface Props {
   setChanges: (next: (before: Change[]) => Change[]) => void;
 }
 
-/** All that can be changed: of a function, the cluster, the actors, and what would not happen. */
+/** Controls for all possible changes: speed of functions, cluster size, actors, and events to leave out. */
 export function WhatIfControls({ insights, changes, setChanges }: Props) {
   const { t } = useTranslation();
   const set: SetAmount = (kind, name, amount) =>
@@ -88,7 +88,7 @@ function FunctionControls(props: { insights: Insights; changes: Change[]; set: S
   const { changes, set } = props;
   const functions = props.insights.functions;
   const [picked, setPicked] = useState<string | null>(null);
-  // What a link or a row of the table changes is there to be changed further.
+  // Changes that come from a link or a table row can be adjusted further.
   const changed = changes.filter(({ kind }) => OF_FUNCTIONS.has(kind)).map((one) => partsOfChange(one).name);
   const chosen = picked ?? changed.at(-1) ?? functions[0]?.function ?? null;
   const names = [...new Set([...functions.map((one) => one.function), ...changed])];
@@ -148,13 +148,13 @@ function FunctionControls(props: { insights: Insights; changes: Change[]; set: S
   );
 }
 
-/** How many times as fast; in the middle nothing changes. */
+/** A speed-up slider; its middle means unchanged. */
 function Speed({ times, onChange }: { times: number | undefined; onChange: (times?: number) => void }) {
   const { t } = useTranslation();
   const now = times ?? 1;
   const nearest = SPEEDS.reduce((best, one) => (Math.abs(one - now) < Math.abs(best - now) ? one : best));
   const current = SPEEDS.indexOf(nearest);
-  // While it is dragged the URL stays as it is.
+  // The URL is updated only when the drag ends.
   const [dragged, setDragged] = useState<number | null>(null);
   const at = dragged ?? current;
   const textOf = (index: number) => t('insights.whatif.speedOf', { times: SPEEDS[index] });
@@ -220,7 +220,7 @@ function ActorControls({ job, changes, set }: { job: string; changes: Change[]; 
   );
 }
 
-/** The classes of the actors of a job (its first 1000). */
+/** The actor classes of a job (its first 1000). */
 function useActorClasses(job: string): string[] {
   const [url] = useSessionUrl();
   const { data } = useQuery({
@@ -235,7 +235,7 @@ function useActorClasses(job: string): string[] {
   return [...new Set(names.filter((name): name is string => typeof name === 'string'))].sort();
 }
 
-/** A number, or (empty) what it is. */
+/** A number field; empty means unchanged. */
 function Amount(props: {
   label: string;
   value: number | undefined;

@@ -7,10 +7,10 @@ import words from '../../ui/theme/words.module.css';
 import { NewPath } from './NewPath';
 import css from './WhatIfResult.module.css';
 
-/** A saving that is smaller is none. */
+/** Savings below this share count as none. */
 const NOTHING = 0.001;
 
-/** What the changes come to, beside what the job took. */
+/** The predicted duration with the changes, next to the recorded one. */
 export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: boolean }) {
   const { t } = useTranslation();
   const range = useRange();

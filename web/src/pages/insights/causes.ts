@@ -1,16 +1,16 @@
 import type { Cause } from '../../api/insights';
 
-/** A part of the bar; without a cause it is the rest. */
+/** A part of the bar; one without a cause stands for the rest. */
 export interface Part {
   cause: Cause | null;
   total_ns: number;
   share: number;
 }
 
-/** What is less is not drawn. */
+/** Shares below this are not drawn. */
 const SLIVER = 0.0005;
 
-/** The causes, the largest first, of which so many have a part; the rest makes the whole add up to 1. */
+/** Parts of the bar: the `most` largest causes, and the rest to make them add up to 1. */
 export function partsOf(causes: readonly Cause[], whole: number, most: number): Part[] {
   const shown = causes.slice(0, most).filter(({ share }) => share > SLIVER);
   const rest = 1 - shown.reduce((sum, { share }) => sum + share, 0);
@@ -18,10 +18,10 @@ export function partsOf(causes: readonly Cause[], whole: number, most: number): 
   return rest > SLIVER ? [...parts, { cause: null, total_ns: rest * whole, share: rest }] : parts;
 }
 
-/** How much of their colour parts of the same one have, in per cent: neighbours look different. */
+/** Opacities of parts with the same colour, in percent, ordered so that neighbours look different. */
 const SHADES = [100, 62, 82, 42, 72, 52] as const;
 
-/** The shade of a part among those of its colour. */
+/** The shade of a part among those of the same colour. */
 export function shadeOf(parts: readonly Part[], part: Part, colorOf: (part: Part) => string): number {
   const alike = parts.filter((one) => colorOf(one) === colorOf(part));
   return SHADES[alike.indexOf(part) % SHADES.length] as number;

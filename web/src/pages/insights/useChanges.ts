@@ -6,7 +6,7 @@ import { withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 import { formatChanges, parseChanges, partsOfChange } from './changes';
 
-/** The changes that the URL has, and how to change them. */
+/** The changes in the URL, and a function that updates them. */
 export function useChanges(): readonly [Change[], (next: (before: Change[]) => Change[]) => void] {
   const [url, change] = useSessionUrl();
   const text = url.settings?.changes;
@@ -25,7 +25,7 @@ export function useChanges(): readonly [Change[], (next: (before: Change[]) => C
   return [changes, set];
 }
 
-/** A change in a few words. */
+/** A short description of a change. */
 export function useChangeText(): (change: Change) => string {
   const { t } = useTranslation();
   const translate = t as TFunction<'translation', undefined> as (key: string, values?: object) => string;

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Insights } from '../../api/insights';
 import { count, duration } from '../../base/format';
 
-/** Why nothing is predicted, in the reader's language; null: something is. */
+/** Why nothing is predicted, in the user's language; null if there is a prediction. */
 export function useWithheld({
   withheld,
   calibration,

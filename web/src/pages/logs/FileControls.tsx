@@ -8,7 +8,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './FileControls.module.css';
 
 const LEVELS = ['info', 'warning', 'error', 'critical'] as const;
-/** Search, level and time of a file's lines, and how they are shown. */
+/** Search, level and time filters of a file's lines, and display options. */
 export function FileControls(props: {
   /** Whether the file may still grow. */
   live: boolean;
@@ -113,7 +113,7 @@ export function FileControls(props: {
   );
 }
 
-/** As an input of that type wants it: local time, to the second. */
+/** Formats a time for a `datetime-local` input: local time, to the second. */
 function localTime(ns: string | undefined): string {
   if (ns === undefined || !/^\d{16,19}$/.test(ns)) return '';
   const date = new Date(Number(ns) / 1e6);

@@ -5,7 +5,7 @@ import words from '../../ui/theme/words.module.css';
 import shared from './logs.module.css';
 import type { useLogFile } from './useLogFile';
 
-/** Under the lines: how much of the file they are, and whether more comes. */
+/** Status below the lines: how much of the file is loaded, and whether more follows. */
 export function FileStatus(props: {
   view: ReturnType<typeof useLogFile>;
   loaded: Loaded;

@@ -20,7 +20,7 @@ const USERS = new Set(['worker_out', 'worker_err', 'driver', 'serve_replica']);
 
 type Row = { node: LogNode; file?: undefined } | { node: LogNode; file: LogFile };
 
-/** The nodes and their files. Of many nodes the files come for the one that is chosen, or by the filter. */
+/** The nodes and their files. On large clusters, files are loaded only for the chosen node or the filter. */
 export function FileTree(props: {
   files: LogFiles;
   node?: string;
@@ -151,7 +151,7 @@ export function FileTree(props: {
 
 function NodeRow(props: {
   node: LogNode;
-  /** Whether its cluster lives. */
+  /** Whether the cluster is alive. */
   live: boolean;
   style: React.CSSProperties;
   onNode: (node: string) => void;

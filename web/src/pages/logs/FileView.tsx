@@ -24,10 +24,10 @@ import shared from './logs.module.css';
 import { NoLines } from './NoLines';
 import { useLogFile } from './useLogFile';
 
-/** Lines that the button copies at most. */
+/** Maximum number of lines that the button copies. */
 const COPIED = 50_000;
 
-/** One file: its lines, followed while it is written, searched, filtered by level, from a time on. */
+/** A log file that can be followed, searched, and filtered by level and time. */
 export function FileView({ node, file, about }: { node: string; file: string; about?: LogFile }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -37,7 +37,7 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
   const { line, from, find, level } = settings;
   const [followed, setFollow] = useState(line === undefined && from === undefined);
   const [wrap, setWrap] = useState(load('logs.wrap') === '1');
-  // A line that was clicked is in the link, but what is loaded stays: only a link that comes from elsewhere jumps.
+  // Clicking a line puts it into the URL but keeps the loaded lines. Only a link from elsewhere jumps.
   const [start, setStart] = useState({ line, from });
   const at = start.from === undefined ? start.line : undefined;
   const look = {
@@ -50,7 +50,7 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
     q: find,
     level,
   };
-  // A few lines before the one that the link names come by scrolling up.
+  // The lines just before the linked one load when the user scrolls up.
   const view = useLogFile(look, followed);
   const { loaded } = view;
   const search = useMemo(() => searchOf(find, false), [find]);
@@ -134,7 +134,7 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
           onSelect={(offset) => {
             setFollow(false);
             if (find || level) {
-              // Out of what was found, into the file around it.
+              // Jumps from a search hit to its surroundings in the unfiltered file.
               setStart({ line: String(offset), from: undefined });
               set({ find: undefined, level: undefined, from: undefined, line: String(offset) });
             } else set({ line: String(offset) });

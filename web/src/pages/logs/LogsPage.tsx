@@ -16,10 +16,10 @@ import shared from './logs.module.css';
 import { SearchResults } from './SearchResults';
 import { useLogFiles } from './useLogFile';
 
-/** Beyond so many nodes the server looks for names; below all files are here already. */
+/** On larger clusters the server searches for file names. Otherwise all files are already loaded. */
 const FEW_NODES = 8;
 
-/** The log files of the session's nodes, by node and name, as Ray has them. */
+/** The log files of the session, by node and by Ray's file name. */
 export default function LogsPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -5,7 +5,7 @@ import { bytes } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import type { useLogFile } from './useLogFile';
 
-/** Why there are no lines; where some may be further on, the way to them. */
+/** Explains why there are no lines, with a button to continue where there may be more. */
 export function NoLines(props: {
   view: ReturnType<typeof useLogFile>;
   why: 'noLines' | 'noLinesInRange' | 'emptyFile';

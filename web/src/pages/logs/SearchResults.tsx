@@ -18,7 +18,7 @@ import { useLogSearch } from './useLogFile';
 
 const WHY = ['gone', 'long', 'stopped', 'not_kept'] as const;
 
-/** The lines of all files that have a text, by file; and what was not searched. */
+/** The matching lines of all files, grouped by file, and a note on files that were not searched. */
 export function SearchResults(props: {
   search: string;
   regex: boolean;
@@ -112,7 +112,7 @@ export function SearchResults(props: {
   );
 }
 
-/** The hits of each file, in the order of what was found first. */
+/** The hits by file, in the order of each file's first hit. */
 function byFile(found: LogSearch) {
   const keyOf = (one: { node_id: string; name: string }) => `${one.node_id}/${one.name}`;
   const files = new Map(found.files.map((file) => [keyOf(file), { file, hits: [] as LogSearch['items'] }]));
@@ -120,7 +120,7 @@ function byFile(found: LogSearch) {
   return [...files.values()];
 }
 
-/** Neighbours that one attempt printed, together. */
+/** Groups consecutive hits that the same attempt printed. */
 function byAttempt(hits: LogSearch['items']) {
   const runs: { first: LogSearch['items'][number]; lines: LogSearch['items'] }[] = [];
   for (const hit of hits) {

@@ -6,7 +6,9 @@ import type { LogFiles, LogPage, LogSearch } from '../../api/logs';
 import type { Filters } from '../../base/url';
 import { type Loaded, started, withAfter, withBefore } from '../../ui/logs/lines';
 
-/** What of a file is looked at. `line`: the offset of a line to begin with; `since`: ns; else its end. */
+/**
+ * The part of a file to show. `line`: offset of the first line; `since`: ns. By default, the end of the file.
+ */
 export interface Look {
   session: string;
   node: string;
@@ -25,7 +27,9 @@ const PAGE = 1_000;
 const MORE = 2_000;
 const FOLLOW_MS = 2_000;
 
-/** The loaded lines of a file, and ways to load more; while `follow`, what is written comes by itself. */
+/**
+ * The loaded lines of a file and functions that load more. With `follow`, new lines are loaded automatically.
+ */
 export function useLogFile(look: Look, follow: boolean) {
   const key = JSON.stringify(look);
   const [state, setState] = useState<{ key: string; loaded?: Loaded; error?: Error }>({ key });
@@ -58,7 +62,7 @@ export function useLogFile(look: Look, follow: boolean) {
     [key],
   );
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` is how to try again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: changing `attempt` retries.
   useEffect(() => {
     const asked = JSON.parse(key) as Look;
     const stop = new AbortController();
@@ -102,7 +106,7 @@ export function useLogFile(look: Look, follow: boolean) {
               : { key, loaded: (where === 'before' ? withBefore : withAfter)(now.loaded, page) },
           );
       } catch {
-        // What is shown stays; the next refresh tries again.
+        // Keep the loaded lines; the next refresh retries.
       } finally {
         if (current.current === key) {
           busy.current = false;

@@ -4,10 +4,10 @@ import { MetricChart } from '../../ui/charts/MetricChart';
 import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Where memory is: in the heaps of workers, in the object stores, on disk. */
+/** Memory by location: worker heaps, object stores, and disk. */
 const CHARTS = ['clusterHeap', 'clusterObjectStore', 'clusterSpilled'];
 
-/** The same three over time. */
+/** The same three locations over time. */
 export function MemoryCharts() {
   const [url] = useSessionUrl();
   const { title, legend } = useChartTexts();

@@ -19,12 +19,12 @@ import shared from './memory.module.css';
 import { ObjectPanel } from './ObjectPanel';
 import { GROUPINGS, type Grouping, type Memory, REFERENCE_TYPES, type Store } from './types';
 
-/** Of larger clusters the server keeps no reading (`MAX_NODES` in cluster/objects/readings.py). */
+/** The server keeps no readings of larger clusters (`MAX_NODES` in cluster/objects/readings.py). */
 const KEPT_NODES = 16;
-/** s. */
+/** Choices of the minimum age, s. */
 const AGES = ['60', '600', '3600', '14400'];
 
-/** Who holds how much of the object stores, now or when it was read last, and how that came about. */
+/** Usage of the object stores by holder, now or at the last reading, and over time. */
 export default function MemoryPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -199,7 +199,7 @@ export default function MemoryPage() {
 function StoreBar({ store }: { store: Store }) {
   const { t } = useTranslation();
   const used = store.used_bytes ?? 0;
-  // Ray's "available" is the whole store.
+  // Ray's "available" is the capacity of the whole store.
   const all = store.available_bytes ?? 0;
   const notes = [
     store.primary_bytes !== null && t('memory.primary', { bytes: bytes(store.primary_bytes) }),

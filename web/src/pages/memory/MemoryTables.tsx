@@ -13,7 +13,7 @@ import css from './MemoryTables.module.css';
 import shared from './memory.module.css';
 import type { Group, Grouping, HeldObject, Memory, Process, ReferenceType, Suspect } from './types';
 
-/** What is grouped, most bytes first. */
+/** Memory by group, largest first. */
 export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
   const { t } = useTranslation();
   const all = memory.totals?.bytes ?? 0;
@@ -118,7 +118,7 @@ function Types({ types }: { types: Partial<Record<ReferenceType, number>> }) {
   return names.map(([name, n]) => `${t(`memory.types.${name as ReferenceType}`)} ${count(n)}`).join(' · ');
 }
 
-/** What one process has kept for long. */
+/** Objects that one process has held for long, i.e. suspected leaks. */
 export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
   const { t } = useTranslation();
   return (
@@ -159,7 +159,7 @@ export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
   );
 }
 
-/** The largest objects, and who holds each. */
+/** The largest objects and their holders. */
 export function ObjectTable({ objects }: { objects: HeldObject[] }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

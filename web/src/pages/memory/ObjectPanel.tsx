@@ -15,7 +15,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { FunctionName, ProcessName } from './MemoryTables';
 import type { HeldObject } from './types';
 
-/** One object: what is known of it, who holds it, and on which nodes it is now. */
+/** An object: its details, its holders, and the nodes that currently have a copy. */
 export function ObjectPanel({ object, onClose }: { object: HeldObject; onClose: () => void }) {
   const { t } = useTranslation();
   return (
@@ -53,7 +53,7 @@ export function ObjectPanel({ object, onClose }: { object: HeldObject; onClose: 
   );
 }
 
-/** The owner is asked when the panel opens, and every 10 s while it is open. */
+/** The nodes with a copy. The owner is queried when the panel opens and every 10 s while it is open. */
 function Copies({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

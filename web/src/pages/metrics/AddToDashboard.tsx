@@ -8,7 +8,7 @@ import { dashboardsChanged, getDashboard, useDashboards } from '../../ui/charts/
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Entries of a menu that put a chart on one of the dashboards, or begin one with it. */
+/** Menu entries that add a chart to an existing or a new dashboard. */
 export function AddToDashboard({ chart }: { chart: DashboardChart }) {
   const { t } = useTranslation();
   const act = useOperatorAction();

@@ -13,7 +13,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 
-/** A page of the server's catalogue of charts, in the reader's language. */
+/** A page of the server's chart catalogue, in the user's language. */
 export const Board = memo(function Board({ page }: { page: CataloguePage }) {
   const { t, i18n } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -92,7 +92,7 @@ interface Choice {
   label: string;
 }
 
-/** The values of a variable, newest metrics first asked; undefined while they are on their way. */
+/** The values of a variable, queried from the newest metrics first; undefined while loading. */
 function useChoicesOf(variable: Variable | undefined): Choice[] | undefined {
   const [url] = useSessionUrl();
   const latest = useLatest(url.session, variable?.metric ?? '', variable !== undefined);

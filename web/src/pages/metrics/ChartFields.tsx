@@ -10,10 +10,10 @@ import { asWidth } from './Board';
 import css from './ChartFields.module.css';
 import { ChartTools } from './ChartTools';
 
-/** A chart while it is edited; `id` stays when it is moved. */
+/** A chart being edited; `id` stays the same when it is moved. */
 export type Draft = DashboardChart & { id: number };
 
-/** The fields of one chart in the editor, with the chart as it will be. */
+/** The fields of a chart in the editor, with a preview. */
 export function ChartFields(props: {
   chart: Draft;
   first: boolean;

@@ -3,7 +3,7 @@ import { IconArrowDown, IconArrowUp, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import css from './ChartTools.module.css';
 
-/** Buttons that move and remove a chart in the editor. */
+/** Buttons that move or remove a chart in the editor. */
 export function ChartTools(props: {
   first: boolean;
   last: boolean;

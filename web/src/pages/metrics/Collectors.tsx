@@ -10,7 +10,7 @@ import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Collectors.module.css';
 
-/** Who reads the metrics, what that costs, and what is in the way; of a live session. */
+/** Collectors of a live session: their cost and their problems. */
 export function Collectors() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -56,7 +56,7 @@ export function Collectors() {
   );
 }
 
-/** Who says what is in the way, and what to do: those that say the same together. */
+/** Groups the nodes by problem and remedy, so that equal ones are shown once. */
 function byError(
   collectors: CollectorItem[],
   translate: ReturnType<typeof useServerMessage>,

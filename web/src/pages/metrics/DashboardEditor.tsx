@@ -21,7 +21,7 @@ import shared from './metrics.module.css';
 
 const NEW: DashboardChart = { title: '', queries: [{ expr: '' }], unit: '', width: 1 };
 
-/** Makes a dashboard, or changes one. `begun` are the explorer's queries to begin a new one with. */
+/** Creates or edits a dashboard. A new one can start with the explorer's queries, `begun`. */
 export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();

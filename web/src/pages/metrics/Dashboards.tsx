@@ -19,7 +19,7 @@ import { asWidth } from './Board';
 import css from './Dashboards.module.css';
 import shared from './metrics.module.css';
 
-/** The dashboards that users made. */
+/** The list of the users' dashboards. */
 export function Dashboards() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -69,7 +69,7 @@ export function Dashboards() {
   );
 }
 
-/** One of them. */
+/** A single dashboard. */
 export function DashboardBoard({ board }: { board: Dashboard }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();

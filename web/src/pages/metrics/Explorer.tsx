@@ -17,13 +17,15 @@ import { MetricFinder } from './MetricFinder';
 import { useDrafts } from './useDrafts';
 import { useInstant } from './useInstant';
 
-/** PromQL over what is on record: queries in one chart, or their values at one moment. The URL has them. */
+/**
+ * PromQL over the recorded metrics, as one chart or as values at one moment. The queries are part of the URL.
+ */
 export function Explorer() {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const drafts = useDrafts();
   const { exprs } = drafts;
-  // The query that had the focus last: a metric that is found goes there.
+  // The query focused last. A metric chosen in the finder is inserted there.
   const [active, setActive] = useState<number | null>(null);
   const answers = useInstant(url.session, exprs);
   const errors = new Map(
@@ -34,7 +36,7 @@ export function Explorer() {
   );
   const isChecked = answers.every(({ isPending }) => !isPending);
   const queries = isChecked ? exprs.filter((expr) => !errors.get(expr)).map((expr) => ({ expr })) : [];
-  // The unit that the server knows serves where all have the same.
+  // Use the unit that the server knows if all queries have the same one.
   const unit = new Set(answers.flatMap(({ data }) => data?.unit ?? [])).size > 1 ? '' : undefined;
   const isInstant = url.settings?.mode === 'instant';
   const { rows } = drafts;

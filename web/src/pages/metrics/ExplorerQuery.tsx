@@ -8,12 +8,12 @@ import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Explorer.module.css';
 
-/** As large as the rest of the page: it comes with the explorer alone. */
+/** Loaded only with the explorer, because it is as large as the rest of the page. */
 const PromqlEditor = lazy(() => import('./PromqlEditor'));
 
-/** One of the explorer's queries, and what is wrong with it. */
+/** One of the explorer's queries, with its error. */
 export function ExplorerQuery(props: {
-  /** Its place, where there are several. */
+  /** Number of the query if there are several. */
   number: number | null;
   value: string;
   error: ApiError | null;

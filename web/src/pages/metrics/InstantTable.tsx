@@ -7,13 +7,13 @@ import words from '../../ui/theme/words.module.css';
 import css from './InstantTable.module.css';
 import { newestMoment } from './useInstant';
 
-/** A query's values at one moment: a row for each series, a column for each label. */
+/** A query's values at one moment: a row per series, a column per label. */
 export function InstantTable({ answer }: { answer: QueryAnswer }) {
   const { t } = useTranslation();
   const moment = newestMoment(answer);
   const rows = moment?.rows ?? [];
   const all = rows.map(({ labels }) => labels);
-  // What tells the series apart comes first.
+  // The labels that distinguish the series come first.
   const names = new Set([...tellingLabels(all), ...all.flatMap((labels) => Object.keys(labels).sort())]);
   if (new Set(all.map((labels) => labels.__name__)).size === 1) names.delete('__name__');
   const isId = (value: string) => /^[0-9a-f]{16,}$/.test(value);
@@ -32,7 +32,7 @@ export function InstantTable({ answer }: { answer: QueryAnswer }) {
         {answer.left_out > 0 && ` ${t('metricsPage.leftOut', { n: count(answer.left_out) })}`}
       </p>
       {rows.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable by keyboard.
         <section className={css.scroll} tabIndex={0} aria-label={answer.expr}>
           <table className={css.table}>
             <thead>

@@ -10,7 +10,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Explorer.module.css';
 
-/** Finds a metric by its name or help text, and says with what expression it is first looked at. */
+/** Finds a metric by its name or help text, and suggests a first expression for it. */
 export function MetricFinder({ onExpr }: { onExpr: (expr: string) => void }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -56,7 +56,7 @@ export function MetricFinder({ onExpr }: { onExpr: (expr: string) => void }) {
   );
 }
 
-/** What the chosen metric is, and a sum by each of its labels. */
+/** Help text of the chosen metric, and sums by each of its labels. */
 function About({ metric, onExpr }: { metric: MetricName; onExpr: (expr: string) => void }) {
   const { t } = useTranslation();
   const look = firstLook(metric.name, metric.type);

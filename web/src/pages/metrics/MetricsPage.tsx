@@ -16,8 +16,8 @@ import { DashboardBoard, Dashboards } from './Dashboards';
 import { Explorer } from './Explorer';
 
 /**
- * Figures over time. `board` in the URL says which: a page of the server's catalogue by its name, `explore`,
- * `dashboards`, `d.NAME` (one of them), `e.NAME` (while it is edited), `new`.
+ * Metrics over time. `board` in the URL selects the content: a page of the server's catalogue by its name,
+ * `explore`, `dashboards`, `d.NAME` (a dashboard), `e.NAME` (its editor), or `new`.
  */
 export default function MetricsPage() {
   const { t, i18n } = useTranslation();

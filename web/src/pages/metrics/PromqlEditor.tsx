@@ -36,7 +36,7 @@ export interface PromqlEditorProps {
   onFocus: () => void;
 }
 
-/** A field for PromQL with completion. Enter runs, Shift+Enter begins a new line, Tab leaves or completes. */
+/** A PromQL field with completion. Enter runs, Shift+Enter inserts a line break, Tab leaves or completes. */
 export default function PromqlEditor(props: PromqlEditorProps) {
   const { session, label, value } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -72,7 +72,7 @@ export default function PromqlEditor(props: PromqlEditorProps) {
           }),
           Prec.high(
             keymap.of([
-              // Tab keeps leaving the field, unless there is something to complete.
+              // Tab leaves the field, except while a completion is open.
               { key: 'Tab', run: (at) => completionStatus(at.state) === 'active' && acceptCompletion(at) },
               { key: 'Ctrl-Space', run: startCompletion },
               { key: 'Shift-Enter', run: insertNewline },

@@ -40,7 +40,7 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (path: string) => Response.json(ANSWERS[path.split('?')[0] ?? '']));
 });
 
-/** What is offered at the | of a text. */
+/** The completions offered at the | of a text. */
 async function offered(text: string): Promise<string[]> {
   const at = text.indexOf('|');
   const extension = new PromQLExtension().setComplete({ completeStrategy: completionFor('s') });

@@ -1,4 +1,7 @@
-/** What the editor of expressions offers: the session's metrics and labels, and the PromQL that the server knows. */
+/**
+ * Completion for the expression editor: the session's metrics and labels, and the PromQL that the server
+ * supports.
+ */
 
 import type { Completion } from '@codemirror/autocomplete';
 import {
@@ -14,13 +17,13 @@ import words from './promql.json';
 const STALE_MS = 30_000;
 const WORDS = new Set(words);
 
-/** False for functions and snippets of PromQL that the server does not have. */
+/** False for PromQL functions and snippets that the server does not support. */
 export function isSupported({ label, type }: Pick<Completion, 'label' | 'type'>): boolean {
   if (type !== 'function' && type !== 'keyword') return true;
   return WORDS.has(label) || WORDS.has(label.split('(')[0] ?? '');
 }
 
-/** Completion at the cursor. While the server is away it offers nothing. */
+/** Completion at the cursor. It offers nothing while the server is unreachable. */
 export function completionFor(session: string): CompleteStrategy {
   const all = newCompleteStrategy({ remote: metricsOf(session) });
   return {
@@ -28,7 +31,7 @@ export function completionFor(session: string): CompleteStrategy {
       try {
         const found = await all.promQL(context);
         if (found === null) return null;
-        // The library ends before it begins where a quote is not closed.
+        // For an unclosed quote, the library returns an end before the begin.
         const to = Math.max(found.from, found.to ?? context.pos);
         return { ...found, to, options: found.options.filter(isSupported) };
       } catch {
@@ -38,7 +41,7 @@ export function completionFor(session: string): CompleteStrategy {
   };
 }
 
-/** The part of Prometheus' API that completion asks for, by the server's own. */
+/** The part of Prometheus' API that completion needs, implemented with Rayscope's API. */
 export function metricsOf(session: string): PrometheusClient {
   const names = async () => {
     const answer = await queryClient.fetchQuery({

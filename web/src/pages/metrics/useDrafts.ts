@@ -8,7 +8,7 @@ export interface Draft {
   text: string;
 }
 
-/** The queries as they are written (`rows`), and as they were last run (`exprs`, in the URL). */
+/** The queries as edited (`rows`) and as last run (`exprs`, in the URL). */
 export function useDrafts() {
   const [url, change] = useSessionUrl();
   const said = url.settings?.expr;
@@ -42,7 +42,7 @@ export function useDrafts() {
     write: (id: number, text: string) => show(changed({ id, text })),
     add: () => show([...latest.current, draft('')]),
     remove: (id: number) => run(latest.current.filter((row) => row.id !== id)),
-    /** Runs all of them, one of them as it is given. */
+    /** Runs all queries, after replacing one of them by `given`. */
     run: (given?: Draft) => run(given === undefined ? latest.current : changed(given)),
   };
 }

@@ -6,12 +6,12 @@ import { moves, nanos, rangeOf } from '../../ui/charts/timeRange';
 import { CHART_REFRESH } from '../../ui/charts/useChart';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
 
-/** ms. PromQL looks back as far; series that have ended have no value after their end. */
+/** PromQL's lookback, ms. Series that have ended have no value after their end. */
 const LOOK_BACK = 300_000;
 const STEP = 5_000;
 const MOST_SERIES = 500;
 
-/** The values of each query just before the end of the page's range, or what is wrong with it. */
+/** The values of each query just before the end of the page's range, or its error. */
 export function useInstant(session: string, exprs: readonly string[]): UseQueryResult<QueryAnswer>[] {
   const { choice, bounds, ready } = useTimeRange(session);
   return useQueries({
@@ -36,7 +36,7 @@ export interface Moment {
   rows: { labels: Record<string, string>; value: number }[];
 }
 
-/** The newest moment at which any of the series has a value; null without one. */
+/** The latest moment at which any series has a value; null if there is none. */
 export function newestMoment({ times_ms, series }: Pick<QueryAnswer, 'times_ms' | 'series'>): Moment | null {
   for (let at = times_ms.length - 1; at >= 0; at -= 1) {
     const rows = series.flatMap(({ labels, values }) => {

@@ -16,7 +16,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './ClusterResources.module.css';
 import shared from './nodes.module.css';
 
-/** What the cluster has, who holds it, what waits for a place and why, and the autoscaler. */
+/** Cluster resources, their holders, pending demand with reasons, and the autoscaler. */
 export function ClusterResources() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -56,7 +56,7 @@ export function ClusterResources() {
   );
 }
 
-/** What waits for a place; what never will have one comes first. */
+/** Pending demand. Infeasible entries come first. */
 export function PendingList({ status }: { status: ClusterStatus }) {
   const { t } = useTranslation();
   const reasonText = useReasonText();
@@ -103,7 +103,7 @@ function PendingLink({ one }: { one: Pending }) {
   return <ItemLink view={one.kind === 'actor' ? 'actors' : 'placement-groups'} id={one.id} />;
 }
 
-/** Each resource: what is used, how much there is. */
+/** Each resource with its used and total amount. */
 export function AmountTable({ amounts }: { amounts: Amounts }) {
   const { t } = useTranslation();
   const rank = (name: string) => ['CPU', 'GPU', 'memory', 'object_store_memory'].indexOf(name) + 1 || 9;
@@ -141,7 +141,7 @@ export function AmountTable({ amounts }: { amounts: Amounts }) {
   );
 }
 
-/** Who holds resources, those that hold most first. */
+/** The holders of resources, largest first. */
 export function Holders({ by }: { by: Holder[] }) {
   const { t } = useTranslation();
   if (by.length === 0) return <p className={words.dim}>{t('nodes.noHolder')}</p>;
@@ -173,7 +173,7 @@ function Autoscaler({ status }: { status: ClusterStatus }) {
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one, 0);
   const named = (counts: Record<string, number>) =>
     Object.entries(counts)
-      // A cluster without an autoscaler's configuration has a type for each node.
+      // Without an autoscaler configuration, each node has its own type.
       .filter(([type]) => !/^node_[0-9a-f]{56}$/.test(type))
       .map(([type, many]) => `${type} × ${count(many)}`)
       .join(', ');

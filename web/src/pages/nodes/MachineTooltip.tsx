@@ -14,7 +14,7 @@ export interface Spot {
   worker: number;
 }
 
-/** What the cell under the pointer stands for: a node, a dead node, or a worker. */
+/** Details of the cell under the pointer: a node, a dead node, or a worker. */
 export function MachineTooltip(
   props: { machine: Machine; measure: Measure; size: Size; x: number; y: number } & Spot,
 ) {

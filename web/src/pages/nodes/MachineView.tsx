@@ -22,7 +22,7 @@ import { useCells } from './useNodes';
 
 const NOWHERE: Spot = { node: NONE, worker: NONE };
 
-/** Every node and every worker as cells, coloured by what they use. */
+/** All nodes and workers as cells, coloured by usage. */
 export function MachineView(props: { openKey: string | undefined; onOpen: (id: string) => void }) {
   const [url] = useSessionUrl();
   const query = useCells(url.session);
@@ -167,7 +167,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
         ref={box}
         className={css.box}
         role="application"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is walked with the arrow keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the cells are navigated with the arrow keys
         tabIndex={0}
         aria-label={t('nodes.machine', {
           nodes: count(cells.nodes_total),

@@ -9,7 +9,7 @@ import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { isEmpty, Value } from '../../ui/Value';
 
-/** What Ray and the node tell of it: the tab with all fields. */
+/** The tab with all fields that Ray and the node report. */
 export function NodeAbout({ node }: { node: NodeDetail }) {
   const { t, i18n } = useTranslation();
   const { measured } = node;

@@ -17,7 +17,7 @@ import { HeadBadge } from './NodeName';
 import { NoNodes } from './NoNodes';
 import shared from './nodes.module.css';
 
-/** Each node as a card with all that is measured of it. */
+/** The nodes as cards with all their measurements. */
 export function NodeCards(props: {
   list: LiveList<NodeRow>;
   openKey: string | undefined;
@@ -108,7 +108,7 @@ function Card({ node }: { node: NodeRow }) {
   );
 }
 
-/** What one node uses, line by line. */
+/** The usage of one node, a line per resource. */
 export function Figures({ node }: { node: Pick<NodeRow, 'usage'> }) {
   const { t } = useTranslation();
   const { usage } = node;

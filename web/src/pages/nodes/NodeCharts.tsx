@@ -7,7 +7,7 @@ import { MetricChart } from '../../ui/charts/MetricChart';
 import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** What a node used over time: the catalogue's charts of a node, and its workers. */
+/** Usage of a node over time: the catalogue's node charts, and its workers. */
 export function NodeCharts({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

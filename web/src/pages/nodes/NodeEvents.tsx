@@ -20,7 +20,7 @@ import css from './NodeEvents.module.css';
 
 const SHOWN = 50;
 
-/** What happened on a node, newest first. */
+/** Events of a node, newest first. */
 export function NodeEvents({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();

@@ -11,7 +11,7 @@ import { Running } from '../../ui/Running';
 import words from '../../ui/theme/words.module.css';
 import shared from './nodes.module.css';
 
-/** The GPUs of a node, and which process has how much memory of each. */
+/** The GPUs of a node and the memory that each process uses on them. */
 export function NodeGpus({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const holders = node.workers.filter((worker) => worker.gpus.length > 0);
@@ -96,7 +96,7 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
   );
 }
 
-/** Which actor or task Ray has given which GPU: what it uses of it is measured apart. */
+/** The GPUs that Ray assigned to actors and tasks. Their actual usage is measured separately. */
 function GivenGpus({ workers }: { workers: readonly NodeWorker[] }) {
   const { t } = useTranslation();
   return (

@@ -5,7 +5,7 @@ import { Badge } from '../../ui/Badge';
 import words from '../../ui/theme/words.module.css';
 import css from './NodeName.module.css';
 
-/** A node in a table: what it is called, its id on hover, and whether it is the head. */
+/** A node in a table: its name, its id on hover, and a badge for the head node. */
 export function NodeName({ node }: { node: NodeRow }) {
   return (
     <span className={css.name}>

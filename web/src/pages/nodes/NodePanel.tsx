@@ -32,7 +32,7 @@ import { useNodeDetail } from './useNodes';
 const TABS = ['workers', 'resources', 'gpus', 'charts', 'events', 'about'] as const;
 type Tab = (typeof TABS)[number];
 
-/** One node in full. */
+/** A node in full. */
 export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -121,7 +121,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
   );
 }
 
-/** State, and what it uses. */
+/** State and usage. */
 function Top({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const { usage } = node;
@@ -155,7 +155,7 @@ function Top({ node }: { node: NodeDetail }) {
   );
 }
 
-/** The alerts about a node that fire or are about to. */
+/** Firing and pending alerts about the node. */
 function NodeAlerts({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const annotations = useAnnotations();

@@ -7,7 +7,7 @@ import words from '../../ui/theme/words.module.css';
 import { AmountTable, Holders } from './ClusterResources';
 import shared from './nodes.module.css';
 
-/** A node's resources and who holds them, its disks, and Ray's own processes. */
+/** A node's resources with their holders, its disks, and Ray's own processes. */
 export function NodeResources({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   return (

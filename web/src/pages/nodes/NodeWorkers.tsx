@@ -22,7 +22,7 @@ import shared from './nodes.module.css';
 const MOST_ROWS = 16;
 const keyOf = (worker: NodeWorker) => worker.id;
 
-/** The workers of a node: what each runs now, and what it uses. */
+/** The workers of a node with their current work and usage. */
 export function NodeWorkers({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();

@@ -20,7 +20,7 @@ import { useNodeColumns } from './nodeColumns';
 
 const nodeKey = (node: NodeRow) => node.node_id;
 
-/** Nodes as a table, as cards, as cells, and what the cluster has to give. */
+/** Nodes as a table, as cards or as cells, and the cluster's resources. */
 export default function NodesPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,25 +1,25 @@
-/** The machine view: what each cell is worth, where it is, and how it is drawn. */
+/** The machine view: values, layout and drawing of its cells. */
 
 import type { Cells, Measure } from '../../api/nodes';
 import { type Box, cellAt, type Grid, gridOf, slotGrid } from '../../base/grid';
 
-/** One node's place: of the nodes that live, or (from `alive` on) of those that are dead. */
+/** The place of a node among the living nodes, or (from `alive` on) among the dead ones. */
 export interface Machine {
   cells: Cells;
   measure: Measure;
-  /** Nodes in the order in which they are drawn; numbers from `cells.nodes.id.length` on are dead ones. */
+  /** Nodes in drawing order. Numbers from `cells.nodes.id.length` on are dead nodes. */
   order: number[];
   /** The workers of each living node. */
   workers: number[][];
-  /** The most workers that a node has. */
+  /** Maximum number of workers on a node. */
   most: number;
   names: string[];
 }
 
 export const MARGIN = 8;
-/** px: a cell grows no wider, however few there are. */
+/** Maximum width of a cell, px. */
 const WIDEST = 340;
-/** px: below these a cell has no name, and no head at all. */
+/** Cells narrower than `NAMED` have no name, and those narrower than `HEADED` no head, px. */
 const NAMED = 74;
 const HEADED = 26;
 
@@ -44,7 +44,7 @@ export function machineOf(cells: Cells, measure: Measure, fullestFirst: boolean)
   };
 }
 
-/** The grid of so many cells on a canvas: as large as fit, up to a size. */
+/** The grid of cells on a canvas. The cells are as large as fit, up to a maximum. */
 export function machineGrid(many: number, width: number, height: number): Grid {
   const grid = gridOf(many, Math.max(1, width - 2 * MARGIN), Math.max(1, height - 2 * MARGIN));
   if (grid.width <= WIDEST) return grid;
@@ -58,7 +58,7 @@ export function machineGrid(many: number, width: number, height: number): Grid {
   };
 }
 
-/** Names that tell nodes apart: of those with the same name the beginning of the id too. */
+/** Unique node names: those that occur more than once are extended by the beginning of the id. */
 export function cellNames(cells: Cells): string[] {
   const many = new Map<string, number>();
   for (const name of cells.nodes.name) many.set(name, (many.get(name) ?? 0) + 1);
@@ -67,13 +67,15 @@ export function cellNames(cells: Cells): string[] {
   );
 }
 
-/** What a node uses, in percent; null: not known (or dead). */
+/** A node's usage in percent; null if it is unknown or the node is dead. */
 export function nodeValue({ cells, measure }: Machine, node: number): number | null {
   const value = cells.measured.nodes[measure][node];
   return value === undefined || value < 0 ? null : value;
 }
 
-/** What a worker uses, in percent of a core or of its node's memory; null: not known, or not measured so. */
+/**
+ * A worker's usage in percent of a core or of its node's memory; null if unknown or not measured per worker.
+ */
 export function workerValue({ cells, measure }: Machine, worker: number): number | null {
   const { measured } = cells;
   const node = cells.workers.node[worker] ?? -1;
@@ -85,7 +87,7 @@ export function workerValue({ cells, measure }: Machine, worker: number): number
   return null;
 }
 
-/** What is above a node's workers, px. */
+/** Height of the cell's head above the workers, px. */
 export function headOf(cell: Box): number {
   if (cell.width < HEADED || cell.height < 16) return 0;
   return cell.width < NAMED ? 5 : 17;

@@ -4,7 +4,7 @@ import { fitText, type Palette } from '../../ui/canvas';
 import { percentText, toneOf } from '../../ui/Meter';
 import { cellOf, headOf, type Machine, nodeValue, workerBoxes, workerValue } from './machine';
 
-/** The fill of a percentage: stronger the more, in the tone of a problem once it is one. */
+/** The fill of a percentage: stronger for higher values, in a warning tone for critical ones. */
 export function shade(palette: Palette, value: number): [string, number] {
   const part = Math.min(1, Math.max(0, value / 100));
   return [palette.tone(toneOf(value)), 0.12 + 0.88 * part];
@@ -30,7 +30,7 @@ export function drawMachine(
     if (value !== null && !isDead) {
       const [fill, alpha] = shade(palette, value);
       context.fillStyle = fill;
-      // Under its workers a node is paler, where it has no head to tell itself.
+      // A node with a head is paler below its workers. One without a head is recognized by its fill.
       context.globalAlpha = head > 0 ? alpha * 0.16 : alpha * 0.5;
       context.fill();
     }
@@ -104,7 +104,7 @@ function drawHead(
   context.fillText(fitText(context, name, cell.width - taken - 16), cell.x + 5, cell.y + 9);
 }
 
-/** What a worker is or runs, and what it uses. */
+/** The label of a worker: its class or function, and its usage. */
 function drawLabel(
   context: CanvasRenderingContext2D,
   machine: Machine,
@@ -121,7 +121,7 @@ function drawLabel(
   context.font = `10px ${fonts.text}`;
   context.textBaseline = 'middle';
   context.textAlign = 'center';
-  // Text on the strongest fills has their ink.
+  // Text on strong fills needs more contrast.
   context.fillStyle = used !== null && used > 45 ? '#ffffff' : palette.text;
   const lines = [fitText(context, name, of.width - 8)];
   if (used !== null && of.height > 30) lines.push(percentText(used));

@@ -16,7 +16,7 @@ import { NodeName } from './NodeName';
 
 type Usage = NonNullable<NodeRow['usage']>;
 
-/** The columns of the table of nodes. Those of GPUs are shown at first if a node has some. */
+/** The columns of the table of nodes. GPU columns are shown by default if a node has a GPU. */
 export function useNodeColumns(gpus: boolean): Column<NodeRow>[] {
   const { t } = useTranslation();
   return useMemo(
@@ -195,7 +195,7 @@ function optionalColumns(t: TFunction): Column<NodeRow>[] {
   ];
 }
 
-/** What part of something a node uses; dimmed once it is not of now. */
+/** A column with a node's usage as a meter, dimmed if the value is outdated. */
 function meterColumn(
   id: string,
   header: string,
@@ -218,7 +218,7 @@ function meterColumn(
   };
 }
 
-/** A text that is not shown unless chosen. */
+/** A text column that is hidden by default. */
 function textColumn(
   id: string,
   header: string,

@@ -4,7 +4,7 @@ import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import type { Cells, NodeDetail } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
 
-/** One node in full. */
+/** A node in full. */
 export function useNodeDetail(session: string, id: string | undefined) {
   const interval = useSessionInterval(session);
   return useQuery<NodeDetail>({
@@ -16,7 +16,7 @@ export function useNodeDetail(session: string, id: string | undefined) {
   });
 }
 
-/** Every node and worker in little room. */
+/** All nodes and workers in compact form. */
 export function useCells(session: string, enabled = true) {
   const interval = useSessionInterval(session);
   return useQuery<Cells>({

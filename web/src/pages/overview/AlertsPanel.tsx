@@ -9,7 +9,7 @@ import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useAlerts } from './useOverview';
 
-/** The alerts that fire or are about to. */
+/** Firing and pending alerts. */
 export function AlertsPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -48,6 +48,6 @@ export function AlertsPanel({ live }: { live: boolean }) {
 
 const whatFires = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
 
-/** It fires (or did when the session ended), is more than information, and nobody said to leave it be. */
+/** Whether an alert fires (or did when the session ended), is above severity `info`, and is not silenced. */
 export const isFiring = (alert: Alert) =>
   alert.state !== 'pending' && alert.severity !== 'info' && alert.silenced_by.length === 0;

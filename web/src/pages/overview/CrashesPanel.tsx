@@ -19,10 +19,10 @@ const TONES: Record<CrashedWorkerItem['harm']['harm'], Tone> = {
   unknown: 'waiting',
   none: 'quiet',
 };
-/** Explains the race of Ray's processes, and what each answer means. */
+/** Explains the race of Ray's processes, and what each verdict means. */
 const DOCS = '/docs/reference/faults.md#workers-that-crash-as-they-exit';
 
-/** The workers that crashed, whether it did harm, and their last lines. Absent where none did. */
+/** Crashed workers, whether the crash did harm, and their last lines. Hidden if there are none. */
 export function CrashesPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -114,7 +114,7 @@ function Crash({ crash }: { crash: CrashedWorkerItem }) {
   );
 }
 
-/** One sentence on all crashes, '' where none is known. */
+/** A sentence about all crashes; '' if there are none. */
 export function useCrashVerdict(live: boolean): string {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -124,7 +124,7 @@ export function useCrashVerdict(live: boolean): string {
   return t(`overview.crashes.verdict.${key}`, { n: count(crashes.total), harmed: count(crashes.harmed) });
 }
 
-/** Whether a crash did harm, in the reader's language. */
+/** Whether a crash did harm, in the user's language. */
 function useHarmText() {
   const { t, i18n } = useTranslation();
   return ({ harm, code, number, message }: CrashedWorkerItem['harm']) => {

@@ -8,7 +8,7 @@ import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useEvents } from './useOverview';
 
-/** The newest events of the cluster. */
+/** The latest cluster events. */
 export function EventsPanel({ live }: { live: boolean }) {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();

@@ -18,7 +18,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './JobsPanel.module.css';
 import { useJobs, useProgress } from './useOverview';
 
-/** The jobs that run, each with how far it is and with the ways to what holds it up. */
+/** Running jobs with their progress and links to their bottlenecks. */
 export function JobsPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -85,7 +85,7 @@ function Job({ job }: { job: Item }) {
   );
 }
 
-/** How far it is, by state, and the ways to what holds it up. */
+/** The progress of a job by state, with links to its bottlenecks. */
 function JobProgress({ id, states }: { id: string; states: States }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -113,7 +113,7 @@ function JobProgress({ id, states }: { id: string; states: States }) {
   );
 }
 
-/** Three views of one job that answer why it is slow, one click away. */
+/** Links to three views of a job that show why it is slow. */
 function WhySlow({ job }: { job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

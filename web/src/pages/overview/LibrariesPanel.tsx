@@ -10,7 +10,7 @@ import { useItemStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './LibrariesPanel.module.css';
 
-/** Those of Ray's libraries that are used: how many of their datasets, applications or runs are in which state. */
+/** The Ray libraries in use, with the number of datasets, applications or runs by state. */
 export function LibrariesPanel() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

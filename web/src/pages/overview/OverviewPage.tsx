@@ -28,9 +28,9 @@ import { RunTimeline } from './RunTimeline';
 import { UseCharts } from './UseCharts';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
 
-/** What is said of failures is about so long before the newest on record. */
+/** Failures within this period before the latest record count as recent, ns. */
 const LATELY_NS = 300e9;
-/** A session at a glance: how it is, how full, what runs, what went wrong, and where to look. */
+/** A session at a glance: its health, usage, jobs, failures, and links to details. */
 export default function OverviewPage({ summary }: { summary?: Summary }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -69,7 +69,7 @@ const ICONS = {
   busy: IconInfoCircle,
 };
 
-/** Where to look for what the sentence says. */
+/** A link to the details of the health sentence. */
 function wayOf(key: HealthKey, url: SessionUrl): Url | null {
   switch (key) {
     case 'critical':
@@ -164,7 +164,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
   );
 }
 
-/** Of a session that is over: the most that it used. */
+/** Peak usage of an ended session. */
 function Peaks({ first, last }: { first: number | null; last: number | null }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -12,7 +12,7 @@ import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { oneLine } from '../../ui/Value';
 
-/** What waits for a place and why, and what the autoscaler does about it. */
+/** Pending demand with reasons, and the autoscaler's reaction. */
 export function PendingPanel({ live }: { live: boolean }) {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();
@@ -100,7 +100,7 @@ export function PendingPanel({ live }: { live: boolean }) {
   function types(numbers: Record<string, number>): string {
     const sums = new Map<string, number>();
     for (const [type, number] of Object.entries(numbers)) {
-      // Where nobody named types, each node is one of its own.
+      // Without an autoscaler configuration, each node has its own type.
       const name = type === '' || /^node_[0-9a-f]{20,}$/.test(type) ? t('overview.nodes') : type;
       sums.set(name, (sums.get(name) ?? 0) + number);
     }
@@ -109,7 +109,7 @@ export function PendingPanel({ live }: { live: boolean }) {
   }
 }
 
-/** The tasks, actors or group that wait. */
+/** A link to the pending tasks, actors or placement group. */
 function wherePending(
   url: Parameters<typeof toView>[0],
   one: { kind: string; name: string; id: string | null; job_id: string | null },

@@ -8,10 +8,10 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './RunTimeline.module.css';
 import { useJobs } from './useOverview';
 
-/** Jobs that have a band. */
+/** Number of jobs with their own band. */
 const BANDS = 5;
 
-/** The run from its first submission on: what ran, what waited, what failed, and the jobs below. */
+/** The run since its first submission: running, pending and failed attempts, and the jobs below. */
 export function RunTimeline() {
   const [url] = useSessionUrl();
   const activity = useActivity(url.session, {}).data;
@@ -25,7 +25,7 @@ export function RunTimeline() {
   );
 }
 
-/** A band for each of several jobs, as long as it ran. */
+/** A band for each job over its run time, if there are several. */
 function Bands({ jobs, begin, end }: { jobs: Item[]; begin: number; end: number }) {
   const [url] = useSessionUrl();
   if (jobs.length < 2) return null;

@@ -12,9 +12,9 @@ import { useTimeRange } from '../../ui/charts/useTimeRange';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './OverviewPage.module.css';
 
-/** What there is of a resource, what is reserved, and what is used: a sentence and a chart of each. */
+/** For each resource, a sentence and a chart of its total, reserved and used amounts. */
 const CAPACITY = ['clusterCpus', 'clusterReservedMemory', 'clusterGpus'] as const;
-/** Charts of the server's catalogue that say how full a cluster is. */
+/** Charts from the server's catalogue that show how full a cluster is. */
 const CHARTS = [
   ...CAPACITY,
   'clusterTasks',
@@ -25,7 +25,7 @@ const CHARTS = [
   'clusterGpuMemory',
 ];
 
-/** How full the cluster is, in a sentence and in charts. */
+/** How full the cluster is, as text and charts. */
 export const UseCharts = memo(function UseCharts() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -62,7 +62,10 @@ export const UseCharts = memo(function UseCharts() {
   );
 });
 
-/** `4 CPUs, 3 reserved, 0.3 used by Ray`: now, or the averages of the chart's range where that is over. */
+/**
+ * `4 CPUs, 3 reserved, 0.3 used by Ray`: current values, or averages over the chart's range if that has
+ * passed.
+ */
 function CapacityText({ chart }: { chart: CatalogueChart }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

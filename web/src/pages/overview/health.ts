@@ -1,28 +1,28 @@
-/** One sentence of how a session is: what is wrong comes before what is so by nature. */
+/** A sentence about the health of a session. Problems come before normal conditions. */
 
 import { progressOf } from '../../base/progress';
 import type { Tone } from '../../base/tokens';
 
 export interface HealthFacts {
   live: boolean;
-  /** Attempts by state, drivers left out. */
+  /** Attempts by state, without drivers. */
   states: Record<string, number>;
-  /** Names of the alerts that fire, critical ones apart. */
+  /** Names of firing alerts, with critical ones separate. */
   critical: readonly string[];
   firing: readonly string[];
   nodesAlive: number;
-  /** Nodes that died without being meant to. */
+  /** Nodes that died unexpectedly. */
   nodesLost: number;
-  /** What waits for a place: never to have one as the cluster is, and all of it. */
+  /** Pending demand: the infeasible part, and all of it. */
   never: number;
   pending: number;
   /** Attempts that failed within the last minutes of the record. */
   failedLately: number;
   jobsFailed: number;
-  /** Tasks whose last attempt failed, and those that a retry recovered. */
+  /** Tasks whose last attempt failed, and tasks that succeeded in a retry. */
   final: number;
   recovered: number;
-  /** Recording itself is in trouble: nothing here is sure. */
+  /** The recording itself has problems, so no figure here is certain. */
   recordingFails: boolean;
 }
 
@@ -100,7 +100,7 @@ export function healthOf(facts: HealthFacts): Health {
   return all === 0 ? say('nothing', 'quiet') : say('idle', 'good');
 }
 
-/** How many of the newest failures came within `withinNs` of the record's end. */
+/** How many of the latest failures happened within `withinNs` of the record's end. */
 export function failedWithin(
   failures: readonly { end_ns: number | null }[],
   lastNs: number | null,
@@ -110,7 +110,7 @@ export function failedWithin(
   return failures.filter(({ end_ns }) => end_ns !== null && end_ns >= lastNs - withinNs).length;
 }
 
-/** Deaths of nodes that somebody meant: what remains was lost. */
+/** Whether a node was lost, i.e. not terminated on purpose. */
 export function isLost(reason: string | null | undefined): boolean {
   return !(reason === 'EXPECTED_TERMINATION' || (reason ?? '').includes('DRAIN'));
 }

@@ -10,7 +10,7 @@ import { nanos, stepOf } from '../../ui/charts/timeRange';
 
 const every = (live: boolean) => () => refreshInterval(live ? REFRESH : REFRESH_ENDED);
 
-/** Jobs that run, newest first; of an ended session all of them. */
+/** Running jobs, newest first; all jobs of an ended session. */
 export function useJobs(session: string, live: boolean) {
   const state = live ? 'RUNNING,PENDING' : undefined;
   return useQuery({
@@ -44,7 +44,7 @@ export function useDeadNodes(session: string, dead: number) {
   });
 }
 
-/** Workers that crashed. */
+/** Crashed workers. */
 export function useCrashes(session: string, live: boolean): Crashes | undefined {
   return useQuery({
     queryKey: ['overview-crashes', session],
@@ -62,19 +62,19 @@ export function useEvents(session: string, live: boolean) {
   });
 }
 
-/** Alerts that fire or are about to, or were when the session ended. */
+/** Firing and pending alerts, or those at the end of the session. */
 export function useAlerts(session: string): Alert[] | undefined {
   return useTopic<AlertsTopic>('alerts', { session })?.items;
 }
 
-/** The greatest of three figures between two times (ms); null where nothing was measured. */
+/** The maxima of three metrics between two times (ms); null where nothing was measured. */
 export function usePeaks(session: string, from: number | null, to: number | null) {
   return useQuery({
     queryKey: ['overview-peaks', session, from, to],
     queryFn: async ({ signal }) => {
       const range = { from: from ?? 0, to: to ?? 0 };
       const step = stepOf(range);
-      // Nothing lies between two points: each tells the greatest since the one before.
+      // Each point is the maximum since the previous one, so that no peak between two points is missed.
       const window = `[${Math.max(step, 15)}s]`;
       const most = async (expr: string) => {
         const answer = await get<QueryAnswer>(

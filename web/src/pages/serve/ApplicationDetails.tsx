@@ -23,7 +23,7 @@ import { SlowRequests } from './SlowRequests';
 import css from './serve.module.css';
 import type { Application } from './types';
 
-/** One application: its deployments and who calls whom, its requests, its autoscaler, its replicas. */
+/** An application: its deployments and their calls, its requests, its autoscaler, its replicas. */
 export function ApplicationDetails({ name }: { name: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -102,7 +102,7 @@ function Head({ application }: { application: Application }) {
   );
 }
 
-/** Said where nobody knows who calls whom. */
+/** Shown where the calls between deployments are unknown. */
 function Topology({ application: { deployments } }: { application: Application }) {
   const { t } = useTranslation();
   return deployments.length > 1 && deployments.every((one) => one.calls === null)

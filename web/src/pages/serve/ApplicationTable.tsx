@@ -9,7 +9,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { ApplicationItem } from './types';
 
-/** All applications, those that are there first; the chosen one is shown below. */
+/** All applications, deleted ones last. The chosen one is shown below. */
 export function ApplicationTable({
   applications,
   chosen,

@@ -6,10 +6,10 @@ import { isAutoscaled, labels } from './serve';
 import css from './serve.module.css';
 import type { Application } from './types';
 
-/** Deployments whose charts are drawn; more than one looks at. */
+/** Maximum number of deployments with charts; more would be too many to read. */
 const MOST = 8;
 
-/** How many replicas the autoscaler wanted, how many ran, and the requests that it decided by. */
+/** Target and actual number of replicas, and the requests on which the autoscaler bases its decision. */
 export function Autoscaler({ application }: { application: Application }) {
   const { t } = useTranslation();
   const autoscaled = application.deployments.filter(isAutoscaled).slice(0, MOST);

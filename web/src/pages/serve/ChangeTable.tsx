@@ -8,7 +8,7 @@ import { changesOf, lastLine } from './serve';
 import css from './serve.module.css';
 import type { Application } from './types';
 
-/** What became of an application and its deployments, newest first, and why in Serve's words. */
+/** State changes of an application and its deployments, newest first, with Serve's messages. */
 export function ChangeTable({ application }: { application: Application }) {
   const { t } = useTranslation();
   return (

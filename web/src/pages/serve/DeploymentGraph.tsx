@@ -11,12 +11,12 @@ import { callsOutside, callsWithin, lastLine, reasonOf, stateOf } from './serve'
 import css from './serve.module.css';
 import type { Application, Calls, Deployment } from './types';
 
-/** Of a card, CSS pixels; the width as serve.module.css has it. */
+/** Width of a card, CSS px; must match serve.module.css. */
 const WIDTH = 232;
 const HEIGHT = 90;
 const HEIGHT_WITH_REASONS = 124;
 
-/** The deployments as cards, from the ingress to the right, and arrows for the calls between them. */
+/** The deployments as cards, from the ingress on the left to the right, with arrows for their calls. */
 export function DeploymentGraph({ application }: { application: Application }) {
   const { t } = useTranslation();
   const { deployments, edges } = application;
@@ -57,7 +57,7 @@ export function DeploymentGraph({ application }: { application: Application }) {
   );
 }
 
-/** How long the calls take, and how many failed. */
+/** Duration and number of failures of the calls. */
 function CallNote({ calls }: { calls: Calls }) {
   const { t } = useTranslation();
   return (

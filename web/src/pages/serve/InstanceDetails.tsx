@@ -10,7 +10,7 @@ import { LogLink } from './ReplicaTable';
 import css from './serve.module.css';
 import type { Controller, NodeProxy } from './types';
 
-/** What runs all applications: the proxies, one a node, and the controller. */
+/** Serve's system actors: a proxy per node, and the controller. */
 export function InstanceDetails({
   proxies,
   controllers,

@@ -12,7 +12,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './serve.module.css';
 import type { Replica } from './types';
 
-/** The replicas, dead ones too, and the ways to all that is known of each. */
+/** The replicas, including dead ones, with links to their details. */
 export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -93,7 +93,7 @@ export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
   );
 }
 
-/** The log that one of Serve's actors writes. */
+/** The log of one of Serve's actors. */
 export function LogLink({ node, file }: { node: string | null; file: string | null }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

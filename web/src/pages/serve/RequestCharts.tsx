@@ -19,7 +19,9 @@ const QUANTILES = [
   ['p99', 0.99],
 ] as const;
 
-/** Serve's own series of an application: by deployment, by route as the proxies saw them, of models and of batches. */
+/**
+ * Serve's own metrics of an application: by deployment, by route at the proxies, of models and of batches.
+ */
 export function RequestCharts({ application }: { application: string }) {
   const { t } = useTranslation();
   const of = labels({ application });
@@ -111,7 +113,10 @@ function Routes({ of }: { of: string }) {
   );
 }
 
-/** Of methods with `@serve.batch`. (The middle of the whole numbers in a bucket is half of one above its own.) */
+/**
+ * Charts of methods with `@serve.batch`. The mean of a bucket of whole numbers is half a unit above its own
+ * value.
+ */
 function Batches({ of }: { of: string }) {
   const { t } = useTranslation();
   const name = 'deployment, function_name';
@@ -154,7 +159,7 @@ function Batches({ of }: { of: string }) {
   );
 }
 
-/** Of methods with `@serve.multiplexed`. */
+/** Charts of methods with `@serve.multiplexed`. */
 function Models({ of }: { of: string }) {
   const { t } = useTranslation();
   const by = (expr: string, legend = '{{deployment}}'): Query => ({ expr, legend });

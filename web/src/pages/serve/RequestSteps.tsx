@@ -7,7 +7,7 @@ import { type Part, stepParts } from './serve';
 import css from './serve.module.css';
 import type { Request, RequestStep } from './types';
 
-/** The parts of one request below each other, each where it was in the time of the whole. */
+/** The steps of a request below each other on one time scale. */
 export function RequestSteps({ request }: { request: Request }) {
   const { t } = useTranslation();
   const begin = Math.min(...request.steps.map((one) => one.begin_ns));
@@ -15,8 +15,8 @@ export function RequestSteps({ request }: { request: Request }) {
   return (
     <div className={css.steps} data-testid="request-steps">
       {request.steps.map((one, at) => (
-        // Deployments may be called again and again, also at the same time.
-        // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a request stay as they are
+        // A deployment may be called several times, even concurrently.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a request never change
         <div key={at} className={css.step} data-testid="request-step">
           <span className={words.ellipsis} style={{ paddingLeft: 14 * one.depth }} title={nameOf(one)}>
             {one.deployment ?? t('serve.requests.part.proxy')}

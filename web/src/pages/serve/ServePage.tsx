@@ -14,7 +14,7 @@ import { ApplicationTable } from './ApplicationTable';
 import { InstanceDetails } from './InstanceDetails';
 import type { ServeAnswer } from './types';
 
-/** Ray Serve: all applications, the one that is chosen (or the first), and what runs them. */
+/** The Ray Serve page: all applications, the chosen (or first) one, and Serve's system actors. */
 export default function ServePage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

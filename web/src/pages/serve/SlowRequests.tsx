@@ -86,7 +86,7 @@ export function SlowRequests({ application }: { application: string }) {
   );
 }
 
-/** In one sentence: which deployments make them slow. */
+/** A sentence that names the deployments with most of the time. */
 function MostlySpent({ requests }: { requests: Request[] }) {
   const { t } = useTranslation();
   const spent = mostlySpent(requests);

@@ -1,9 +1,11 @@
 import type { Calls, Change, Deployment, Request, RequestStep } from './types';
 
-/** What a graph of deployments needs of each. */
+/** The fields of a deployment that the graph needs. */
 export type Called = Pick<Deployment, 'deployment_id' | 'is_ingress' | 'calls'>;
 
-/** The calls between the deployments of one application, as pairs of ids: those that Ray knows, and `edges`. */
+/**
+ * The calls between the deployments of one application as pairs of ids: those that Ray reports, and `edges`.
+ */
 export function callsWithin(
   deployments: readonly Called[],
   edges: readonly Pick<Calls, 'caller' | 'callee'>[],
@@ -17,23 +19,23 @@ export function callsWithin(
   });
 }
 
-/** What a deployment calls in other applications. */
+/** The deployments in other applications that a deployment calls. */
 export function callsOutside(deployment: Called, all: readonly Called[]): string[] {
   const known = new Set(all.map((one) => one.deployment_id));
   return (deployment.calls ?? []).filter((to) => !known.has(to));
 }
 
-/** What a thing's state is, or was when its cluster ended. */
+/** The current state, or the last one before the cluster ended. */
 export function stateOf(of: { state: string | null; last_state: string | null }): string | null {
   return of.state === 'CUT_OFF' ? (of.last_state ?? of.state) : of.state;
 }
 
-/** What led to a state, as far as it says something. */
+/** The trigger of a state, if it adds information. */
 export function triggerOf(trigger: string | null): string | null {
   return trigger === null || /^UNSPECIFIED$|_COMPLETED$/.test(trigger) ? null : trigger;
 }
 
-/** Why a deployment is in its state, in Serve's words; null for what needs none. */
+/** Serve's reason for the state of a deployment; null if it needs none. */
 export function reasonOf(deployment: {
   message: string | null;
   status_trigger: string | null;
@@ -41,13 +43,13 @@ export function reasonOf(deployment: {
   return deployment.message ?? triggerOf(deployment.status_trigger);
 }
 
-/** Of a traceback the line that says what happened. */
+/** The line of a traceback that describes the error. */
 export function lastLine(text: string): string {
   const lines = text.trim().split('\n');
   return lines.length > 2 ? (lines[lines.length - 1] ?? text) : text;
 }
 
-/** Changes of an application and of its deployments, newest first. */
+/** State changes of an application and its deployments, newest first. */
 export function changesOf(application: {
   history: Change[];
   deployments: { name: string; history: Change[] }[];
@@ -60,18 +62,18 @@ export function changesOf(application: {
   ].sort((a, b) => b.time_ns - a.time_ns);
 }
 
-/** The parts of a request's time, in the order in which it first spends some in them. */
+/** The parts of a request's time, in the order in which they begin. */
 export const PARTS = ['proxy', 'queue', 'replica', 'downstream'] as const;
 export type Part = (typeof PARTS)[number] | 'unknown';
 
-/** How long a request was in each part, those that it was in; what is not known is one more. */
+/** The time that a request spent in each part, without empty parts. Unknown time is an additional part. */
 export function partsOf(request: Omit<Request, 'steps'>): [part: Part, ns: number][] {
   const known = PARTS.map((part): [Part, number] => [part, request[`${part}_ns`] ?? 0]);
   const rest = request.total_ns - known.reduce((sum, [, ns]) => sum + ns, 0);
   return [...known, ['unknown', rest] as [Part, number]].filter(([, ns]) => ns > 0);
 }
 
-/** The same of one step; what a proxy spends in other parts is that of the steps below it. */
+/** The same for one step. A proxy's time in other parts belongs to the steps below it. */
 export function stepParts(step: RequestStep): [part: Part, ns: number][] {
   const whole = step.end_ns - step.begin_ns;
   if (step.deployment === null) return [['proxy', whole]];
@@ -86,14 +88,14 @@ export function stepParts(step: RequestStep): [part: Part, ns: number][] {
   return parts.filter(([, ns]) => ns > 0);
 }
 
-/** A deployment in which requests spent time, or for which they waited; `share`: of the time that is known. */
+/** A deployment in which requests spent or waited for time; `share` refers to the known time. */
 export interface Spent {
   deployment: string;
   part: 'queue' | 'replica';
   share: number;
 }
 
-/** Where requests spent most of their time, at most three places. */
+/** The deployments in which requests spent most of their time, at most three. */
 export function mostlySpent(requests: readonly Pick<Request, 'steps' | 'proxy_ns'>[]): Spent[] {
   const spent = new Map<string, Spent>();
   let all = 0;
@@ -115,7 +117,7 @@ export function mostlySpent(requests: readonly Pick<Request, 'steps' | 'proxy_ns
     .slice(0, 3);
 }
 
-/** Whether the autoscaler chooses how many replicas a deployment has. */
+/** Whether the autoscaler controls the number of replicas of a deployment. */
 export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
   return config !== null && config.autoscaling_config != null;
 }
@@ -123,14 +125,16 @@ export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
 const quoted = (value: string) =>
   `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 
-/** A PromQL selector of these labels. */
+/** A PromQL selector for these labels. */
 export function labels(of: Record<string, string>): string {
   return `{${Object.entries(of)
     .map(([name, value]) => `${name}=${quoted(value)}`)
     .join(',')}}`;
 }
 
-/** How fast one of Ray's counters grows; newer versions of Ray end its name in `_total`, some export both. */
+/**
+ * The rate of one of Ray's counters. Newer versions of Ray add `_total` to its name, and some export both.
+ */
 export function rateOf(counter: string, of: string, by: string): string {
   const rate = (name: string) => `sum by (${by}) (rate(${name}${of}[1m]))`;
   return `${rate(`${counter}_total`)} or ${rate(counter)}`;
@@ -141,7 +145,7 @@ export function quantileOf(q: number, histogram: string, of: string, by: string)
   return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket${of}[1m]))) / 1000`;
 }
 
-/** The mean of what a histogram observed, as Ray tells it: all in a bucket count as its middle. */
+/** The mean of a histogram as Ray reports it, where each value counts as the middle of its bucket. */
 export function meanOf(histogram: string, of: string, by: string): string {
   const rate = (part: string) => `sum by (${by}) (rate(${histogram}_${part}${of}[1m]))`;
   return `${rate('sum')} / ${rate('count')}`;

@@ -1,4 +1,4 @@
-/** The answers of /api/serve (docs/reference/libraries.md). */
+/** Response types of /api/serve (docs/reference/libraries.md). */
 export type {
   ServeApplicationAnswer as Application,
   ServeApplicationItem as ApplicationItem,

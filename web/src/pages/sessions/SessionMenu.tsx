@@ -8,7 +8,7 @@ import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
 import css from './SessionsPage.module.css';
 
-/** What the operator can do with a session. */
+/** The operator's actions on a session. */
 export function SessionMenu({ session }: { session: Session }) {
   const { t } = useTranslation();
   const { name, place } = useSessionTexts();
@@ -79,7 +79,7 @@ export function SessionMenu({ session }: { session: Session }) {
   );
 }
 
-/** Writes into `label` what is changed, and only that. */
+/** The fields of a session's label. `label` receives only the changed ones. */
 function LabelFields({ session, label }: { session: Session; label: SessionLabel }) {
   const { t } = useTranslation();
   const { script } = session;

@@ -22,11 +22,11 @@ import { go, useUrl } from '../../ui/useUrl';
 import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
 
-/** Rows that are shown at first, and more each time: each has a menu and several hints. */
+/** Rows that are shown at first and added with each click. Each row has a menu and several tooltips. */
 const ROWS = 100;
-/** From so many sessions on they can be filtered. */
+/** Minimum number of sessions for a filter. */
 const MANY = 5;
-/** Time after the last key before the filter takes effect. ms. */
+/** Delay between the last keystroke and the filter, ms. */
 const PAUSE = 250;
 
 export function SessionsPage() {
@@ -89,7 +89,7 @@ function SessionRow({ session }: { session: Session }) {
   const recording = i18n.exists(`sessions.recording.${session.recording}`);
   const texts = useSessionTexts();
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside takes the keys.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside handles the keys.
     <li
       className={css.session}
       data-testid="session-row"

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import words from '../../ui/theme/words.module.css';
 import css from './Editor.module.css';
 
-/** Where a query is written, run, cancelled and saved. */
+/** The editor that runs, cancels and saves a query. */
 export function Editor(props: {
   field: RefObject<HTMLTextAreaElement | null>;
   draft: string;

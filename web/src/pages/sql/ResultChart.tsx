@@ -18,7 +18,7 @@ const ChartCanvas = lazy(() => import('../../ui/charts/ChartCanvas'));
 const MAX_BARS = 200;
 const HEIGHT = 320;
 
-/** A column of numbers over another column: a line over times, else bars. */
+/** A column of numbers over another column: a line over time, otherwise bars. */
 export function ResultChart({ result }: { result: Result }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -126,7 +126,7 @@ function Bars({ result, x, y }: Axes) {
     <>
       <ol className={css.bars}>
         {rows.map((row, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no name but their place.
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
           <li key={at} className={css.bar}>
             <span className={words.ellipsis} title={textOf(row[x] ?? null)}>
               {textOf(row[x] ?? null) || '-'}

@@ -16,7 +16,7 @@ import { resultColumns } from './resultColumns';
 
 const keyOf = (row: Row) => String(row.at);
 
-/** What a query found: a table or a chart, to take along as CSV. */
+/** The result of a query as a table or a chart, with CSV export. */
 export function ResultView({ result }: { result: Result }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();

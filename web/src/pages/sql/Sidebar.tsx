@@ -7,7 +7,7 @@ import { QUESTIONS, TABLES, type Table } from './questions';
 import type { SavedQuery } from './result';
 import css from './Sidebar.module.css';
 
-/** What can be asked with a click, and what there is to ask about. */
+/** Example questions, saved queries and the tables of the record. */
 export function Sidebar(props: {
   saved: SavedQuery[];
   onRun: (sql: string) => void;
@@ -58,7 +58,7 @@ export function Sidebar(props: {
   );
 }
 
-/** A table, which unfolds into its columns; a click on a name writes it into the query. */
+/** A table that unfolds into its columns. A click on a name inserts it into the query. */
 function TableEntry({ table, onInsert }: { table: Table; onInsert: (text: string) => void }) {
   const { t } = useTranslation();
   const [isUnfolded, setUnfolded] = useState(false);

@@ -19,16 +19,17 @@ import { Sidebar } from './Sidebar';
 import css from './SqlPage.module.css';
 import { useSql } from './useSql';
 
-/** What was written last, for who comes back. */
+/** The last edited query, restored on the next visit. */
 const DRAFT = 'sql.draft';
-/** Longer addresses are refused on their way. */
+/** Longest query in a URL, characters. Longer addresses may be rejected. */
 const MAX_IN_URL = 6_000;
 
-/** The record by SQL: questions and tables beside an editor, and what a query found. */
+/** SQL over the record: questions and tables next to an editor, and the result. */
 export default function SqlPage() {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  // A query of a link is shown, not run: it may take half a minute of the server's time, and the reader has not seen it.
+  // A query from a link is shown but not run. It may take half a minute of server time, and the user has not
+  // seen it yet.
   const linked = url.settings?.sql;
   const [draft, setDraft] = useState(() => linked ?? load(DRAFT) ?? '');
   const [saved, setSaved] = useState(savedQueries);
@@ -102,7 +103,7 @@ export default function SqlPage() {
   }
 }
 
-/** DuckDB points at the place in a line of its own, so its message keeps its lines. */
+/** DuckDB marks the place of an error on a separate line, so line breaks are kept. */
 function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const { t } = useTranslation();
   const translate = useServerMessage();

@@ -1,10 +1,10 @@
 import reference from './reference.json';
 
-/** The tables of the record and questions about them, from docs/reference/sql.md (`make types`). */
+/** The tables of the record and example questions, from docs/reference/sql.md (`make types`). */
 export const TABLES = reference.tables;
 export type Table = (typeof TABLES)[number];
 
-/** `What failed, and why?` is `whatFailedAndWhy`: its key among the texts. */
+/** `What failed, and why?` has the key `whatFailedAndWhy` in the texts. */
 function keyOf(question: string): string {
   const [sentence = ''] = question.split('?');
   return sentence

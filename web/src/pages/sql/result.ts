@@ -1,4 +1,4 @@
-/** Rows of a query: what they are as text, as CSV and in a chart. */
+/** The rows of a result as text, as CSV and as chart data. */
 
 import type { SqlAnswer } from '../../api/schema';
 import { load, save } from '../../base/storage';
@@ -6,16 +6,16 @@ import { load, save } from '../../base/storage';
 export type Value = string | number | boolean | null | object;
 export type Result = SqlAnswer;
 
-/** A row of the table, and its place in the answer. */
+/** A row of the table with its index in the answer. */
 export interface Row {
   at: number;
   values: Value[];
 }
 
-/** A text of JSON, or a number. */
+/** Matches a JSON string or a number. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** The answer with its numbers whole: an integer that a double cannot hold becomes its digits. */
+/** Parses an answer without loss: an integer that a double cannot hold becomes a string of its digits. */
 export function parseAnswer(text: string): Result {
   const whole = text.replace(TOKENS, (token) =>
     token.length < 16 || !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
@@ -28,7 +28,7 @@ export function textOf(value: Value): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** As of RFC 4180; NULL is empty. */
+/** CSV as in RFC 4180. NULL is empty. */
 export function csvOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): string {
   const field = (value: Value) => {
     const text = textOf(value);
@@ -38,10 +38,10 @@ export function csvOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): stri
   return lines.map((line) => `${line.map(field).join(',')}\r\n`).join('');
 }
 
-/** Of 2001 and later in ns: no duration is so long. */
+/** Larger numbers are times (since 2001) in ns, as no duration is that long. */
 const EPOCH_NS = 1e18;
 
-/** ms since the epoch of what is a time: ns since the epoch, or a timestamp; null if it is none. */
+/** A value as ms since the epoch if it is a time (ns since the epoch, or a timestamp), otherwise null. */
 export function timeOf(value: Value, type: string): number | null {
   if (/^(TIMESTAMP|DATE)/.test(type) && typeof value === 'string') {
     const millis = Date.parse(/[zZ]|[+-]\d\d(:?\d\d)?$/.test(value) ? value : `${value.replace(' ', 'T')}Z`);
@@ -59,7 +59,7 @@ export function numberOf(value: Value, type: string): number | null {
   return Number.isFinite(number) ? number : null;
 }
 
-/** The columns (by place) that a chart can have as its axes, the best first. */
+/** Indexes of the columns that can serve as axes of a chart, best first. */
 export function axesOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): { x: number[]; y: number[] } {
   const all = columns.map((_, at) => at);
   const every = (at: number, is: (value: Value, type: string) => boolean) => {
@@ -74,11 +74,11 @@ export function axesOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): { x
   return { x: [...times, ...others, ...numbers], y: numbers };
 }
 
-/** Whether the values of a column are times, which a chart draws as a line. */
+/** Whether the values of a column are times, which are drawn as a line. */
 export const isTime = (result: Pick<Result, 'columns' | 'rows'>, at: number) =>
   (result.rows as Value[][]).some((row) => timeOf(row[at] ?? null, result.columns[at]?.[1] ?? '') !== null);
 
-/** A query that somebody gave a name. */
+/** A query saved under a name. */
 export interface SavedQuery {
   name: string;
   sql: string;

@@ -7,13 +7,13 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { numberOf, type Result, type Row, textOf, timeOf, type Value } from './result';
 
-/** px of a character, of the room around it, and what a column is at least and at most. */
+/** Column widths, px: of a character, of the padding, the minimum and the maximum. */
 const CHARACTER = 8;
 const [PADDING, NARROW, WIDE] = [34, 80, 420];
-/** Rows that say how wide a column is. */
+/** Rows that determine the width of a column. */
 const LOOKED_AT = 50;
 
-/** A column for each of the result's, as wide as what is in it. */
+/** A column for each column of the result, as wide as its content. */
 export function resultColumns({ columns, rows }: Result): Column<Row>[] {
   return columns.map(([name, type], at) => {
     const values = (rows as Value[][]).slice(0, LOOKED_AT).map((row) => row[at] ?? null);
@@ -37,7 +37,7 @@ const shown = (name: string, value: Value) => {
   return isId(value) && name.endsWith('_id') ? shortId(value) : textOf(value);
 };
 
-/** A value as it is. Hover tells what a number of ns means; an id leads to what it names. */
+/** A plain value. A number of ns is explained on hover, and an id links to its entity. */
 function Cell({ name, type, value }: { name: string; type: string; value: Value }) {
   const [url] = useSessionUrl();
   if (value === null) return <Dash />;

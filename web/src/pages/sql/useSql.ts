@@ -3,10 +3,13 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client';
 import { parseAnswer, type Result } from './result';
 
-/** Rows that are asked for; the page says so where there are more. */
+/** Maximum number of rows that are fetched. The page says if there are more. */
 export const MAX_ROWS = 10_000;
 
-/** A query at a time: a new one, leaving the page and `cancel` end the one before, on the server too. */
+/**
+ * Runs one query at a time. A new query, `cancel`, or leaving the page stops the running one, on the server
+ * too.
+ */
 export function useSql(session: string) {
   const asked = useRef<AbortController>(undefined);
   const [isCancelled, setCancelled] = useState(false);

@@ -4,7 +4,7 @@ import { Field, Fields, Section } from '../../ui/Drawer';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 
-/** What the user's code said of the attempt; of a counter the last value. */
+/** Annotations of the attempt by user code. For a counter, the last value. */
 export function Annotations({ task, attempt }: { task: TaskDetail; attempt: number }) {
   const { t } = useTranslation();
   const last = new Map(

@@ -6,7 +6,7 @@ import { Section } from '../../ui/Drawer';
 import words from '../../ui/theme/words.module.css';
 import css from './AttemptError.module.css';
 
-/** Why the attempt failed: the last line of a traceback first, then all of it. */
+/** Why the attempt failed: the last line of the traceback, then all of it. */
 export function AttemptError({ attempt }: { attempt: TaskAttempt }) {
   const { t } = useTranslation();
   const message = stripAnsi(attempt.error?.message ?? '');
@@ -18,7 +18,7 @@ export function AttemptError({ attempt }: { attempt: TaskAttempt }) {
         right={message !== '' && <CopyButton text={message} />}
         testId="task-error"
       >
-        {/* Of a long traceback the line that matters is the last: it goes first. */}
+        {/* The last line of a long traceback is the important one, so it comes first. */}
         {line !== '' && line !== message.trim() && <p className={css.failureLine}>{line}</p>}
         {attempt.error?.is_cut && <p className={`${words.line} ${words.dim}`}>{t('task.errorCut')}</p>}
         {message === '' ? (

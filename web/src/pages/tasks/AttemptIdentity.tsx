@@ -15,7 +15,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Json } from '../../ui/Value';
 import css from './AttemptIdentity.module.css';
 
-/** What the attempt is and where it ran. */
+/** Identity of the attempt, and where it ran. */
 export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();

@@ -26,10 +26,10 @@ import { SpanBars } from './SpanBars';
 import { TaskChildren } from './TaskChildren';
 import { Waits } from './Waits';
 
-/** Spans that are drawn; the API has more, and says how many. */
+/** Number of spans that are drawn. The API has more and returns their number. */
 const SHOWN = 100;
 
-/** All of one attempt of a task: why it waits or failed, its course, its data flow and where it ran. */
+/** An attempt in full: why it waits or failed, its timeline, its data flow and where it ran. */
 export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -110,7 +110,9 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Task
   );
 }
 
-/** Whether it waits for what the attempt waits for: its actor's place, or that of tasks like it. */
+/**
+ * Whether a pending demand is what the attempt waits for: its actor's placement, or that of similar tasks.
+ */
 function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
   if (attempt.actor_id !== null) return one.kind === 'actor' && one.id === attempt.actor_id;
   return (
@@ -132,7 +134,10 @@ function sameAmounts(shape: Record<string, number>, wanted: unknown): boolean {
 const text = (value: unknown) =>
   isEmpty(value) ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
-/** Why the end is known of an attempt of which Ray reported none, or that the end of its job cut off. */
+/**
+ * Explains an end that Ray did not report: how it was inferred, or that the end of the job cut the attempt
+ * off.
+ */
 function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
   const { t } = useTranslation();
   const name = useStateName();
@@ -145,7 +150,7 @@ function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
   );
 }
 
-/** When each of Ray's states was entered. The phases say how long they lasted. */
+/** When each of Ray's states was entered. The phases show their durations. */
 function States({ attempt }: { attempt: TaskAttempt }) {
   const { t } = useTranslation();
   if (attempt.states.length === 0)

@@ -10,7 +10,7 @@ export function CallPath({ task }: { task: TaskDetail }) {
   const { t } = useTranslation();
   const unknown = isDriver(task.task_id) ? t('task.driver') : t('common.unknown');
   const names = task.call_path.length > 0 ? task.call_path : [unknown];
-  // The names begin below the driver. Whether they reach up to it is known of the driver's own tasks alone.
+  // The path starts below the driver. Only for the driver's own tasks is it certain to be complete.
   const path =
     task.parent !== null && isDriver(task.parent.task_id) && names.length === 1
       ? [t('task.driver'), ...names]

@@ -9,7 +9,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
 
-/** The objects that a task was given, got, returned and put. */
+/** The objects that a task received, got, returned and put. */
 export function DataFlow({ task }: { task: TaskDetail }) {
   const { t } = useTranslation();
   return (

@@ -5,7 +5,7 @@ import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import css from './InnerPhases.module.css';
 
-/** What the worker did and when it was blocked or awaited, at their times between submission and end. */
+/** The worker's phases and the blocked and awaiting times on a time axis from submission to end. */
 export function InnerPhases(props: { task: TaskDetail; attempt: TaskAttempt; total: number }) {
   const { task, attempt, total } = props;
   const { t, i18n } = useTranslation();
@@ -17,7 +17,7 @@ export function InnerPhases(props: { task: TaskDetail; attempt: TaskAttempt; tot
   );
   const parts = [
     ...attempt.phases
-      // It contains all others.
+      // `total` contains all others.
       .filter((phase) => phase.name !== 'total')
       .map((phase) => ({
         ...phase,

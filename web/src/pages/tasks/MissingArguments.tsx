@@ -9,7 +9,7 @@ import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
 
-/** The tasks that a task waits for, since they make its arguments. */
+/** The tasks whose results a task waits for as arguments. */
 export function MissingArguments({ task }: { task: TaskDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -12,7 +12,7 @@ import timeline from '../../ui/theme/timeline.module.css';
 import words from '../../ui/theme/words.module.css';
 import { InnerPhases } from './InnerPhases';
 
-/** Where an attempt's time went, from submission to end. The parts add up to the whole. */
+/** How an attempt's time divides into phases, from submission to end. */
 export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
   const { t } = useTranslation();
   const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
@@ -78,7 +78,7 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
   );
 }
 
-/** When the attempt entered its last state. */
+/** When the attempt entered its current state. */
 const stateSince = ({ states, created_ns }: TaskAttempt) => states.at(-1)?.time_ns ?? created_ns;
 
 const phaseColor = (phase: SchedulingPhase) => stateColor(PHASE_STATES[phase]);

@@ -11,7 +11,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
 
-/** The tasks that this one called, the first of them. */
+/** The first tasks that this task submitted. */
 export function TaskChildren({ task }: { task: TaskDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -9,12 +9,12 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Waits.module.css';
 
-/** Waits that are listed: the longest. */
+/** Number of waits that are listed, longest first. */
 const WAITS = 10;
-/** Tasks that one wait names. */
+/** Number of tasks that are named per wait. */
 const NAMED = 3;
 
-/** What the attempt waited for inside ray.get, ray.wait and await: the longest waits, and on whom. */
+/** The longest waits of the attempt inside ray.get, ray.wait and await, with the tasks they waited for. */
 export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -77,7 +77,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
   );
 }
 
-/** Calls beyond Ray's limit: they were counted and added up, not recorded one by one. */
+/** Number of calls beyond Ray's limit, which were only counted and added up. */
 function summedCalls(task: TaskDetail, attempt: number): number {
   let calls = 0;
   for (const span of task.spans) {
@@ -86,7 +86,7 @@ function summedCalls(task: TaskDetail, attempt: number): number {
     try {
       calls += Number((JSON.parse(span.extra) as { calls?: unknown }).calls) || 0;
     } catch {
-      // Not ours after all.
+      // The data is not Rayscope's.
     }
   }
   return calls;

@@ -8,7 +8,7 @@ import type { TrainRun } from './types';
 
 const TONES: Record<string, string> = { FINISHED: 'good', RUNNING: 'busy', ERRORED: 'bad', ABORTED: 'bad' };
 
-/** The attempts of a run on one scale of time, each with its error; a click chooses one. */
+/** The attempts of a run on one time scale, each with its error. A click chooses one. */
 export function AttemptLane({ run, onChoose }: { run: TrainRun; onChoose: (id: string) => void }) {
   const { t } = useTranslation();
   const now = Date.now() * 1e6;

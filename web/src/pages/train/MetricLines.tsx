@@ -7,7 +7,7 @@ const WIDTH = 300;
 const HEIGHT = 110;
 const COLORS = 12;
 
-/** A chart for each reported metric: a line for each rank over the steps. */
+/** A chart per reported metric, with a line per rank over the steps. */
 export function MetricLines({ run }: { run: TrainRun }) {
   const { t } = useTranslation();
   const ranks = [...new Set(run.metrics.flatMap((one) => one.lines.map(({ rank }) => rank)))].sort(

@@ -5,7 +5,7 @@ import library from '../../ui/theme/library.module.css';
 
 const WORLD_RANK = 'ray_train_worker_world_rank';
 
-/** What Ray's own series say of a run. */
+/** Charts of Ray's own metrics of a run. */
 export function RunCharts({ id }: { id: string }) {
   const { t } = useTranslation();
   const of = `{ray_train_run_id="${id.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
@@ -26,7 +26,7 @@ export function RunCharts({ id }: { id: string }) {
     },
     {
       key: 'dataWait',
-      // (Older versions of Ray do not tell the ranks apart.)
+      // Older versions of Ray do not distinguish the ranks.
       expr: named(
         named(rate('ray_data_iter_total_blocked_seconds', 'split'), 'split_(.+)', rank('$1')),
         '',

@@ -21,7 +21,7 @@ import css from './train.module.css';
 import type { TrainRun } from './types';
 import { WorkerTable } from './WorkerTable';
 
-/** One run: why it is in its state, its attempts, and of one of them the workers and what they reported. */
+/** A run: the reason for its state, its attempts, and the workers and reports of one attempt. */
 export function RunDetails({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -156,7 +156,7 @@ function Checkpoints({ run }: { run: TrainRun }) {
   );
 }
 
-/** Ray Train's settings, folded: JSON as Ray tells it. */
+/** Ray Train's settings, folded: JSON as Ray reports it. */
 function Settings({ settings }: { settings: Record<string, string> }) {
   const { t } = useTranslation();
   const names = Object.keys(settings);

@@ -10,7 +10,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { TrainRunItem } from './types';
 
-/** All runs, newest first; the chosen one is shown below. */
+/** All runs, newest first. The chosen one is shown below. */
 export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -60,7 +60,7 @@ export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: strin
   );
 }
 
-/** How long something has taken, ns; until now where it has not ended. */
+/** The elapsed time, ns; until now if it has not ended. */
 export function lasted(
   { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
   now = Date.now(),

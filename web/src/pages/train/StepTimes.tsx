@@ -9,7 +9,7 @@ import type { StepCell, TrainRun } from './types';
 const PARTS = ['own', 'data', 'compute', 'report'] as const;
 type Part = (typeof PARTS)[number];
 
-/** How long a part of a step took, ns; null where it is not known. */
+/** The duration of a part of a step, ns; null if unknown. */
 export function partOf(cell: StepCell, part: Part): number | null {
   if (part === 'own') return cell.own_ns;
   if (part === 'data') return cell.data_ns;
@@ -17,7 +17,7 @@ export function partOf(cell: StepCell, part: Part): number | null {
   return cell.own_ns === null ? null : cell.own_ns - (cell.data_ns ?? 0);
 }
 
-/** Which ranks straggled, in one sentence each. */
+/** A sentence about each rank that straggled. */
 export function Stragglers({ run }: { run: TrainRun }) {
   const { t } = useTranslation();
   const stragglers = run.ranks.filter(({ straggles }) => straggles > 0).slice(0, 3);
@@ -38,7 +38,7 @@ export function Stragglers({ run }: { run: TrainRun }) {
   );
 }
 
-/** A heat map of ranks and steps: how long each took, in all or in one part, and which rank straggled. */
+/** A heat map of step durations by rank, in total or for one part, with stragglers marked. */
 export function StepTimes({ run }: { run: TrainRun }) {
   const { t } = useTranslation();
   const [part, setPart] = useState<Part>('own');
@@ -46,7 +46,7 @@ export function StepTimes({ run }: { run: TrainRun }) {
   const columns = Math.ceil(run.steps / run.bucket);
   const gap = Math.min(0.06, columns / 500);
   const values = run.cells.map((cell) => partOf(cell, part) ?? 0).sort((a, b) => a - b);
-  // The first step may take so long that all others would look alike.
+  // The scale ends at the 90th percentile, since a slow first step would make all others look alike.
   const most = Math.max(1, values[Math.floor(values.length * 0.9)] ?? 0);
   const isMore = (values.at(-1) ?? 0) > most;
   const known = (ns: number | null) => (ns === null ? '?' : duration(ns));

@@ -13,7 +13,7 @@ import { RunDetails } from './RunDetails';
 import { RunTable } from './RunTable';
 import type { TrainRunPage } from './types';
 
-/** The runs of Ray Train: all of them, and the one that is chosen, or the newest. */
+/** The Ray Train page: all runs, and details of the chosen or newest one. */
 export default function TrainPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -10,7 +10,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './train.module.css';
 import type { TrainRun } from './types';
 
-/** The workers of the chosen attempt by rank: where they run, and how their steps went. */
+/** The workers of the chosen attempt by rank, with their location and step times. */
 export function WorkerTable({ run }: { run: TrainRun }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,4 +1,4 @@
-/** The answers of /api/train (docs/reference/libraries.md). */
+/** Response types of /api/train (docs/reference/libraries.md). */
 export type {
   RankTimes,
   ReportedMetric,

@@ -24,7 +24,7 @@ import type { Experiment } from './types';
 
 const STATES = ['TERMINATED', 'ERROR', 'CUT_OFF', 'RUNNING', 'PAUSED', 'PENDING'] as const;
 
-/** What is pointed at, and what a click on a trial does. */
+/** The hovered and chosen trials, and the click handler. */
 export interface Pointing {
   hovered: string | undefined;
   chosen: string;
@@ -32,7 +32,7 @@ export interface Pointing {
   onChoose: (trialId: string) => void;
 }
 
-/** One experiment: what became of its trials, the best of them, a metric of all, and the table of them. */
+/** An experiment: the outcome of its trials, the best one, a metric of all, and a table of them. */
 export function ExperimentDetails({ id, trialId }: { id: string; trialId: string }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -108,7 +108,7 @@ function Head({ experiment }: { experiment: Experiment }) {
   );
 }
 
-/** What became of the trials in a sentence, the best one with its parameters, and how they are searched. */
+/** A sentence about the outcome of the trials, the best one with its parameters, and the search algorithm. */
 function Summary({ experiment, onChoose }: { experiment: Experiment; onChoose: (trialId: string) => void }) {
   const { t } = useTranslation();
   const all = Math.max(experiment.trial_count, experiment.num_samples ?? 0);
@@ -168,7 +168,7 @@ function Summary({ experiment, onChoose }: { experiment: Experiment; onChoose: (
   );
 }
 
-/** By which metric trials are compared, and whether less or more of it is better. */
+/** The metric by which trials are compared, and whether less or more of it is better. */
 function MetricChoice({ experiment }: { experiment: Experiment }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();

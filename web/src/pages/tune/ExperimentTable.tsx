@@ -13,7 +13,7 @@ import { lasted, short } from './trials';
 import css from './tune.module.css';
 import type { ExperimentItem } from './types';
 
-/** All experiments, newest first; the chosen one is shown below. */
+/** All experiments, newest first. The chosen one is shown below. */
 export function ExperimentTable({ experiments, chosen }: { experiments: ExperimentItem[]; chosen: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

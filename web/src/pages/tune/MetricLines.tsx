@@ -10,7 +10,7 @@ import type { Experiment } from './types';
 const WIDTH = 1000;
 const HEIGHT = 220;
 
-/** A metric over the iterations: a line for each trial, the best one and the one that is pointed at in front. */
+/** A metric over the iterations, with a line per trial. The best and the hovered one are in front. */
 export function MetricLines({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
   const { t } = useTranslation();
   const { lines, shown_metric: metric } = experiment;
@@ -20,7 +20,7 @@ export function MetricLines({ experiment, ...pointing }: { experiment: Experimen
   return <Lines experiment={experiment} metric={metric} {...pointing} />;
 }
 
-/** What is drawn of an experiment: the range of its values, and by trial the points of its line. */
+/** The data of the drawing: the range of values, and the points of each trial's line. */
 function drawing({ lines, iterations }: Experiment) {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
   const least = Math.min(...values);
@@ -32,7 +32,7 @@ function drawing({ lines, iterations }: Experiment) {
   for (const { trial_id, points } of lines) {
     const drawn = points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
     const [only] = points;
-    // A single result is a short stroke.
+    // A single result is drawn as a short stroke.
     if (points.length === 1 && only !== undefined)
       drawn.push(`${(x(only[0]) + 6).toFixed(1)},${y(only[1]).toFixed(1)}`);
     paths.set(trial_id, drawn.join(' '));
@@ -131,14 +131,14 @@ function Lines({ experiment, metric, ...pointing }: { experiment: Experiment; me
 
 export type Role = 'best' | 'chosen' | 'hovered' | undefined;
 
-/** How a trial stands out in the pictures. */
+/** How a trial is highlighted. */
 export function roleOf(id: string, best: string | null, { hovered, chosen }: Pointing): Role {
   if (id === hovered) return 'hovered';
   if (id === chosen) return 'chosen';
   return id === best ? 'best' : undefined;
 }
 
-/** What is drawn later is in front. */
+/** Drawing order: higher ranks are drawn later, in front. */
 export function rank(role: Role): number {
   return role === undefined ? 0 : ['best', 'chosen', 'hovered'].indexOf(role) + 1;
 }

@@ -9,10 +9,15 @@ import type { Experiment } from './types';
 
 const WIDTH = 1000;
 const HEIGHT = 240;
-/** Trials that are drawn: more are a surface. The best ones are, or the first. */
+/**
+ * Maximum number of trials that are drawn, as more would merge into a surface. The best ones are chosen, or
+ * the first.
+ */
 const MAX_LINES = 300;
 
-/** A line for each trial through its parameters to its last value: which of them lead to good ones. */
+/**
+ * A line per trial through its parameters to its last value, to show which parameters lead to good values.
+ */
 export function ParallelCoordinates({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
   const { t } = useTranslation();
   const { shown_metric: metric, shown_mode: mode, shown_best_trial_id: best } = experiment;

@@ -7,7 +7,7 @@ import { useItemStateName } from '../../ui/useStateName';
 import css from './tune.module.css';
 import type { ExperimentItem } from './types';
 
-/** States of trials in the order in which they are drawn: what is over first. */
+/** States of trials in drawing order, ended ones first. */
 const TONES: [string, Tone][] = [
   ['TERMINATED', 'good'],
   ['ERROR', 'bad'],
@@ -17,7 +17,10 @@ const TONES: [string, Tone][] = [
   ['PENDING', 'waiting'],
 ];
 
-/** An experiment's trials by state as one slim bar, and how many are over; what is not sampled yet is left empty. */
+/**
+ * An experiment's trials by state as a slim bar, and how many have ended. Trials not yet sampled leave it
+ * empty.
+ */
 export function TrialBar({ of }: { of: ExperimentItem }) {
   const { t } = useTranslation();
   const name = useItemStateName();

@@ -16,7 +16,7 @@ import { lasted, type Plain, short } from './trials';
 import css from './tune.module.css';
 import type { Experiment, Trial } from './types';
 
-/** One trial in full: its error, parameters and last result, and the way to its actor, log and lane. */
+/** A trial in full: its error, parameters and last result, with links to its actor, log and lane. */
 export function TrialDrawer(props: { experiment: Experiment; trial: Trial; onClose: () => void }) {
   const { experiment, trial, onClose } = props;
   const [url] = useSessionUrl();
@@ -49,7 +49,7 @@ export function TrialDrawer(props: { experiment: Experiment; trial: Trial; onClo
           <pre
             className={`${words.pre} ${css.error}`}
             data-testid="tune-error"
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keys.
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: the region must scroll by keyboard.
             tabIndex={0}
           >
             {trial.error}

@@ -14,10 +14,10 @@ import { inOrder, lasted, OF_PARAMETER, short, varying } from './trials';
 import css from './tune.module.css';
 import type { Experiment, Trial } from './types';
 
-/** Rows at first, and as many again with each click. */
+/** Rows that are shown at first and added with each click. */
 const STEP = 100;
 
-/** The trials, the best first unless another column is chosen: parameters, state, and what they reported. */
+/** The trials with parameters, state and results, best first by default. */
 export function TrialTable({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -132,7 +132,7 @@ export function TrialTable({ experiment, ...pointing }: { experiment: Experiment
   );
 }
 
-/** The state of a trial, and why it is over or how often it failed. */
+/** The state of a trial, and why it ended or how often it failed. */
 export function TrialState({ trial }: { trial: Trial }) {
   const { t } = useTranslation();
   const isEarly = trial.state === 'TERMINATED' && trial.end_reason === 'early';
@@ -147,7 +147,7 @@ export function TrialState({ trial }: { trial: Trial }) {
   );
 }
 
-/** `nan` and the like, of which there is no value to draw. */
+/** Shows a value such as `nan` that cannot be drawn. */
 function NoNumber({ trial, metric }: { trial: Trial; metric: string }) {
   const said = trial.metrics[metric];
   return typeof said === 'string' ? <span data-bad>{said}</span> : <Dash />;

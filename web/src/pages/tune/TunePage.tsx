@@ -13,7 +13,7 @@ import { ExperimentDetails } from './ExperimentDetails';
 import { ExperimentTable } from './ExperimentTable';
 import type { TuneExperimentPage } from './types';
 
-/** The experiments of Ray Tune: all of them, and the one that is chosen, or the newest. */
+/** The Ray Tune page: all experiments, and details of the chosen or newest one. */
 export default function TunePage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -27,7 +27,7 @@ export default function TunePage() {
   if (error !== null && data === undefined)
     return <ErrorPanel error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loader size="sm" m="md" aria-label={t('nav.tune')} />;
-  // An experiment, or one of its trials: EXPERIMENT/TRIAL.
+  // An experiment or one of its trials, as EXPERIMENT/TRIAL.
   const [experimentId, ...rest] = (url.item ?? '').split('/');
   const chosen = data.items.find((one) => one.experiment_id === experimentId) ?? data.items[0];
   const trialId = chosen?.experiment_id === experimentId ? rest.join('/') : '';

@@ -1,19 +1,19 @@
-/** Orders and scales of trials. No React. */
+/** Orders and scales of trials, free of React. */
 import { nanosBetween } from '../../base/format';
 import type { Trial, TuneParameter } from './types';
 
-/** What the table can be ordered by: a column of its own, or a parameter behind this. */
+/** Sort keys of the table are its own columns or, with this prefix, parameters. */
 export const OF_PARAMETER = 'parameter:';
-/** Parameters that are columns of the table, and axes of the picture. */
+/** Maximum number of parameters shown as table columns and chart axes. */
 export const MAX_PARAMETERS = 8;
-/** An axis is logarithmic if its greatest number is so many times the least. */
+/** An axis is logarithmic if its maximum is at least this many times its minimum. */
 const LOG_FROM = 100;
-/** Names of so many different values fit beside an axis. */
+/** Maximum number of distinct values that fit as labels next to an axis. */
 const MAX_NAMES = 12;
 
 export type Plain = string | number | boolean;
 
-/** A number in four digits at most. */
+/** A number with at most four digits. */
 export function short(value: Plain): string {
   if (typeof value !== 'number') return String(value);
   return Number.isInteger(value) && Math.abs(value) < 1e6
@@ -21,12 +21,12 @@ export function short(value: Plain): string {
     : String(Number(value.toPrecision(4)));
 }
 
-/** The parameters that differ between trials, so many at most; all of a single trial's. */
+/** Parameters that differ between trials, limited in number. For a single trial, all its parameters. */
 export function varying(parameters: readonly TuneParameter[]): TuneParameter[] {
   return parameters.filter((one) => one.varies).slice(0, MAX_PARAMETERS);
 }
 
-/** How long a trial has run, ns, from its first start; until now where it has not ended. */
+/** The time since a trial's first start, ns; until now if it has not ended. */
 export function lasted(
   { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
   now = Date.now(),
@@ -44,7 +44,7 @@ function sortValue(trial: Trial, field: string): Plain | null {
   return field === 'duration' ? lasted(trial) : null;
 }
 
-/** The trials by a field, `-` before it turns the order around; what has no value comes last. */
+/** Sorts trials by a field; a leading `-` reverses the order. Trials without a value come last. */
 export function inOrder(trials: readonly Trial[], sort: string): Trial[] {
   const down = sort.startsWith('-');
   const field = down ? sort.slice(1) : sort;
@@ -60,7 +60,7 @@ export function inOrder(trials: readonly Trial[], sort: string): Trial[] {
   });
 }
 
-/** An axis: where a value lies on it (0 at the bottom, 1 at the top), and what is written beside it. */
+/** An axis: maps a value to its position (0 at the bottom, 1 at the top), and has labels. */
 export interface Axis {
   name: string;
   isLog: boolean;
@@ -68,7 +68,7 @@ export interface Axis {
   ticks: { label: string; at: number }[];
 }
 
-/** The axis of some values; with `isDown` the least number is at the top. */
+/** The axis for some values. With `isDown` the minimum is at the top. */
 export function axisOf(name: string, values: readonly Plain[], isDown = false): Axis {
   const numbers = values.filter((one) => typeof one === 'number');
   if (numbers.length < values.length || numbers.length === 0) {
@@ -104,7 +104,7 @@ export function axisOf(name: string, values: readonly Plain[], isDown = false): 
   return { name, isLog, at, ticks: ticks.map((value) => ({ label: short(value), at: at(value) ?? 0 })) };
 }
 
-/** How good each value is, from 0 to 1 of the best; of all it is 1 where less or more is not known to be better. */
+/** Rates each value from 0 to 1 (best). Without a mode, all values are rated 1. */
 export function goodness(trials: readonly Trial[], mode: 'min' | 'max' | null): (value: number) => number {
   const values = trials.flatMap(({ value }) => (value === null ? [] : [value]));
   const least = Math.min(...values);

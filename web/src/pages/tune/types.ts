@@ -1,4 +1,4 @@
-/** The answers of /api/tune (docs/reference/libraries.md). */
+/** Response types of /api/tune (docs/reference/libraries.md). */
 export type {
   TuneExperimentAnswer as Experiment,
   TuneExperimentItem as ExperimentItem,

@@ -13,7 +13,7 @@ function read(): string[] {
   return load(KEY)?.split(' ') ?? [];
 }
 
-/** What a page is for, in a line, until it is closed. */
+/** A one-line description of a page, until the user closes it. */
 export function PageIntro({ view }: { view: View }) {
   const { t } = useTranslation();
   const [closed, setClosed] = useState(() => read().includes(view));

@@ -2,7 +2,7 @@ import type { View } from '../../base/url';
 
 const UI = 'reference/ui.md';
 
-/** Where the documentation, which the server brings along, explains a page. */
+/** The path of each page's description in the bundled documentation. */
 const PAGES: Record<View, string> = {
   overview: 'reference/metrics-page.md',
   insights: 'how-to/diagnose.md',

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { activeKeys, keyName } from '../../base/keys';
 import css from './KeyHelp.module.css';
 
-/** The keys of what is on screen, as it says them itself. */
+/** The active key bindings. */
 export default function KeyHelp({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   return (

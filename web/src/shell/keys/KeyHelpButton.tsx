@@ -7,7 +7,7 @@ import { useKeys } from '../../ui/useKeys';
 
 const KeyHelp = lazy(() => import('./KeyHelp'));
 
-/** Opens the list of keys, as `?` does. */
+/** A button that opens the list of keys, as `?` does. */
 export function KeyHelpButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);

@@ -5,7 +5,7 @@ import { press, render } from '../../testing/render';
 import { KeyHelpButton } from '../keys/KeyHelpButton';
 import { PaletteButton } from './PaletteButton';
 
-// Here at once when a test opens them.
+// Load them up front, so that they open immediately.
 await Promise.all([import('./Palette'), import('../keys/KeyHelp')]);
 
 const TASK = `${'1'.repeat(16)}${'f'.repeat(24)}01000000`;
@@ -46,7 +46,7 @@ it('finds by keyboard alone, and leads to the page with the thing opened', async
   await waitFor(() => expect(options()).toContain('View all 7'));
   expect(options().map((text) => text?.replace(/….*/, ''))).toEqual(
     [
-      'load', // and the id after it
+      'load', // followed by its id
       'View all 7',
       'ray_loads',
       'Search log lines for “load”',

@@ -12,7 +12,7 @@ import { usePaletteEntries } from './usePaletteEntries';
 
 const MAX_TEXT = 200;
 
-/** A field over the page that finds whatever the session has, and leads there. */
+/** A search dialog that finds anything in the session and opens it. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   return (
@@ -32,7 +32,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Inside the dialog, so that it begins with its first entry chosen. */
+/** A separate component inside the dialog, so that its first entry is chosen when it opens. */
 function PaletteList({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const stateName = useStateName();
@@ -43,7 +43,7 @@ function PaletteList({ onClose }: { onClose: () => void }) {
   const entries = useMemo(() => groups.flatMap((group) => group.entries), [groups]);
   const store = useCombobox({ opened: true });
   const shown = entries.map(({ key }) => key).join('\n');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first of what is listed now.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first listed entry.
   useEffect(() => {
     store.selectFirstOption();
   }, [shown]);

@@ -11,11 +11,11 @@ import css from './PaletteButton.module.css';
 const load = () => import('./Palette');
 const Palette = lazy(load);
 
-/** Opens the field that finds anything, as Ctrl+K does. */
+/** A button that opens the search dialog, as Ctrl+K does. */
 export function PaletteButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
-  // Here before the keys are pressed: else what is typed next is lost.
+  // Load the dialog before its keys are pressed. Otherwise the next keystrokes would be lost.
   useEffect(() => {
     const timer = setTimeout(() => void load().catch(() => undefined), 2000);
     return () => clearTimeout(timer);

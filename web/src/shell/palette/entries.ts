@@ -2,12 +2,12 @@ import type { FoundGroup, FoundItem } from '../../api/find';
 import { shortId } from '../../base/format';
 import { type SessionUrl, toItem, toView, type Url, type View, withSettings } from '../../base/url';
 
-/** Something that the palette offers: what it is called, and where it leads. */
+/** An entry of the palette: its label and its target. */
 export interface Entry {
-  /** No other entry on screen has it. */
+  /** Unique among the entries on screen. */
   key: string;
   name: string;
-  /** Muted, after the name: an id, a class, an address. */
+  /** Muted text after the name: an id, a class, an address. */
   detail?: string;
   state?: string | null;
   to: Url;
@@ -18,7 +18,7 @@ export interface EntryGroup {
   entries: Entry[];
 }
 
-/** Where each kind of hit is listed. */
+/** The page that lists each kind of hit. */
 const LISTS: Record<FoundGroup['kind'], View> = {
   function: 'functions',
   task: 'tasks',
@@ -59,7 +59,7 @@ export function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundIte
   }
 }
 
-/** The hits of a kind, names before ids; `all` names the way to the list with all of them. */
+/** The hits of a kind, name matches before id matches; `all` is the label of the link to the full list. */
 export function hitGroup(
   url: SessionUrl,
   group: FoundGroup,
@@ -80,7 +80,7 @@ export function hitGroup(
     };
   });
   const hasMore = group.total > group.items.length;
-  // These lists have no search field that a link could fill.
+  // Lists without a search field that a link could fill.
   const isSearchable = kind !== 'function' && kind !== 'log_file' && kind !== 'metric';
   if (hasMore && isSearchable)
     entries.push({ key: `${kind} all`, name: all, to: toView(url, LISTS[kind], { q: text }) });

@@ -16,7 +16,7 @@ function kept(): Kept[] {
   }
 }
 
-/** What was chosen before in this session, the newest first. */
+/** Recently chosen entries of this session, newest first. */
 export function recentEntries(session: string | undefined): Entry[] {
   return kept()
     .filter((entry) => entry.session === session)
@@ -27,6 +27,6 @@ export function recentEntries(session: string | undefined): Entry[] {
 export function keepRecent(session: string | undefined, entry: Entry): void {
   const key = entry.key.replace(/^recent /, '');
   const others = kept().filter((one) => one.session !== session || one.key !== key);
-  // A state would be that of then.
+  // The state is dropped because it would be outdated.
   save(KEY, JSON.stringify([{ ...entry, key, state: undefined, session }, ...others].slice(0, MAX_KEPT)));
 }

@@ -10,7 +10,10 @@ import { recentEntries } from './recent';
 const MAX_SESSIONS = 5;
 const MAX_FAILURES = 3;
 
-/** What the palette offers for a text: pages, what the session has, and other sessions; without one what is recent. */
+/**
+ * The entries of the palette for a text: pages, hits in the session, and other sessions. Without a text,
+ * recent entries.
+ */
 export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[]; isPending: boolean } {
   const { t } = useTranslation();
   const session = url.page === 'session' ? url.session : undefined;
@@ -68,7 +71,7 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
   }
 }
 
-/** The newest failed tasks: what most people come for. */
+/** The latest failed tasks, which most users look for. */
 function useFailureEntries(url: Url): Entry[] {
   const summary = useSummary(url.page === 'session' ? url.session : undefined);
   if (url.page !== 'session') return [];

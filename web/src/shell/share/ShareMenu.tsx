@@ -17,7 +17,7 @@ import { asCommand, asPython, pinned } from './share';
 
 const LOCAL = /^(localhost|127\.|\[::1\])/;
 
-/** The page for somebody else: as a link that stays, as a command, as Python. */
+/** A menu that shares the page as a permanent link, a command, or Python code. */
 export function ShareMenu() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

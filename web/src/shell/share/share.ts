@@ -1,10 +1,10 @@
-/** What a page is called elsewhere: a link that stays as it is, a command, a line of Python. */
+/** Converts a page to a permanent link, a CLI command, or Python code. */
 
 import { rangeIn, type SessionUrl, withSettings } from '../../base/url';
 import { type Bounds, type Choice, nanos, rangeOf, withChoice } from '../../ui/charts/timeRange';
 import commands from './commands.json';
 
-/** The page as it is now: what would move on with a live session gets the time that it has. */
+/** The page pinned to the current time, so that a link to a live session keeps showing the same. */
 export function pinned(url: SessionUrl, choice: Choice, bounds: Bounds, now: number): SessionUrl {
   if (!bounds.live || rangeIn(url.filters) !== null) return url;
   if (url.view === 'physical' || url.view === 'stack')
@@ -13,9 +13,11 @@ export function pinned(url: SessionUrl, choice: Choice, bounds: Bounds, now: num
   return withChoice(url, { kind: 'fixed', ...rangeOf(hasCharts ? choice : { kind: 'all' }, bounds, now) });
 }
 
-/** Of each list: what narrows and orders it, by its name in the client, and the option of the command. */
+/**
+ * Per list: its filters and order by their names in the client, with the corresponding option of the command.
+ */
 const COMMANDS: Record<string, Record<string, string | null>> = commands;
-/** The same of the logs, which the client has several methods for. */
+/** The same for logs, for which the client has several methods. */
 const LOGS: Record<string, string | null> = {
   node: '--node',
   file: '--file',
@@ -28,7 +30,7 @@ const LOGS: Record<string, string | null> = {
 
 type Given = [name: string, value: string, option: string | null][];
 
-/** What narrows and orders the list of a page; null where there is no such list. */
+/** The filters and order of a page's list; null if the client has no such list. */
 function asked(url: SessionUrl): Given | null {
   const options = url.view === 'logs' ? LOGS : COMMANDS[url.view];
   if (options === undefined || (url.view === 'jobs' && url.item !== undefined)) return null;
@@ -50,14 +52,14 @@ const FLAGS = new Set(['internal', 'regex']);
 const forShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The command that lists the same, and the filters that it has no option for. */
+/** The command that prints the same list, and the filters for which it has no option. */
 export function asCommand(url: SessionUrl, server: string): { text: string; missing: string[] } | null {
   const given = asked(url);
   if (given === null) return null;
   const words = given.flatMap(([name, value, option]) => {
     if (option === null) return [];
     if (FLAGS.has(name)) return [option];
-    // What begins with a dash would be taken for an option.
+    // A value that starts with a dash would be parsed as an option.
     return value.startsWith('-') ? [`${option}=${forShell(value)}`] : [option, forShell(value)];
   });
   const text = ['rayscope', url.view, ...words, '--session', forShell(url.session), '--server', server];
@@ -90,7 +92,7 @@ export function asPython(url: SessionUrl, server: string): string | null {
   ].join('\n');
 }
 
-/** Lines of a file, lines that are looked for in all files, or the files. */
+/** The client call for the lines of a file, a search in all files, or the list of files. */
 function logCall(given: Given): { method: string; values: Given } {
   const has = (name: string) => given.some(([each]) => each === name);
   const isFile = has('file') && has('node');

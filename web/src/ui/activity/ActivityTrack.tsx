@@ -10,7 +10,7 @@ import { go, useSessionUrl } from '../useUrl';
 import css from './ActivityTrack.module.css';
 import { type Activity, bucketOf, drawActivity, timeOf } from './activity';
 
-/** Buckets that a pointer moves before it is a drag. */
+/** Distance in buckets from which a pointer movement counts as a drag. */
 const DRAG = 3;
 const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
   ['busy', 'running'],
@@ -19,8 +19,8 @@ const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
 ];
 
 /**
- * What ran, waited and failed over time, of what `filters` leave. A click leads to the call stack at that time, a drag
- * narrows all pages to a range.
+ * Running, waiting and failed attempts over time that match `filters`. A click opens the call stack at that
+ * time, a drag narrows all pages to a range.
  */
 export function ActivityTrack({ activity, filters = {} }: { activity: Activity; filters?: Filters }) {
   const { t } = useTranslation();
@@ -80,7 +80,7 @@ export function ActivityTrack({ activity, filters = {} }: { activity: Activity; 
           {ns === null ? t('overview.timeline.hint') : <Time ns={ns} exact />}
         </Text>
       </Group>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the stack's own slider is for the keyboard */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: keyboard users have the slider of the call stack */}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: as above */}
       <div
         ref={box}
@@ -92,7 +92,7 @@ export function ActivityTrack({ activity, filters = {} }: { activity: Activity; 
         }}
         onPointerUp={() => {
           if (isDrag) narrow();
-          // The click comes after this, and is none if it was a drag.
+          // The click event follows, and must be ignored after a drag.
           setTimeout(() => setPressed(null));
         }}
         onPointerCancel={() => setPressed(null)}

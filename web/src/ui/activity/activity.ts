@@ -2,30 +2,35 @@ import type { ActivityAnswer } from '../../api/schema';
 import type { Palette, Size } from '../canvas';
 
 export type Activity = ActivityAnswer;
-/** Height of the mark of a failure, pixels. */
+/** Height of the mark of a failure, px. */
 const MARK = 6;
 
-/** The bucket that a time is in, within 0 and the last one. */
+/** The bucket that contains a time, clamped to the existing ones. */
 export function bucketOf(activity: Activity, ns: number): number {
   if (activity.begin_ns === null || activity.bucket_ns === null) return 0;
   const bucket = Math.floor((ns - activity.begin_ns) / activity.bucket_ns);
   return Math.min(Math.max(bucket, 0), activity.in_flight.length - 1);
 }
 
-/** The time in the middle of a bucket, as a whole number of ns; the bucket is brought within the session's. */
+/** The time in the middle of a bucket, in whole ns. The bucket is clamped to the session's. */
 export function timeOf(activity: Activity, bucket: number): number | null {
   if (activity.begin_ns === null || activity.bucket_ns === null) return null;
   const within = Math.min(Math.max(bucket, 0), activity.in_flight.length - 1);
   return Math.round(activity.begin_ns + (within + 0.5) * activity.bucket_ns);
 }
 
-/** When most ran or, where nothing ran, most was in flight: the middle of the first such bucket, ns. */
+/**
+ * The middle of the first bucket with the most running attempts or, if nothing ran, the most in flight, ns.
+ */
 export function busiestTime(activity: Activity): number | null {
   const values = activity.running.some((value) => value > 0) ? activity.running : activity.in_flight;
   return values.length === 0 ? null : timeOf(activity, values.indexOf(Math.max(...values)));
 }
 
-/** Bars of what was in flight and, in front of them, of what ran; `failures`: and a mark where attempts failed. */
+/**
+ * Bars of attempts in flight and, in front of them, of running ones. `failures` adds marks of failed
+ * attempts.
+ */
 export function drawActivity(
   context: CanvasRenderingContext2D,
   size: Size,

@@ -1,7 +1,7 @@
 import css from './Severity.module.css';
 import { severityTone, useSeverityName } from './severity';
 
-/** A severity by its name, in its colour. */
+/** The name of a severity in its colour. */
 export function Severity({ severity }: { severity: string }) {
   const name = useSeverityName();
   return (

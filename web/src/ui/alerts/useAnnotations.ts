@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
 
-/** In Chinese, an annotation's text is that of `summary_zh` instead of `summary` where a rule has both. */
+/** In Chinese, `summary_zh` replaces `summary` if a rule has both. */
 const IN_CHINESE = /_zh$/;
 
-/** The annotations of a rule or its alert in the reader's language. */
+/** The annotations of a rule or its alert in the user's language. */
 export function useAnnotations(): (of: Record<string, string>) => Record<string, string> {
   const { i18n } = useTranslation();
   const isChinese = i18n.language.startsWith('zh');

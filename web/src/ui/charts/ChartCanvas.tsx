@@ -11,29 +11,29 @@ import type { Mark } from './useMarks';
 
 export interface ChartCanvasProps {
   times: number[];
-  /** Those that are shown. */
+  /** The visible lines. */
   lines: Line[];
-  /** Of each line; the canvas needs the colours themselves. */
+  /** Colour of each line. Canvas drawing needs resolved colours. */
   colors: { color: string; dashed: boolean }[];
   unit: Unit;
-  /** Beside the axis, where its marks have no unit. */
+  /** Title of the axis, if its labels have no unit. */
   axisTitle?: string;
   stacked: boolean;
-  /** A dashed line across the plot, which its axis reaches. */
+  /** Value of a dashed line across the plot. The axis extends to it. */
   threshold?: number;
   height: number;
   range: Range;
   marks: Mark[];
   syncKey: string;
-  /** Stands out among the others. */
+  /** The highlighted line. */
   focus: number | null;
-  /** The place in `times` below the crosshair. */
+  /** Reports the index in `times` below the crosshair. */
   onPlace: (at: number | null) => void;
   onZoom: (range: Range) => void;
   onReset: () => void;
 }
 
-/** Lines or stacked areas over time, drawn by uPlot. A default export, so that it comes as a chunk of its own. */
+/** Lines or stacked areas over time, drawn by uPlot. A default export, so that it becomes a chunk. */
 export default function ChartCanvas(props: ChartCanvasProps) {
   const { times, lines, colors, unit, stacked, threshold, height, range, syncKey, focus } = props;
   const palette = usePalette();
@@ -54,7 +54,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
     return () => observer.disconnect();
   }, []);
 
-  // A new plot where something else is drawn; the same one where only values are new.
+  // Build a new plot if anything but values changes; otherwise update the existing one.
   const looks = JSON.stringify([
     lines.map((line) => line.key),
     colors,
@@ -64,7 +64,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
     threshold,
   ]);
   const wide = width > 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `looks` stands for all that the plot is made of.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `looks` covers everything from which the plot is built.
   useEffect(() => {
     const element = box.current;
     if (element === null || !wide) return;
@@ -81,7 +81,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
     };
   }, [looks, palette, syncKey, wide]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what `looks` covers makes a new plot.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: changes that `looks` covers build a new plot.
   useEffect(() => {
     const now = plot.current;
     if (now === null) return;
@@ -113,13 +113,13 @@ function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData 
 
 const FONT = '11px Inter, system-ui, "Noto Sans", sans-serif';
 const MIN_AXIS_WIDTH = 40;
-/** Distances between marks of the time axis, ms: close enough that even a few minutes have several. */
+/** Tick distances of the time axis, ms. The smallest ones give several ticks even for a few minutes. */
 const TIME_INCREMENTS = [
   ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800],
   ...[1, 2, 3, 6, 12, 24, 48, 96, 168, 720, 2_160].map((hours) => hours * 3_600),
 ].map((seconds) => seconds * 1e3);
 
-/** As wide as its longest label, CSS pixels. */
+/** Width of the axis, as required by its longest label, CSS px. */
 function axisWidth(u: uPlot, labels: string[] | null): number {
   if (labels === null) return MIN_AXIS_WIDTH;
   u.ctx.save();
@@ -225,7 +225,7 @@ function optionsOf(
   };
 }
 
-/** Where the plot lies now; the very same object while it stays there. */
+/** The area of the plot. Returns the same object while the area does not change. */
 function areaOf({ bbox }: uPlot, before: PlotArea | null): PlotArea {
   const [left, top, width, height] = [bbox.left, bbox.top, bbox.width, bbox.height].map(
     (pixels) => pixels / devicePixelRatio,
@@ -239,7 +239,7 @@ function areaOf({ bbox }: uPlot, before: PlotArea | null): PlotArea {
   return isSame ? before : { left, top, width, height };
 }
 
-/** The greatest value, or the threshold if it is above. */
+/** The maximum, or the threshold if it is greater. */
 function reaching(most: number | null, threshold: number | undefined): number | null {
   return threshold === undefined ? most : Math.max(most ?? threshold, threshold);
 }
@@ -260,10 +260,13 @@ function drawThreshold(u: uPlot, threshold: number | undefined, palette: Palette
   u.ctx.restore();
 }
 
-/** Drags and clicks are of one chart; where the pointer is concerns all. */
+/** Drags and clicks apply to one chart, pointer movements to all charts of a group. */
 const isMove = (type: string) => type === 'mousemove' || type === 'mouseleave' || type === 'mouseenter';
 
-/** From 0 (or below, if there is something) to a little above the greatest; shares have all of their scale. */
+/**
+ * The range of the axis: from 0 (or the negative minimum) to slightly above the maximum. Shares use their
+ * full scale.
+ */
 function heights(least: number | null, most: number | null, unit: Unit): [number, number] {
   const low = Math.min(0, least ?? 0);
   const high = Math.max(0, most ?? 0);

@@ -5,13 +5,13 @@ import { RangePicker } from './RangePicker';
 interface Group {
   /** Charts with the same key share their crosshair. */
   syncKey: string;
-  /** The colour that a name got in any of the charts. */
+  /** Colours of names that already occur in a chart of the group. */
   colors: Map<string, number>;
 }
 
 const Context = createContext<Group | null>(null);
 
-/** Of the charts around; a chart that stands alone is a group of its own. */
+/** The group of the surrounding charts. A single chart forms its own group. */
 export function useChartGroup(): Group {
   const group = useContext(Context);
   const own = useOwnGroup();
@@ -24,8 +24,9 @@ function useOwnGroup(): Group {
 }
 
 /**
- * Around the charts of a page: one crosshair, one range of time (in the URL), the same name in the same
- * colour. It shows the range picker, with what a page wants to have beside it; `picker={false}` leaves it out. `sticky` keeps it in sight.
+ * Wraps the charts of a page so that they share a crosshair, a range of time (in the URL) and the colours of
+ * names. It shows the range picker with the page's own controls next to it. `picker={false}` omits the
+ * picker, and `sticky` keeps it visible.
  */
 export function ChartGroup(props: {
   children: ReactNode;
@@ -47,7 +48,7 @@ export function ChartGroup(props: {
   );
 }
 
-/** Charts side by side: as many in a row as have room in the window; `narrow`, in a part of it. */
+/** Charts side by side, as many per row as fit into the window; `narrow`, into a part of it. */
 export function ChartGrid({ children, narrow = false }: { children: ReactNode; narrow?: boolean }) {
   return (
     <div className={css.grid} data-narrow={narrow || undefined}>

@@ -8,17 +8,17 @@ import { endOf, type Line, latest } from './series';
 import { type Unit, valueText } from './units';
 
 /**
- * The lines of a chart with their values at the crosshair, else the newest. A click leaves one alone, one with
- * Ctrl or Shift adds or takes one away.
+ * The lines of a chart with their values at the crosshair, otherwise the latest ones. A click isolates a
+ * line. With Ctrl or Shift, a click adds or removes one.
  */
 export function ChartLegend(props: {
   lines: readonly Line[];
   looks: readonly { color: string; dashed: boolean }[];
   unit: Unit;
   place: number | null;
-  /** How many are named until more are asked for. */
+  /** Number of lines that are listed until the user asks for more. */
   most: number;
-  /** Keys of those that are shown; null is all. */
+  /** Keys of the visible lines; null means all. */
   only: ReadonlySet<string> | null;
   onOnly: (only: ReadonlySet<string>) => void;
   onFocus: (line: number | null) => void;

@@ -5,7 +5,7 @@ import css from './ChartMarks.module.css';
 import type { Range } from './timeRange';
 import { type Mark, placed } from './useMarks';
 
-/** Where a plot lies in its canvas, CSS pixels. */
+/** The area of a plot in its canvas, CSS px. */
 export interface PlotArea {
   left: number;
   top: number;
@@ -14,10 +14,10 @@ export interface PlotArea {
 }
 
 const GRAVEST: Tone[] = ['bad', 'waiting', 'busy'];
-/** A tooltip has room for so many. */
+/** Maximum number of lines in a tooltip. */
 const MOST = 8;
 
-/** Thin lines across a plot, each with a handle on the time axis that says what happened. */
+/** Thin lines across a plot, each with a handle on the time axis whose tooltip describes the event. */
 export function ChartMarks({ marks, range, area }: { marks: Mark[]; range: Range; area: PlotArea }) {
   return placed(marks, range.from, range.to, area.width).map(({ x, marks: those }) => {
     const tone = GRAVEST.find((one) => those.some((mark) => mark.tone === one)) ?? 'quiet';

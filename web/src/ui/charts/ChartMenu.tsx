@@ -10,12 +10,12 @@ import { go, useSessionUrl } from '../useUrl';
 import { formatQueries } from './queries';
 import { csv, type Drawn, type Query } from './series';
 
-/** What else can be done with a chart. */
+/** More actions of a chart. */
 export function ChartMenu(props: {
   title: string;
   queries: readonly Query[];
   data: Drawn | undefined;
-  /** What is saved as a picture. */
+  /** The element that is saved as a picture. */
   picture: RefObject<HTMLElement | null>;
   children?: ReactNode;
 }) {

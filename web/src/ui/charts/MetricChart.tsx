@@ -23,34 +23,34 @@ import { useChart } from './useChart';
 import { useMarks } from './useMarks';
 import { useTimeRange } from './useTimeRange';
 
-/** A chunk of its own, which comes while the values do. */
+/** A separate chunk, which loads in parallel with the values. */
 const canvas = import('./ChartCanvas');
 const ChartCanvas = lazy(() => canvas);
 
 export interface MetricChartProps {
   title: string;
-  /** Longer, on hover of the title. */
+  /** Tooltip of the title. */
   hint?: string;
   queries: readonly Query[];
-  /** See units.ts; absent it is what the server knows of the metric. */
+  /** See units.ts. By default, the metric's unit as known to the server. */
   unit?: string;
-  /** Of the plot alone, CSS pixels. */
+  /** Height of the plot area, CSS px. */
   height?: number;
-  /** Another one than the page's. */
+  /** A session other than the page's. */
   session?: string;
   stacked?: boolean;
-  /** A dashed line across the plot. */
+  /** Value of a dashed line across the plot. */
   threshold?: number;
-  /** Instead of zooming the page. */
+  /** Called with the chosen range instead of zooming the page. */
   onRange?: (range: Range) => void;
-  /** More entries of the chart's menu. */
+  /** Additional entries of the chart's menu. */
   menu?: ReactNode;
-  /** Columns of the grid that it takes. */
+  /** Number of grid columns. */
   width?: 1 | 2 | 3;
   testId?: string;
 }
 
-/** Whether it is, or is about to be, on screen. A chart that nobody sees asks for nothing. */
+/** Whether the element is, or is about to be, on screen. Charts out of sight fetch nothing. */
 function useSeen() {
   const box = useRef<HTMLElement>(null);
   const [seen, setSeen] = useState(false);
@@ -66,7 +66,7 @@ function useSeen() {
   return { box, seen };
 }
 
-/** What a line looks like: Ray's states have their colours everywhere. */
+/** The colours of lines. Ray's states have the same colours everywhere. */
 function looksOf(lines: readonly Line[], known: Map<string, number>, scheme: Scheme) {
   const names = lines.map(({ name }) => name);
   const places = colorsOf(lines.length === 1 ? [''] : names, known, seriesColors.length);
@@ -76,7 +76,9 @@ function looksOf(lines: readonly Line[], known: Map<string, number>, scheme: Sch
   });
 }
 
-/** Metrics over time. Its range of time and its crosshair are those of the page (see ChartGroup). */
+/**
+ * Metrics over time. The chart shares its range and crosshair with the page's other charts (see ChartGroup).
+ */
 export function MetricChart(props: MetricChartProps) {
   const { title, hint, queries, height = 160, stacked = false, menu, width = 1 } = props;
   const { t } = useTranslation();
@@ -107,7 +109,7 @@ export function MetricChart(props: MetricChartProps) {
   const shown = useMemo(() => {
     const places = lines.flatMap((line, at) => (!chosen || only.has(line.key) ? [at] : []));
     const isBold = (at: number) => lines[at]?.bold === true;
-    // What comes last is drawn on top.
+    // Lines at the end are drawn on top.
     return [...places.filter((at) => !isBold(at)), ...places.filter(isBold)];
   }, [lines, only, chosen]);
   const shownLines = useMemo(() => shown.flatMap((at) => lines[at] ?? []), [lines, shown]);
@@ -212,18 +214,21 @@ export function MetricChart(props: MetricChartProps) {
   );
 }
 
-/** Room for two rows of the legend (four below a high chart), kept also while there is none: little moves when it comes. */
+/**
+ * Space for two rows of the legend (four for a tall chart), reserved while it is missing so that little moves
+ * when it appears.
+ */
 const LEGEND = 46;
-/** So many lines are named below a small chart until more are asked for. */
+/** Lines listed below a small chart until the user asks for more. */
 const LEGEND_MOST = 8;
 
-/** Where a line is among those shown; null if it is not. */
+/** The index of a line among the visible ones; null if it is hidden. */
 function at(shown: readonly number[], line: number): number | null {
   const place = shown.indexOf(line);
   return place < 0 ? null : place;
 }
 
-/** The title and the latest values of the first lines, for those who hear the page. */
+/** The title and the latest values of the first lines, for screen readers. */
 function spoken(title: string, lines: Drawn['lines'], unit: string): string {
   const end = endOf(lines);
   const text = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values, end), unit)}`);

@@ -9,7 +9,7 @@ import css from './RangePicker.module.css';
 import { type Choice, moves, type Range, rangeOf, SPANS, wider } from './timeRange';
 import { useTimeRange } from './useTimeRange';
 
-/** From when to when the charts of the page reach. */
+/** Choice of the time range of the page's charts. */
 export function RangePicker() {
   const { t } = useTranslation();
   const spanText = useSpanText();
@@ -94,7 +94,7 @@ function useSpanText(): (span: string) => string {
   };
 }
 
-/** What a field of date and time takes: local, to the second. */
+/** Formats a time for a `datetime-local` input: local time, to the second. */
 const fieldText = (millis: number) =>
   fullTime(millis * 1e6)
     .slice(0, 19)

@@ -2,7 +2,10 @@ import type { ReactNode } from 'react';
 import { useSessionUrl } from '../useUrl';
 import { useChart } from './useChart';
 
-/** What is drawn of a series, or `otherwise` where it has no value in the page's range of time. */
+/**
+ * Its children with a chart of the metric, or `otherwise` if the metric has no value in the page's range of
+ * time.
+ */
 export function WhereMeasured(props: {
   metric: string;
   of: string;
@@ -12,7 +15,7 @@ export function WhereMeasured(props: {
   const [url] = useSessionUrl();
   const query = { expr: `count(${props.metric}${props.of})`, legend: '' };
   const { data, error } = useChart(url.session, [query], true);
-  if (error !== null) return props.children; // each chart says what is wrong
+  if (error !== null) return props.children; // each chart shows its own error
   if (data === undefined) return null;
   const isMeasured = data.lines.some((line) => line.values.some((value) => value !== null));
   return isMeasured ? props.children : props.otherwise;

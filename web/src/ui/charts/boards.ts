@@ -1,10 +1,10 @@
-/** The charts of the server's catalogue and of the dashboards that users make, and how they are edited. */
+/** The charts of the server's catalogue and of user dashboards, and functions that edit them. */
 
 import type { Query } from './series';
 
-/** A chart as `/api/metrics/charts` lists it. */
+/** A chart as listed by `/api/metrics/charts`. */
 export interface CatalogueChart {
-  /** Its title in other languages stands under it in the UI's texts. */
+  /** The key of its translated title in the UI's texts. */
   key: string;
   title: string;
   queries: Query[];
@@ -13,7 +13,7 @@ export interface CatalogueChart {
   width: number;
 }
 
-/** `$NAME` in a page's queries stands for the value of a label of a metric. */
+/** `$NAME` in a page's queries stands for a value of a metric's label. */
 export interface Variable {
   name: string;
   label: string;
@@ -35,7 +35,7 @@ export interface DashboardChart {
   stacked?: boolean;
 }
 
-/** A dashboard as the list has it. */
+/** A dashboard as it appears in the list. */
 export interface DashboardInShort {
   name: string;
   title: string;
@@ -49,13 +49,13 @@ export interface Dashboard {
   charts: DashboardChart[];
 }
 
-/** Units to choose from; the first lets the server say. */
+/** The available units. The first one leaves the choice to the server. */
 export const UNITS = ['', 'count', 'percent', 'ratio', 's', 'bytes', 'bytes/s', 'count/s'] as const;
 
-/** A value of a label inside a string of PromQL. */
+/** Escapes a label's value for a PromQL string. */
 export const quoted = (value: string) => value.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
 
-/** Queries with what their variables stand for; null while one has no value. */
+/** Queries with their variables replaced; null while a variable has no value. */
 export function filled(
   queries: readonly Query[],
   values: Record<string, string | undefined>,
@@ -73,7 +73,7 @@ export function filled(
   return lacking ? null : done;
 }
 
-/** The name of a new dashboard's file: its title in small letters and digits, apart from all others. */
+/** The file name of a new dashboard: its title in lower-case letters and digits, made unique. */
 export function boardName(title: string, taken: readonly string[]): string {
   const plain = title
     .normalize('NFKD')
@@ -90,7 +90,7 @@ export function boardName(title: string, taken: readonly string[]): string {
   return `${base}-${number}`;
 }
 
-/** The list with one element moved by `by` places, as far as there is room. */
+/** The list with one element moved by `by` places, limited to the list's ends. */
 export function moved<T>(list: readonly T[], at: number, by: number): T[] {
   const to = at + by;
   if (at < 0 || at >= list.length || to < 0 || to >= list.length) return [...list];
@@ -100,14 +100,14 @@ export function moved<T>(list: readonly T[], at: number, by: number): T[] {
   return next;
 }
 
-/** What a metric is first looked at with: a counter by its rate, a histogram by its 95th percentile. */
+/** The first expression for a metric: the rate of a counter, the 95th percentile of a histogram. */
 export function firstLook(name: string, type: string): string {
   if (type === 'histogram')
     return `histogram_quantile(0.95, sum by (le) (rate(${name.replace(/_bucket$/, '')}_bucket[5m])))`;
   return type === 'counter' ? `rate(${name}[1m])` : name;
 }
 
-/** What is wrong with a dashboard about to be saved: the first of it, as a key of the texts; null if nothing. */
+/** The first problem that prevents saving a dashboard, as a key of the texts; null if there is none. */
 export function problemOf({ title, charts }: Pick<Dashboard, 'title' | 'charts'>) {
   if (title.trim() === '') return 'noTitle' as const;
   if (charts.some((chart) => chart.title.trim() === '')) return 'noChartTitle' as const;
@@ -115,7 +115,7 @@ export function problemOf({ title, charts }: Pick<Dashboard, 'title' | 'charts'>
   return null;
 }
 
-/** Without empty queries and with spaces trimmed, as it is saved. */
+/** The charts as they are saved: without empty queries and with spaces trimmed. */
 export function tidied(charts: readonly DashboardChart[]): DashboardChart[] {
   return charts.map((chart) => ({
     ...chart,

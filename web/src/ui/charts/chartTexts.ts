@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { CatalogueChart } from './boards';
 import type { Query } from './series';
 
-/** Titles and fixed names of lines of the server's charts, in the reader's language where there are some. */
+/** Translated titles and line names of the server's charts, where there are translations. */
 export function useChartTexts() {
   const { t, i18n } = useTranslation();
   return {

@@ -140,7 +140,7 @@ describe('lines of a chart', () => {
     );
     expect(lines.map(({ name }) => name)).toEqual(['10.0.0.9', '10.0.0.10']);
     expect(drawn([{ expr: 'cpu' }], [answer([0], [[both, [1]]])]).lines[0]?.name).toBe('cpu');
-    // Two nodes of one machine.
+    // Two nodes on one machine.
     const head = { ...both, IsHeadNode: 'true', node_id: 'a'.repeat(56) };
     const other = { ...both, IsHeadNode: 'false', node_id: 'b'.repeat(56) };
     const two = [

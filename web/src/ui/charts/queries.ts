@@ -1,4 +1,4 @@
-/** The explorer's queries as the URL has them: one text, with an empty line between two queries. */
+/** Encodes the explorer's queries in the URL: one text with an empty line between queries. */
 
 export function parseQueries(text: string | undefined): string[] {
   return (text ?? '')
@@ -7,11 +7,14 @@ export function parseQueries(text: string | undefined): string[] {
     .filter((expr) => expr !== '');
 }
 
-/** Undefined for none. An empty line inside a query would make two of it, and means nothing. */
+/**
+ * Undefined without queries. Empty lines inside a query would split it and have no meaning, so they are
+ * removed.
+ */
 export function formatQueries(exprs: readonly string[]): string | undefined {
   const said = exprs.map((expr) => expr.trim().replace(/\n\s*\n/g, '\n')).filter((expr) => expr !== '');
   return said.length > 0 ? said.join('\n\n') : undefined;
 }
 
-/** As many as a chart of a dashboard may have. */
+/** Maximum number of queries, the same as for a dashboard's chart. */
 export const MAX_QUERIES = 20;

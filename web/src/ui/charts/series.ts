@@ -1,4 +1,4 @@
-/** From the answers of `/api/metrics/query` to what a chart draws. */
+/** Turns the answers of `/api/metrics/query` into the lines of a chart. */
 
 import type { QueryAnswer } from '../../api/schema';
 
@@ -6,17 +6,20 @@ export type { QueryAnswer } from '../../api/schema';
 
 export interface Query {
   expr: string;
-  /** `{{node_ip}} {{device}}`; without one, the labels in which the series differ. */
+  /**
+   * A template such as `{{node_ip}} {{device}}`. By default, the labels whose values differ between the
+   * series.
+   */
   legend?: string | null;
   bold?: boolean;
 }
 
 export interface Line {
-  /** The same for the same series in the next answer. */
+  /** Identifies the series across answers. */
   key: string;
   name: string;
   values: (number | null)[];
-  /** A thick line. */
+  /** Drawn as a thick line. */
   bold?: boolean;
 }
 
@@ -32,7 +35,7 @@ export interface Drawn {
   to: number;
 }
 
-/** Labels that name nothing a reader looks for. */
+/** Labels without meaning to a user. */
 const DULL = new Set([
   '__name__',
   'SessionName',
@@ -56,7 +59,7 @@ export function fillLegend(template: string, labels: Record<string, string>): st
     .trim();
 }
 
-/** The labels whose values differ between series: they alone tell them apart. */
+/** The labels whose values differ between series, so that they distinguish them. */
 export function tellingLabels(all: readonly Record<string, string>[]): string[] {
   const names = new Set(all.flatMap((labels) => Object.keys(labels)));
   return [...names]
@@ -64,7 +67,7 @@ export function tellingLabels(all: readonly Record<string, string>[]): string[] 
     .sort((a, b) => Number(DULL.has(a)) - Number(DULL.has(b)) || (a < b ? -1 : 1));
 }
 
-/** An id says nothing more where the address tells. */
+/** An id adds nothing if the address already distinguishes the series. */
 function named(labels: Record<string, string>, telling: readonly string[], expr: string): string {
   const shown = telling.filter(
     (name) => labels[name] && !(name === 'node_id' && telling.includes('node_ip')),
@@ -74,7 +77,7 @@ function named(labels: Record<string, string>, telling: readonly string[], expr:
   return useful.map((name) => short(name, labels[name] ?? '')).join(' · ');
 }
 
-/** One chart of the answers to its queries, which were asked for the same times. */
+/** Builds one chart from the answers to its queries, which share the same times. */
 export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]): Drawn {
   const [first] = answers;
   const times = [...new Set(answers.flatMap((answer) => answer.times_ms))].sort((a, b) => a - b);
@@ -92,7 +95,7 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
       return { key: `${which} ${JSON.stringify(Object.entries(labels).sort())}`, name, values: spread, bold };
     });
   });
-  // In an order of their own, so that lines keep their place and colour from one answer to the next.
+  // A fixed order, so that lines keep their place and colour across answers.
   const compare = new Intl.Collator('en', { numeric: true }).compare;
   if (queries.length === 1) lines.sort((a, b) => compare(a.name, b.name) || compare(a.key, b.key));
   return {
@@ -107,7 +110,10 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
   };
 }
 
-/** Among several queries, one that has a single series names it; and it tells those of the same name apart. */
+/**
+ * If there are several queries, a query with a single series names it, and queries distinguish series with
+ * equal names.
+ */
 function byQuery(lines: Line[], queries: readonly Query[]): Line[] {
   if (queries.length < 2) return lines;
   const queryOf = ({ key }: Line) => key.slice(0, key.indexOf(' '));
@@ -126,7 +132,7 @@ function byQuery(lines: Line[], queries: readonly Query[]): Line[] {
   });
 }
 
-/** Different series never have the same name. */
+/** Makes the names of different series unique. */
 function apart(lines: Line[]): Line[] {
   const seen = new Map<string, number>();
   return lines.map((line) => {
@@ -137,8 +143,8 @@ function apart(lines: Line[]): Line[] {
 }
 
 /**
- * Which colour of a palette each name gets: the one that it had before (in any chart of the page) unless
- * another line here has it already. Past the palette's end colours come again.
+ * The palette index of each name: its previous one (in any chart of the page), unless another line here
+ * already uses it. Beyond the palette's end, colours repeat.
  */
 export function colorsOf(names: readonly string[], known: Map<string, number>, size: number): number[] {
   const taken = new Set<number>();
@@ -160,7 +166,7 @@ export function colorsOf(names: readonly string[], known: Map<string, number>, s
   });
 }
 
-/** Lines on top of each other: each the sum up to itself. A time at which none has a value stays a gap. */
+/** Stacks lines: each becomes the sum up to itself. A time without any value stays a gap. */
 export function stackedUp(lines: readonly Line[]): (number | null)[][] {
   const sums: (number | null)[] = [];
   return lines.map(({ values }) =>
@@ -174,7 +180,7 @@ export function stackedUp(lines: readonly Line[]): (number | null)[][] {
   );
 }
 
-/** The parts of a stack that are ever anything: a state that never occurs is not worth a line. */
+/** The parts of a stack that are ever non-zero. A state that never occurs needs no line. */
 export const occurring = (lines: readonly Line[]): Line[] =>
   lines.filter(({ values }) => values.some((value) => value !== null && value !== 0));
 
@@ -185,7 +191,7 @@ export interface Figures {
   most: number | null;
 }
 
-/** The last known value, and the extremes and the mean of those that are known. */
+/** The last known value, and the minimum, maximum and mean of the known ones. */
 export function figures(values: readonly (number | null)[]): Figures {
   const known = values.filter((value): value is number => value !== null);
   if (known.length === 0) return { last: null, least: null, mean: null, most: null };
@@ -200,12 +206,12 @@ export function figures(values: readonly (number | null)[]): Figures {
   return { last: known[known.length - 1] ?? null, least, mean: sum / known.length, most };
 }
 
-/** After the newest point that any of the lines has: where what is measured now, or was measured last, ends. */
+/** The index after the latest point of any line, i.e. the end of the measurements. */
 export function endOf(lines: readonly { values: readonly (number | null)[] }[]): number {
   return Math.max(0, ...lines.map(({ values }) => values.findLastIndex((value) => value !== null) + 1));
 }
 
-/** The newest value before `end`, unless the line ended well before. */
+/** The latest value before `end`, unless the line ended well before. */
 export function latest(values: readonly (number | null)[], end = values.length): number | null {
   for (let back = end - 1; back >= Math.max(0, end - 3); back -= 1) {
     const value = values[back];
@@ -214,7 +220,7 @@ export function latest(values: readonly (number | null)[], end = values.length):
   return null;
 }
 
-/** Points with a gap on either side: no line shows them. */
+/** Points with a gap on either side, which a line would not show. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const found: number[] = [];
   for (let at = 0; at < values.length; at += 1) {
@@ -223,10 +229,10 @@ export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   return found;
 }
 
-/** One row for each time, one column for each line; times in ISO 8601. */
+/** A row per time, a column per line; times in ISO 8601. */
 export function csv({ times, lines }: Pick<Drawn, 'times' | 'lines'>): string {
   const quoted = (text: string) => {
-    // Spreadsheets run what begins like a formula.
+    // Spreadsheets evaluate texts that start like a formula.
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };

@@ -1,16 +1,16 @@
-/** The range of time that all charts of a page share, as the URL has it. Times are ms since the epoch. */
+/** The time range in the URL that all charts of a page share. Times are ms since the epoch. */
 
 import { rangeIn, type SessionUrl, withRange, withSettings } from '../../base/url';
 
 export interface Bounds {
-  /** The first and the last thing heard of the session; null before anything was. */
+  /** Times of the session's first and last data; null if there is none. */
   first: number | null;
   last: number | null;
-  /** Whether there may be more to come. */
+  /** Whether more data may arrive. */
   live: boolean;
 }
 
-/** `span` ends at the newest (`all` begins with the session); `fixed` lies where it lies. */
+/** `span` ends at the latest data (`all` starts with the session); `fixed` does not move. */
 export type Choice =
   | { kind: 'span'; span: string }
   | { kind: 'fixed'; from: number; to: number }
@@ -24,11 +24,14 @@ export interface Range {
 export const SPANS = ['5m', '15m', '1h', '6h', '24h', '7d', '30d'] as const;
 export const DEFAULT_SPAN = '15m';
 const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
-/** Around a whole session: collectors look every few seconds, and a short one may lie between two looks. */
+/**
+ * Margin around a whole session, ms. Collectors sample every few seconds, so a short session may fall between
+ * two samples.
+ */
 const AROUND = 10_000;
-/** No shorter range for a session that has just begun, unless a shorter one is asked for. */
+/** Minimum range for a new session, unless the user chooses a shorter one, ms. */
 const YOUNGEST = 120_000;
-/** As much as the record holds, and as little as can be drawn. */
+/** Longest range that the record can hold, and shortest one that can be drawn, ms. */
 const LONGEST = 400 * 86_400e3;
 const SHORTEST = 5_000;
 
@@ -41,7 +44,7 @@ export function spanMillis(text: string | undefined): number | null {
 
 const millis = (ns: string) => Number(BigInt(ns) / 1_000n) / 1e3;
 
-/** What the URL asks for; without a word in it the last minutes of a live session, the whole of another. */
+/** The choice in the URL. By default, the last minutes of a live session, or all of an ended one. */
 export function choiceOf(
   { filters, settings }: Pick<SessionUrl, 'filters' | 'settings'>,
   live: boolean,
@@ -54,7 +57,7 @@ export function choiceOf(
   return live ? { kind: 'span', span: DEFAULT_SPAN } : { kind: 'all' };
 }
 
-/** The page with that choice; null is what it begins with. */
+/** The page with a choice; null resets it to the default. */
 export function withChoice(url: SessionUrl, choice: Choice | null): SessionUrl {
   if (choice?.kind === 'fixed')
     return withRange(withSettings(url, { span: undefined }), {
@@ -65,20 +68,20 @@ export function withChoice(url: SessionUrl, choice: Choice | null): SessionUrl {
   return withRange(withSettings(url, { span }), null);
 }
 
-/** ns since the epoch of ms, as the API takes them. */
+/** Converts ms to ns since the epoch, as the API expects. */
 export const nanos = (millis: number) => String(BigInt(Math.round(millis)) * 1_000_000n);
 
-/** From when to when a choice reaches at `now`. */
+/** The range of a choice at the time `now`. */
 export function rangeOf(choice: Choice, bounds: Bounds, now: number): Range {
   if (choice.kind === 'fixed') return { from: choice.from, to: choice.to };
   const end = bounds.live ? now : (bounds.last ?? now) + AROUND;
   if (choice.kind === 'all') return { from: Math.min((bounds.first ?? end) - AROUND, end - 60_000), to: end };
-  // A session that is younger fills its charts all the same.
+  // A new session starts with at least the minimum range.
   const begin = Math.min((bounds.first ?? Number.NEGATIVE_INFINITY) - AROUND, end - YOUNGEST);
   return { from: Math.max(end - (spanMillis(choice.span) ?? 0), begin), to: end };
 }
 
-/** Whether new points can come into it. */
+/** Whether the range may receive new points. */
 export function moves(choice: Choice, bounds: Bounds, now: number): boolean {
   return bounds.live && (choice.kind !== 'fixed' || choice.to > now);
 }
@@ -86,10 +89,10 @@ export function moves(choice: Choice, bounds: Bounds, now: number): boolean {
 const STEPS = [
   1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800,
 ];
-/** More points than this say no more in a chart of this size. */
+/** Maximum number of points, as a chart of this size cannot show more. */
 const POINTS = 240;
 
-/** Seconds between the points asked for: round, and no more points than a chart can show. */
+/** Round distance between the requested points, s. A chart gets no more points than it can show. */
 export function stepOf(range: Range): number {
   const seconds = (range.to - range.from) / 1e3;
   const least = seconds <= 60 ? 1 : 5; // the collectors' own interval
@@ -97,22 +100,22 @@ export function stepOf(range: Range): number {
 }
 
 /**
- * The range with its beginning on the grid of its step, so that the same points come again while it moves. Its
- * end stays: nothing is known beyond it.
+ * The range with its beginning aligned to its step, so that a moving range requests the same points again.
+ * The end stays, since nothing is known beyond it.
  */
 export function aligned(range: Range, step: number): Range {
   const grid = step * 1e3;
   return { from: Math.floor(range.from / grid) * grid, to: range.to };
 }
 
-/** Twice as long around the same middle. */
+/** A range twice as long with the same centre. */
 export function wider({ from, to }: Range, now: number): Range {
   const half = to - from;
   const end = Math.min(to + half / 2, Math.max(now, to));
   return { from: end - 2 * half, to: end };
 }
 
-/** A range as a drag chose it, never shorter than can be drawn. */
+/** The range of a drag, with the minimum length. */
 export function dragged(one: number, other: number): Range {
   const from = Math.min(one, other);
   const to = Math.max(one, other);

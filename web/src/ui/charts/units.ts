@@ -1,4 +1,4 @@
-/** Numbers of charts as text. */
+/** Formats the numbers of charts. */
 
 import { bytes, count, duration } from '../../base/format';
 
@@ -31,7 +31,7 @@ export function valueText(value: number | null | undefined, unit: Unit = ''): st
   return plain(value);
 }
 
-/** Distances between an axis' marks that give round numbers; undefined is the usual decimal ones. */
+/** Tick distances of an axis that give round numbers; undefined for the usual decimal ones. */
 export function increments(unit: Unit): number[] | undefined {
   const base = unit.replace(/\/s$/, '');
   if (base === 'bytes') return Array.from({ length: 50 }, (_, at) => 2 ** at);
@@ -61,7 +61,7 @@ export function increments(unit: Unit): number[] | undefined {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** Marks of the time axis: as precise as their distance (s) asks for, with the date where the day is new. */
+/** Labels of the time axis, as precise as their distance (s) requires. A new day shows its date. */
 export function timeMarks(millis: readonly number[], distance: number): string[] {
   let day = '';
   return millis.map((at) => {

@@ -6,12 +6,15 @@ import { drawn, type Query, type QueryAnswer } from './series';
 import { aligned, moves, nanos, rangeOf, stepOf } from './timeRange';
 import { useTimeRange } from './useTimeRange';
 
-/** How often collectors look, and so charts. ms. */
+/** Refresh interval of charts, the same as the collectors' interval, ms. */
 export const CHART_REFRESH = 5_000;
-/** Lines in one chart: nobody tells more of them apart. The server keeps those with the greatest mean. */
+/**
+ * Maximum number of lines in a chart, as more cannot be distinguished. The server keeps those with the
+ * greatest mean.
+ */
 export const MOST_LINES = 20;
 
-/** The lines of a chart in the page's range of time; all its queries are asked for the same points. */
+/** The lines of a chart in the page's range of time. All queries request the same points. */
 export function useChart(session: string, queries: readonly Query[], enabled: boolean) {
   const { choice, bounds, ready } = useTimeRange(session);
   const exprs = queries.map(({ expr }) => expr);
@@ -33,7 +36,7 @@ export function useChart(session: string, queries: readonly Query[], enabled: bo
     refetchInterval: () => (moves(choice, bounds, Date.now()) ? refreshInterval(CHART_REFRESH) : false),
     staleTime: CHART_REFRESH / 2,
   });
-  // Callers make their queries anew each time; what they say seldom changes.
+  // Callers create new query objects on each render, so compare their content.
   const said = JSON.stringify(queries);
   const { data: answers, error, isPlaceholderData, refetch } = query;
   const data = useMemo(

@@ -8,7 +8,7 @@ import type { EventsPage } from '../../api/jobs';
 import { programName } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 
-/** Something that explains a bend in a chart. */
+/** An event that may explain a bend in a chart. */
 export interface Mark {
   /** ms since the epoch. */
   ms: number;
@@ -16,7 +16,7 @@ export interface Mark {
   text: string;
 }
 
-/** Job starts, node deaths and alerts of a session: the same marks in all charts, asked for once. */
+/** Job starts, node deaths and alerts of a session. All charts share them, so they are fetched once. */
 export function useMarks(session: string): Mark[] {
   const { t } = useTranslation();
   const events = useQuery({
@@ -39,7 +39,7 @@ export function useMarks(session: string): Mark[] {
           tone: 'busy',
           text: t('charts.mark.job', { name: programName(name) || name }),
         });
-      // A node that went as it should, or with its session, explains nothing.
+      // A node that terminated as expected, or with its session, explains nothing.
       if (event === 'NODE_DEAD' && severity === 'ERROR')
         marks.push({ ms: time_ns / 1e6, tone: 'bad', text: t('charts.mark.node', { name }) });
     }
@@ -51,12 +51,12 @@ export function useMarks(session: string): Mark[] {
 }
 
 export interface PlacedMark {
-  /** Pixels from the left of the plot. */
+  /** Distance from the left of the plot, px. */
   x: number;
   marks: Mark[];
 }
 
-/** Those within a range, in a plot of a width; what would lie on top of each other is one. */
+/** The marks within a range, placed in a plot of the given width. Overlapping marks are merged. */
 export function placed(marks: readonly Mark[], from: number, to: number, width: number): PlacedMark[] {
   const found: PlacedMark[] = [];
   for (const mark of marks) {
@@ -69,5 +69,5 @@ export function placed(marks: readonly Mark[], from: number, to: number, width: 
   return found;
 }
 
-/** As wide as the handle of a mark, pixels. */
+/** Width of the handle of a mark, px. */
 const APART = 9;

@@ -13,7 +13,7 @@ export interface MetricName {
   help: string;
   unit: string;
   series: number;
-  /** Label -> how many values it has. */
+  /** Number of values of each label. */
   labels: Record<string, number>;
 }
 
@@ -37,7 +37,7 @@ export function useMetricNames(session: string, q: string) {
   });
 }
 
-/** The same for all sessions. */
+/** The chart catalogue, which is the same for all sessions. */
 export function useCatalogue() {
   return useQuery({
     queryKey: ['metric-charts'],
@@ -47,7 +47,7 @@ export function useCatalogue() {
   });
 }
 
-/** The charts of a page of the catalogue; those of GPUs only where the cluster has had one. */
+/** The charts of a catalogue page. GPU charts are included only if the cluster has had a GPU. */
 export function useCatalogueCharts(session: string, page: string): CatalogueChart[] {
   const charts = useCatalogue().data?.pages.find(({ name }) => name === page)?.charts;
   const measured = useMetricNames(session, 'ray_node_gpus').data?.items.length ?? 0;
@@ -70,7 +70,7 @@ export function useDashboards() {
 export const getDashboard = (name: string, signal?: AbortSignal) =>
   get<Dashboard>(`/dashboards/${encodeURIComponent(name)}`, {}, signal);
 
-/** One of them in full. */
+/** A dashboard in full. */
 export function useDashboard(name: string | undefined) {
   return useQuery({
     queryKey: [...DASHBOARDS, name],
@@ -80,7 +80,7 @@ export function useDashboard(name: string | undefined) {
   });
 }
 
-/** After one was saved or deleted. */
+/** Refetches the dashboards after one was saved or deleted. */
 export function dashboardsChanged(): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: DASHBOARDS });
 }

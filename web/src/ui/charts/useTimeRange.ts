@@ -7,16 +7,16 @@ import { type Bounds, type Choice, choiceOf, withChoice } from './timeRange';
 export interface TimeRange {
   choice: Choice;
   bounds: Bounds;
-  /** False until it is known when the session was. */
+  /** False until the bounds of the session are known. */
   ready: boolean;
   set: (choice: Choice) => void;
-  /** Back to what the page begins with. */
+  /** Resets the range to the page's default. */
   reset: () => void;
 }
 
 const UNKNOWN: Bounds = { first: null, last: null, live: false };
 
-/** When a session was; the end of one that goes on is now, whatever was heard last. */
+/** The bounds of a session. A live one ends now, even if its last data is older. */
 function boundsOf(page: Page<Session>, name: string): Bounds | null {
   const found = page.items.find((item) => item.session === name);
   if (found === undefined) return null;
@@ -28,7 +28,7 @@ function boundsOf(page: Page<Session>, name: string): Bounds | null {
   };
 }
 
-/** The range of time that the page's charts share, from the URL. Bounds are those of `session`. */
+/** The time range of the page's charts, from the URL. The bounds are those of `session`. */
 export function useTimeRange(session?: string): TimeRange {
   const [url, change] = useSessionUrl();
   const name = session ?? url.session;

@@ -9,7 +9,10 @@ import { type FilterField, valuesOf } from './filters';
 import css from './filters.module.css';
 import { OptionList } from './OptionList';
 
-/** The filters of a list: a chip for each that is set, which can be changed or removed, and a button for more. */
+/**
+ * The filters of a list: a chip per active filter, which can be changed or removed, and a button that adds
+ * one.
+ */
 export function FilterChips({ fields }: { fields: FilterField[] }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -51,7 +54,7 @@ export function FilterChips({ fields }: { fields: FilterField[] }) {
   );
 }
 
-/** The filter with a value chosen, or one of several put in or taken out. */
+/** The filter's new value after choosing a value, or after adding or removing one of several. */
 function picked(field: FilterField, before: string | undefined, value: string): string {
   if (!field.multiple) return value;
   const values = valuesOf(field, before);
@@ -120,7 +123,7 @@ function Chip(props: {
   );
 }
 
-/** First which filter, then its value. */
+/** Two steps: choose the filter, then its value. */
 function AddFilter(props: {
   fields: FilterField[];
   chosen: Partial<Record<FilterName, string>>;

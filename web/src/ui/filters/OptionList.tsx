@@ -13,21 +13,21 @@ export function OptionList(props: {
   label: string;
   choices: Choice[];
   chosen: string[];
-  /** Whether what is typed can be chosen too. */
+  /** Whether the typed text can be chosen too. */
   free?: boolean;
   onPick: (value: string) => void;
 }) {
   const { t } = useTranslation();
   const [text, setText] = useState('');
   const field = useRef<HTMLInputElement>(null);
-  // A popover takes the focus to what is in it at first, not to what comes in its place.
+  // A popover focuses its first content when it opens, but not content that replaces it later.
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
   const store = useCombobox({ opened: true });
   const wanted = text.trim().toLowerCase();
   const found = props.choices.filter(({ label }) => label.toLowerCase().includes(wanted));
   const isNew = props.free && wanted !== '' && !found.some(({ value }) => value.toLowerCase() === wanted);
   const options = [...(isNew ? [{ value: text.trim(), label: text.trim() }] : []), ...found];
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first of what is listed now.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first listed option.
   useEffect(() => {
     store.selectFirstOption();
   }, [wanted, props.label, props.choices.length]);

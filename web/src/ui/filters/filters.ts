@@ -5,13 +5,13 @@ import type { Choice } from '../filterChoices';
 export interface FilterField {
   name: FilterName;
   label: string;
-  /** What can be chosen; without any it comes from links alone. */
+  /** The options. A filter without any can be set only by links. */
   choices?: Choice[];
   /** Several values, joined by commas. */
   multiple?: boolean;
-  /** Any text will do: the choices are proposals. */
+  /** Any text is allowed; the choices are suggestions. */
   free?: boolean;
-  /** How a value without a choice is shown. */
+  /** Label of a value that is not among the choices. */
   show?: (value: string) => string;
 }
 

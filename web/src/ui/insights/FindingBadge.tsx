@@ -8,7 +8,7 @@ import css from './FindingBadge.module.css';
 import { toFinding } from './findings';
 import { useFindingTexts } from './useFindingTexts';
 
-/** Beside a function or class that a finding names: how grave it is, and the way to it. */
+/** A badge next to a function or class with a finding. It shows the severity and links to the finding. */
 export function FindingBadge({ finding, job }: { finding: Finding | undefined; job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -15,10 +15,10 @@ import { useFindingTexts } from './useFindingTexts';
 import { useVerdict } from './useVerdict';
 import { VerdictActor } from './VerdictActor';
 
-/** Findings that are listed. */
+/** Number of findings that are listed. */
 const SHOWN = 3;
 
-/** What bound a job (or the longest one), what would help most, and the largest findings. */
+/** The bottleneck of a job (or the longest one), the best remedy, and the largest findings. */
 export function InsightsPanel({ job }: { job?: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -4,7 +4,7 @@ import { count } from '../../base/format';
 import { onlyMineOf, withSettings } from '../../base/url';
 import { useSessionUrl } from '../useUrl';
 
-/** Folds or hides what is not the user's own code. */
+/** A switch that folds or hides code that is not the user's. */
 export function OnlyMineSwitch() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -16,7 +16,7 @@ export function OnlyMineSwitch() {
       checked={onlyMineOf(url) !== undefined}
       onChange={(event) => {
         const only = event.currentTarget.checked ? 'mine' : 'all';
-        // A frame of one flame graph may be none of the other.
+        // The same frame may not exist in the other flame graph.
         change((before) => withSettings(before, { only, frame: undefined }), { replace: true });
       }}
       data-testid="only-mine"
@@ -24,7 +24,7 @@ export function OnlyMineSwitch() {
   );
 }
 
-/** How much of each library is folded, or hidden with its attempts. */
+/** Texts about how much of each library is folded or hidden with its attempts. */
 export function useLibraryTexts(): (
   libraries: readonly { library: string; functions: number; attempts?: number }[],
 ) => string {

@@ -2,8 +2,8 @@ import { Badge } from '../Badge';
 import { isOwn } from './useFindingTexts';
 
 /**
- * The library whose code something is, nothing of the user's own; better what the library runs it for (`operator`),
- * unless that is what it is called (`name`).
+ * The library to which code belongs; nothing for the user's own. `operator` is the more specific purpose and
+ * is preferred, unless it equals `name`.
  */
 export function OriginTag(props: { origin: string | null; operator?: string | null; name?: string | null }) {
   const { origin, operator, name } = props;

@@ -48,7 +48,7 @@ it('takes the filters that lists have', () => {
   expect(filtersOf(FINDING)).toEqual({ func_name: 'work' });
 });
 
-/** What the Chinese texts of a kind take must be what its detector gives. */
+/** The placeholders of the Chinese texts must match the values of the detector. */
 it('has Chinese texts for the detectors that ship', () => {
   const folder = '../src/rayscope/insights/detectors';
   const sources = readdirSync(folder)

@@ -2,7 +2,7 @@ import type { Finding } from '../../api/insights';
 import { bytes, count, duration } from '../../base/format';
 import { FILTERS, type Filters, type SessionUrl, toView, withSettings } from '../../base/url';
 
-/** A finding by its kind and where it is, as the URL names it. */
+/** A finding's key in the URL: its kind and place. */
 export const findingKey = ({ kind, function: name, actor_class, caller }: Finding) =>
   [kind, name ?? actor_class ?? '', caller ?? ''].join(':').replace(/:+$/, '');
 
@@ -11,7 +11,7 @@ export function toFinding(url: SessionUrl, job: string, finding: Finding): Sessi
   return withSettings(toView(url, 'insights', { job_id: job }), { finding: findingKey(finding) });
 }
 
-/** The filters of a finding that lists have. */
+/** The filters of a finding that lists support. */
 export const filtersOf = (finding: Finding): Filters =>
   Object.fromEntries(
     FILTERS.flatMap((name) => (finding.filters[name] ? [[name, finding.filters[name]]] : [])),
@@ -19,7 +19,7 @@ export const filtersOf = (finding: Finding): Filters =>
 
 const SHARE = /(^|_)(share|busy)$/;
 
-/** A number of a finding as people read it; its name says what it is. */
+/** A formatted number of a finding. Its name determines the unit. */
 export function numberText(name: string, value: number | string): string {
   if (typeof value === 'string') return value;
   if (name.endsWith('_ns')) return duration(value);
@@ -28,5 +28,5 @@ export function numberText(name: string, value: number | string): string {
   return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3)));
 }
 
-/** A name of a number without its unit: `median_ns` is `median`. */
+/** The name of a number without its unit: `median_ns` becomes `median`. */
 export const plainName = (name: string) => name.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');

@@ -5,10 +5,10 @@ import { duration, percent } from '../../base/format';
 import { numberText, plainName } from './findings';
 import { useRange } from './useRange';
 
-/** Code of the user's own, or whose is not known. */
+/** Whether code is the user's own or of unknown origin. */
 export const isOwn = (origin: string | null) => origin === null || origin === 'user';
 
-/** The texts of findings in the reader's language: by their kind, or else as the server has them. */
+/** The texts of findings in the user's language, by kind; otherwise as sent by the server. */
 export function useFindingTexts() {
   const { t, i18n } = useTranslation();
   const range = useRange();
@@ -18,7 +18,7 @@ export function useFindingTexts() {
     hasText(`kinds.${kind}.title`)
       ? translate(`insights.kinds.${kind}.title`, {})
       : (english ?? plainName(kind));
-  /** Where it was found; nothing for one about the whole job. */
+  /** The function or class of a finding; empty if it concerns the whole job. */
   const place = (finding: Pick<Finding, 'function' | 'actor_class'>) =>
     finding.function ?? finding.actor_class ?? '';
   return {

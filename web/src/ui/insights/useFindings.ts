@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { type Finding, useInsights } from '../../api/insights';
 
-/** What is known to slow a job down, by where it is. */
+/** Findings that are known so far, by place. */
 export interface Findings {
   /** The gravest finding of a function or a class of actors; of one actor, what concerns that actor. */
   of: (name: string | null | undefined, actorId?: string | null) => Finding | undefined;
@@ -12,7 +12,7 @@ export interface Findings {
 
 const NONE: Findings = { of: () => undefined, driver: undefined, job: '' };
 
-/** The names of a finding; a class has its own and the one that its methods begin with. */
+/** The names under which a finding is shown. A class has its own name and the prefix of its methods. */
 function namesOf({ function: name, actor_class, filters }: Finding): string[] {
   if (name !== null) return [name];
   if (actor_class === null) return [];
@@ -36,8 +36,8 @@ export function findingOf(
 }
 
 /**
- * What slows a job (or the longest one) down, for marks beside other things. Nothing is asked before these are
- * there (`ready`), and until there is an answer there are no findings.
+ * Findings of a job (or the longest one), for marks next to other content. They are fetched only once that
+ * content is `ready`, and are empty until then.
  */
 export function useFindings(session: string, job: string | undefined, ready: boolean): Findings {
   const { data, isPlaceholderData } = useInsights(session, job, { isAside: true, enabled: ready });

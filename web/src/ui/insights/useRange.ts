@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { rangeEnds } from '../../base/format';
 
-/** A range of durations (ns) in the reader's language: `20.0 to 35.0 s`, `up to 1.20 s`. */
+/** A range of durations (ns) in the user's language: `20.0 to 35.0 s`, `up to 1.20 s`. */
 export function useRange(): (low: number, high: number) => string {
   const { t } = useTranslation();
   return (begin, end) => {

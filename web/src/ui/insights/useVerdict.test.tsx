@@ -97,7 +97,7 @@ it('says only what bound the job where nothing would help', async () => {
 });
 
 it('has the words of the server', () => {
-  // Texts over two lines in one.
+  // Join texts that span two lines.
   const source = readFileSync('../src/rayscope/insights/verdict.py', 'utf8').replace(/"\n\s+"/g, '');
   const { verdict, option } = enInsights.insights;
   for (const [code, text] of Object.entries(verdict))

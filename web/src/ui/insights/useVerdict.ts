@@ -13,7 +13,7 @@ function placeOf(actor: Actor | null): string {
   return ` (pid ${actor.pid}${actor.host ? ` @ ${actor.host}` : ''})`;
 }
 
-/** What bound a job and what would help most, a sentence each; null for a job that took no time. */
+/** A sentence on what bound a job and one on the best remedy; null for a job without duration. */
 export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
   const { t } = useTranslation();
   const texts = useFindingTexts();

@@ -7,21 +7,21 @@ import css from './LogLines.module.css';
 import { type LinePart, partsOf } from './lines';
 
 const ROW = 19;
-/** Loading goes on when so many lines are left to scroll. */
+/** More lines are loaded when this many are left to scroll. */
 const NEAR = 60;
 
-/** Lines under one another; only those in sight are drawn. Keys are a scroller's. */
+/** Log lines, of which only the visible ones are rendered. It supports the keys of a scroll area. */
 export function LogLines(props: {
   lines: LogLine[];
   search: RegExp | null;
   wrap: boolean;
   follow: boolean;
-  /** The offset of the line that the link names. */
+  /** The offset of the line that the link selects. */
   selected?: number;
   onSelect?: (offset: number) => void;
   onBefore?: () => void;
   onAfter?: () => void;
-  /** Somebody scrolled up: what comes must not pull the lines away. */
+  /** Called when the user scrolls up, so that new lines must not move the view. */
   onLeave?: () => void;
   label: string;
   testId?: string;
@@ -41,7 +41,7 @@ export function LogLines(props: {
   // biome-ignore lint/correctness/useExhaustiveDependencies: lines are as high as they are wrapped.
   useLayoutEffect(() => virtual.measure(), [props.wrap]);
 
-  // What is put before pushes nothing down.
+  // Keep the scroll position when lines are inserted above.
   const first = useRef<{ offset: number; count: number } | null>(null);
   useLayoutEffect(() => {
     const begin = lines[0]?.offset;
@@ -88,7 +88,7 @@ export function LogLines(props: {
       className={css.lines}
       data-wrap={props.wrap || undefined}
       aria-label={props.label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keys.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls, and must do so by keyboard too.
       tabIndex={0}
       onWheel={(event) => event.deltaY < 0 && onLeave?.()}
       onKeyDown={(event) => {
@@ -130,7 +130,7 @@ export function LogLines(props: {
               />
               <span className={css.text}>
                 {partsOf(line, props.search).map((part, at) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
+                  // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other identity.
                   <LinePartText key={at} part={part} />
                 ))}
                 {line.is_cut && (

@@ -20,7 +20,7 @@ import css from './LogPanel.module.css';
 
 export interface LogOwner {
   task_id?: string;
-  /** Of the task; its last one without. */
+  /** The attempt of the task; by default, the last one. */
   attempt?: number;
   actor_id?: string;
   job_id?: string;
@@ -28,12 +28,12 @@ export interface LogOwner {
 }
 
 const NOTES = ['not_started', 'gone', 'actor_task', 'no_offsets', 'rotated', 'driver_terminal'] as const;
-/** What is shown at first of those with many workers. */
+/** Number of parts shown at first for owners with many workers. */
 const FEW = 4;
 const ROW = 19;
 const HIGHEST = 320;
 
-/** The last lines of a task's attempt, an actor, a job or a worker, with the way to the whole files. */
+/** The last log lines of a task's attempt, an actor, a job or a worker, with links to the full files. */
 export function LogPanel({ of }: { of: LogOwner }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -92,7 +92,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
   );
 }
 
-/** Who wrote it, and in which process; else the file's name. */
+/** The title of a part: the writer and its process, otherwise the file's name. */
 function usePartTitle() {
   const { t } = useTranslation();
   return (part: LogPart) => {

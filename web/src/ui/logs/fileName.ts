@@ -2,14 +2,14 @@ import type { TFunction } from 'i18next';
 import type { LogFile } from '../../api/logs';
 import { workerName } from '../../base/workerName';
 
-/** What a log file is called: who wrote it, or else Ray's name of it. */
+/** The display name of a log file: its writer, otherwise Ray's name for it. */
 export function fileTitle(t: TFunction, file: LogWriter): string {
   if (isOfDriver(file))
     return file.script === null ? t('stack.driver') : t('stack.driverOf', { script: file.script });
   return (file.worker_id !== null && workerName(file)) || file.name;
 }
 
-/** What tells it from others of the same name: which file it is, of which process and job. */
+/** Details that distinguish files with the same name: the kind of file, its process and its job. */
 export function fileDetails(t: TFunction, file: LogWriter): string[] {
   const title = fileTitle(t, file);
   return [

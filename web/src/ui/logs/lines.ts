@@ -1,8 +1,8 @@
-/** The lines of a file that are loaded, put together of pages. */
+/** The loaded lines of a file, assembled from pages. */
 
 import type { LogLine, LogPage, LogStyle } from '../../api/logs';
 
-/** A part of a line: whether the search found it, and how the program had colored it. */
+/** A part of a line, with the program's colour and whether the search matched it. */
 export interface LinePart {
   text: string;
   found: boolean;
@@ -11,16 +11,16 @@ export interface LinePart {
 
 export interface Loaded {
   lines: LogLine[];
-  /** `before` of the page before; null at the file's beginning. */
+  /** The `before` parameter of the previous page; null at the beginning of the file. */
   prev: number | null;
-  /** `offset` of the page after. */
+  /** The `offset` parameter of the next page. */
   next: number;
   more: boolean;
   last: LogPage;
   missing: { begin: number; end: number }[];
 }
 
-/** Lines that are held; beyond that those at the other end are let go. */
+/** Maximum number of loaded lines. Beyond that, lines at the other end are dropped. */
 export const MAX_LINES = 200_000;
 
 export function started(page: LogPage): Loaded {
@@ -34,7 +34,7 @@ export function started(page: LogPage): Loaded {
   };
 }
 
-/** With the page behind: a last line that was still being written comes again, and is replaced. */
+/** Appends the next page. A last line that was incomplete is repeated and replaced. */
 export function withAfter(loaded: Loaded, page: LogPage): Loaded {
   if (page.lines.length === 0 && page.next === loaded.next)
     return page.size === loaded.last.size && page.live === loaded.last.live
@@ -54,7 +54,7 @@ export function withAfter(loaded: Loaded, page: LogPage): Loaded {
   };
 }
 
-/** With the page before. */
+/** Prepends the previous page. */
 export function withBefore(loaded: Loaded, page: LogPage): Loaded {
   return {
     ...loaded,
@@ -69,7 +69,7 @@ export function withBefore(loaded: Loaded, page: LogPage): Loaded {
 }
 
 /** The parts of a text that match and those between, as [text, whether it matches]. */
-/** The same for a line of a log, cut where its colors change. */
+/** The same for a log line, which is also split where its colours change. */
 export function partsOf(line: LogLine, search: RegExp | null): LinePart[] {
   const styles = line.styles.length > 0 ? inCodeUnits(line) : [];
   const parts: LinePart[] = [];
@@ -88,7 +88,9 @@ export function partsOf(line: LogLine, search: RegExp | null): LinePart[] {
   return parts;
 }
 
-/** The server counts code points, JavaScript's texts have two units for some of them. */
+/**
+ * Converts offsets: the server counts code points, while some of them have two units in JavaScript strings.
+ */
 function inCodeUnits({ text, styles }: LogLine): LogStyle[] {
   const points = [...text];
   if (points.length === text.length) return styles;
@@ -111,7 +113,9 @@ export function marked(text: string, search: RegExp | null): [string, boolean][]
   return parts;
 }
 
-/** What is marked: the text itself. Expressions are the server's to run; here they are not marked. */
+/**
+ * The text to highlight. Regular expressions run only on the server, so their matches are not highlighted.
+ */
 export function searchOf(text: string | undefined, regex: boolean): RegExp | null {
   if (!text || regex) return null;
   return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'gi');

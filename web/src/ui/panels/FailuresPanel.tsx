@@ -8,7 +8,7 @@ import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
 
-/** What failed, by error, final failures first; each a way to its newest traceback. */
+/** Failures by error, final ones first, each with a link to its latest traceback. */
 export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

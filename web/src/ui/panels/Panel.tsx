@@ -8,10 +8,10 @@ import words from '../theme/words.module.css';
 import css from './Panel.module.css';
 import shared from './panelText.module.css';
 
-/** A part of the overview: what is newest of something, and the way to all of it. */
+/** A section of the overview with the latest entries and a link to all of them. */
 export function Panel(props: {
   title: string;
-  /** Beside the title: how many there are. */
+  /** Number of entries, shown next to the title. */
   note?: ReactNode;
   to?: Url;
   children: ReactNode;
@@ -35,7 +35,7 @@ export function Panel(props: {
   );
 }
 
-/** What a panel says instead of a list. `busy`: its data is on the way. */
+/** Text of a panel without a list. `busy`: its data is still loading. */
 export function PanelText({ children, good, busy }: { children: ReactNode; good?: boolean; busy?: boolean }) {
   return (
     <p className={`${shared.panelText} ${words.dim}`} aria-busy={busy}>
@@ -49,7 +49,7 @@ export function PanelText({ children, good, busy }: { children: ReactNode; good?
   );
 }
 
-/** A panel's list, or why there is none. `missing` is said where the server has no such path. */
+/** A panel's list, or the reason why it is empty. `missing` is shown if the server does not have the path. */
 export function PanelBody<T>(props: {
   data: T | undefined;
   error: Error | null;

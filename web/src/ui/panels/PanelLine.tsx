@@ -8,10 +8,10 @@ import { Time } from '../Time';
 import words from '../theme/words.module.css';
 import css from './PanelLine.module.css';
 
-/** A panel of the overview lists so many. */
+/** Maximum number of lines in an overview panel. */
 export const MAX_LINES = 6;
 
-/** One thing that happened or is so: when, what, and the words for it. */
+/** An event or a state: when, what, and a description. */
 export function PanelLine(props: {
   tone: Tone;
   ns: number | null;

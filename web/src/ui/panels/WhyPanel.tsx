@@ -13,10 +13,10 @@ import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody } from './Panel';
 import css from './WhyPanel.module.css';
 
-/** Causes that have a bar. */
+/** Number of causes with a bar. */
 const BARS = 5;
 
-/** What decided how long a job (or the longest one) took: its critical path by cause, each a way to it. */
+/** The critical path of a job (or the longest one) by cause, with links. */
 export function WhyPanel({ job: of }: { job?: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -74,7 +74,10 @@ function Parts({ path }: { path: CriticalPath }) {
   );
 }
 
-/** A bar. Of a function that ran it leads to its slowest attempts, else to the path on the Gantt chart. */
+/**
+ * A bar. For a function that executed, it links to its slowest attempts, otherwise to the path on the Gantt
+ * chart.
+ */
 function Part({
   cause,
   whole,

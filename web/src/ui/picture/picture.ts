@@ -1,4 +1,4 @@
-/** A part of the page as a picture that stands for itself: what it is and when stands above it. */
+/** Saves a part of the page as a self-contained picture, with a title and a time above it. */
 
 import { surfaceColors } from '../../base/tokens';
 import { xmlText } from '../../base/xml';
@@ -6,11 +6,11 @@ import type { Scheme } from '../canvas';
 
 export interface Caption {
   title: string;
-  /** Below it, smaller: the session, the range. */
+  /** Smaller lines below the title: the session, the range. */
   lines: string[];
 }
 
-/** A drawing whose SVG needs no styles from elsewhere. */
+/** A drawing whose SVG does not depend on external styles. */
 export interface Svg {
   svg: string;
   width: number;
@@ -19,11 +19,11 @@ export interface Svg {
 
 const [MARGIN, TITLE, LINE] = [16, 24, 18];
 const MIN_WIDTH = 520;
-/** As large a side as browsers draw. px. */
+/** Maximum side length that browsers can draw, px. */
 const MAX_SIDE = 8_000;
-/** Of what is no canvas, since screens have twice the pixels. */
+/** Resolution of everything except canvases, which suits high-density screens. */
 const SCALE = 2;
-/** Marks what is no part of a picture: buttons, and a title that the caption has. */
+/** Marks elements that pictures omit: buttons, and titles that the caption repeats. */
 export const NOT_IN_PICTURE = { 'data-no-picture': '' };
 
 /** An SVG with its caption above it. */
@@ -47,7 +47,7 @@ export function withCaption(caption: Caption, { svg, width, height }: Svg, schem
   };
 }
 
-/** A captioned picture of an SVG, or of an element as it is on screen. */
+/** A captioned PNG of an SVG, or of an element as it is on screen. */
 export async function toPng(caption: Caption, source: Svg | HTMLElement, scheme: Scheme): Promise<Blob> {
   if (!(source instanceof HTMLElement)) return blobOf(await drawSvg(withCaption(caption, source, scheme)));
   const drawn = source instanceof HTMLCanvasElement ? source : await drawElement(source, scheme);
@@ -73,7 +73,7 @@ async function drawElement(element: HTMLElement, scheme: Scheme): Promise<HTMLCa
     scale: SCALE,
     backgroundColor: surfaceColors.page[scheme],
     font: false,
-    // A copy of a figure gets the browser's own margins back.
+    // In the copy, a figure would get the browser's default margins.
     style: { margin: '0' },
     filter: (node) => !(node instanceof HTMLElement && 'noPicture' in node.dataset),
     features: { restoreScrollPosition: true },

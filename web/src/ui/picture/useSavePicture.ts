@@ -6,10 +6,10 @@ import { useSession, useSessionTexts } from '../session';
 import { useSessionUrl } from '../useUrl';
 import { type Caption, type Svg, toPng, withCaption } from './picture';
 
-/** To the second, of ns since the epoch. */
+/** Formats ns since the epoch to the second. */
 const second = (ns: string | number | null | undefined) => fullTime(ns).slice(0, 19);
 
-/** Saves a picture with its title, the session and the range: `range` (ms) or that of the page. */
+/** Saves a picture with its title, the session and the range, which is `range` (ms) or that of the page. */
 export function useSavePicture() {
   const [url] = useSessionUrl();
   const session = useSession(url.session);

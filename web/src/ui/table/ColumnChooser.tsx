@@ -11,7 +11,7 @@ export interface ColumnChoice {
   set: (column: string, shown: boolean) => void;
 }
 
-/** The choice of columns of one table, kept in the browser. */
+/** The user's choice of columns for a table, kept in the browser. */
 export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoice {
   const [choice, setChoice] = useState<ColumnVisibilityState>(() => {
     try {
@@ -37,7 +37,7 @@ export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoi
   return { visibility, set };
 }
 
-/** The button that chooses the columns: in the bar above the table, where it covers none of them. */
+/** The button that chooses the columns. It is in the bar above the table, so that it covers no column. */
 export function ColumnChooser<T>(props: { columns: Column<T>[]; choice: ColumnChoice }) {
   const { t } = useTranslation();
   return (

@@ -23,21 +23,21 @@ const features = tableFeatures({ columnVisibilityFeature });
 type Features = typeof features;
 
 export interface DataTableProps<T extends object> {
-  /** Changes when the list becomes another one (filters, order): it then begins at the top. */
+  /** Identifies the list. When it changes (filters, order), the table scrolls to the top. */
   listKey?: string;
   testId: string;
   rowTestId: string;
-  /** What kind of row it is: its attribute `data-kind`. */
+  /** The kind of a row, used as its `data-kind` attribute. */
   kindOf?: (row: T) => string;
   label: string;
   columns: Column<T>[];
-  /** Which of them are shown (see useColumnChoice). */
+  /** The visible columns (see useColumnChoice). */
   visibility: ColumnVisibilityState;
   rows: T[];
   keyOf: (row: T) => string;
   sort?: string;
   onSort?: (sort: string | undefined) => void;
-  /** The row that the drawer shows. */
+  /** The row that is open in the drawer. */
   openKey?: string;
   onOpen?: (row: T, how: { follow: boolean }) => void;
   loading?: boolean;
@@ -49,13 +49,13 @@ export interface DataTableProps<T extends object> {
   newRowsMax?: number;
   onShowNew?: () => void;
   onView?: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
-  /** Shown in place of rows when there are none. */
+  /** Shown instead of rows if there are none. */
   empty: ReactNode;
-  /** Rows beyond the screen that are drawn too. */
+  /** Number of rows rendered beyond the screen. */
   overscan?: number;
 }
 
-/** A virtualised table: only the rows on screen are in the page, however many are loaded. */
+/** A virtualised table: however many rows are loaded, only those on screen are rendered. */
 export function DataTable<T extends object>(props: DataTableProps<T>) {
   const { columns, visibility, rows, keyOf, onOpen, onNearEnd, onView, openKey } = props;
   const { t } = useTranslation();
@@ -68,7 +68,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => sizes.rowHeight,
     overscan: props.overscan ?? 12,
-    // The header takes its height from the rows: without this the last one would end below the edge.
+    // The header takes its height from the rows. Without this, the last row would end below the edge.
     scrollPaddingEnd: sizes.tableHeadHeight,
     getItemKey: useCallback(
       (at: number) => {
@@ -82,7 +82,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const first = shown[0]?.index ?? 0;
   const last = shown[shown.length - 1]?.index ?? 0;
 
-  // The table model sees the rows on screen alone: 100,000 row models every 2 s would be felt.
+  // The table model gets only the rows on screen, since building 100,000 row models every 2 s would be slow.
   const slice = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
   const definitions = useMemo<ColumnDef<Features, T>[]>(
     () => columns.map((column) => ({ id: column.id, header: column.header, accessorFn: () => null })),
@@ -118,7 +118,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     onView?.({ firstRow: first, lastRow: last, frozen });
   }, [onView, first, last, frozen]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the list becomes another one.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the list changes.
   useEffect(() => {
     scroller.current?.scrollTo({ top: 0 });
   }, [props.listKey, props.sort]);
@@ -130,7 +130,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     return active === null ? -1 : rows.findIndex((row) => keyOf(row) === active);
   };
   const step = (by: number) => () => {
-    // Nothing chosen yet: begin with the first row on screen, wherever one has scrolled to.
+    // Without a selection, start with the first visible row.
     const top = Math.ceil((scroller.current?.scrollTop ?? 0) / sizes.rowHeight);
     const at = cursorAt();
     const next = at < 0 ? top : Math.max(0, Math.min(rows.length - 1, at + by));

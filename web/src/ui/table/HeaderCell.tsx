@@ -4,7 +4,7 @@ import words from '../theme/words.module.css';
 import type { Column } from './columns';
 import css from './DataTable.module.css';
 
-/** A column's header; a click sorts, the largest first, and a second click turns that around. */
+/** A column's header. A click sorts in descending order, and a second click reverses it. */
 export function HeaderCell<T>(props: {
   column: Column<T>;
   sort: string | undefined;
@@ -33,7 +33,7 @@ export function HeaderCell<T>(props: {
           onClick={() => onSort(down ? field : `-${field}`)}
         >
           <span className={words.ellipsis}>{column.header}</span>
-          {/* Always there, so that the header does not move when the order changes. */}
+          {/* Always rendered, so that the header does not move when the order changes. */}
           <span className={css.sortIcon}>{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
         </button>
       ) : (

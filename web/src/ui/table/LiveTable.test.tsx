@@ -38,7 +38,7 @@ const page = (from: number, to: number, next: string | null) => ({
 });
 
 it('loads page after page, and each row once', async () => {
-  // The second page begins with the last row of the first one, which moved down meanwhile.
+  // The second page starts with the last row of the first one, which moved down in the meantime.
   const things = ({ params }: Request) => (params.cursor === 'c1' ? page(9, 25, null) : page(0, 10, 'c1'));
   const { requests } = await render(<List />, { answers: { '/things': things } });
   await screen.findByText('i24');

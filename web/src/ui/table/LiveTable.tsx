@@ -20,7 +20,10 @@ type FromTheList =
   | 'onShowNew'
   | 'onView';
 
-/** A live list as a table: `empty` says that there is nothing at all, where filters leave nothing, the table says so itself. */
+/**
+ * A live list as a table. `empty` is shown if the list has no entries at all; if only the filters exclude
+ * them, the table shows its own note.
+ */
 export function LiveTable<T extends object>(
   props: Omit<DataTableProps<T>, FromTheList> & { list: LiveList<T>; choice: ColumnChoice },
 ) {
@@ -47,7 +50,7 @@ export function LiveTable<T extends object>(
   );
 }
 
-/** The order in the URL, or `usual`, which the URL does not name. */
+/** The order in the URL, or the default order `usual`, which is left out of the URL. */
 export function useSort(usual: string): readonly [string, (sort: string | undefined) => void] {
   const [url, change] = useSessionUrl();
   const set = useCallback(
@@ -58,7 +61,7 @@ export function useSort(usual: string): readonly [string, (sort: string | undefi
   return [url.sort ?? usual, set];
 }
 
-/** Which row the URL has in the panel, and how it gets there and away. */
+/** The row that the URL opens in the drawer, and functions that open and close it. */
 export function useOpenItem<T>(keyOf: (row: T) => string) {
   const [url, change] = useSessionUrl();
   const onOpen = useCallback(

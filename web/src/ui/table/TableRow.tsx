@@ -34,13 +34,13 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
       data-clickable={props.clickable || undefined}
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={() => {
-        // Marking text is not a click.
+        // Selecting text is not a click.
         if (window.getSelection()?.type !== 'Range') props.onOpen(props.row);
       }}
     >
       {props.columns.map((column) => (
         // biome-ignore lint/a11y/useSemanticElements: see above.
-        // biome-ignore lint/a11y/useFocusableInteractive: the row is what is selected.
+        // biome-ignore lint/a11y/useFocusableInteractive: the row is selected as a whole.
         <div
           key={column.id}
           className={css.cell}
@@ -55,7 +55,7 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
   );
 }
 
-/** Drawn again only when the row's values, place, selection or columns change. */
+/** Renders again only when the row's values, place, selection or columns change. */
 export const TableRow = memo(
   PlainRow,
   (a, b) =>

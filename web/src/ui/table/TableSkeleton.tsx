@@ -4,7 +4,7 @@ import css from './DataTable.module.css';
 
 const SKELETON_ROWS = Array.from({ length: 14 }, (_, at) => at);
 
-/** Grey rows in place of those that are being loaded. */
+/** Grey placeholder rows while a table is loading. */
 export function TableSkeleton<T>({ columns }: { columns: Column<T>[] }) {
   return (
     <div data-testid="table-loading">

@@ -1,19 +1,19 @@
 import type { ReactNode } from 'react';
 
-/** A column of a DataTable. Widths are fixed, so that values that change never move their neighbours. */
+/** A column of a DataTable. Widths are fixed, so that changing values never move other columns. */
 export interface Column<T> {
   id: string;
   header: string;
-  /** What the header means, on hover. */
+  /** Tooltip of the header. */
   hint?: string;
-  /** px; the least width if `grow` is set. */
+  /** Width in px; the minimum width if `grow` is set. */
   width: number;
-  /** Takes what is left of the width. */
+  /** Takes the remaining width. */
   grow?: boolean;
   align?: 'right';
-  /** The API's sort field, if it can be sorted by. */
+  /** The API's sort field, if the column is sortable. */
   sort?: string;
-  /** Not shown unless chosen. */
+  /** Hidden by default. */
   optional?: boolean;
   cell: (row: T) => ReactNode;
 }

@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useLayoutEffect, useState } from 'react';
 
-/** Whether columns lie beyond the left or the right edge, and a function that looks again. */
+/** Whether columns extend beyond the left or the right edge, and a function that checks again. */
 export function useColumnOverflow(scroller: RefObject<HTMLDivElement | null>, width: number) {
   const [beyond, setBeyond] = useState({ left: false, right: false });
   const look = useCallback(() => {
@@ -10,7 +10,7 @@ export function useColumnOverflow(scroller: RefObject<HTMLDivElement | null>, wi
     const right = element.scrollLeft + element.clientWidth < element.scrollWidth - 1;
     setBeyond((now) => (now.left === left && now.right === right ? now : { left, right }));
   }, [scroller]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other columns make another width.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: changed columns change the width.
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;

@@ -6,7 +6,7 @@ const SRC = join(import.meta.dirname, '../..');
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' });
 const read = (file: string) => readFileSync(join(SRC, file), 'utf8');
 
-/** The classes that a sheet defines; those of libraries are in `:global()`. */
+/** The classes that a style sheet defines. Classes of libraries are wrapped in `:global()`. */
 function classesOf(sheet: string): string[] {
   const selectors = read(sheet)
     .replace(/\/\*.*?\*\//gs, '')

@@ -19,7 +19,7 @@ export const theme = createTheme({
   },
 });
 
-/** Our colours, and Mantine's own where they must be read on our surfaces. */
+/** Our colours, and Mantine's colours that must be readable on our surfaces. */
 function scheme(name: 'light' | 'dark'): Record<string, string> {
   return {
     ...cssVariables(name),

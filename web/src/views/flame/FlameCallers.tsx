@@ -5,7 +5,7 @@ import { type FlameAnswer, type FlameFrame, type FlameTree, largest, type Node }
 import { valueText } from './flameText';
 import { useSandwich } from './useFlame';
 
-/** Who called a function, and what it called, over all its frames. */
+/** The callers and callees of a function, over all its frames. */
 export function FlameCallers(props: {
   answer: FlameAnswer;
   name: string;
@@ -48,7 +48,7 @@ export function FlameCallers(props: {
   );
 }
 
-/** The frames right under the top of a tree. */
+/** The frames directly below the root of a tree. */
 function firstRow(tree: FlameTree): FlameFrame[] {
   return tree.frames.filter((frame) => frame.parent !== null && frame.parent === tree.frames[0]?.id);
 }

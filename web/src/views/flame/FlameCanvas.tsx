@@ -25,16 +25,19 @@ import {
 import { drawFlame, rowHeight } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
 
-/** Boxes narrower than this are not drawn. px. */
+/** Minimum width of a drawn box, px. */
 const LEAST = 0.4;
 
-/** The graph: a click (or Enter) zooms, arrow keys walk, and what is pointed at tells its numbers. */
+/**
+ * The flame graph. A click (or Enter) zooms, arrow keys move the selection, and the selected frame shows its
+ * numbers.
+ */
 export function FlameCanvas(props: {
   answer: FlameAnswer;
   zoomed: Node;
   order: Order;
   find: string | undefined;
-  /** Whether shares are compared. */
+  /** Whether shares are compared instead of values. */
   relative: boolean;
   onZoom: (node: Node) => void;
   onHold: (on: boolean) => void;
@@ -47,7 +50,7 @@ export function FlameCanvas(props: {
   const palette = usePalette();
   const nameOf = useFrameName();
   const [top, setTop] = useState(0);
-  /** Whether an arrow key scrolls: what is pointed at stays so. */
+  /** Whether an arrow key caused the scrolling. The selected frame then stays selected. */
   const byKeys = useRef(false);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [width, setWidth] = useState(1000);
@@ -81,7 +84,7 @@ export function FlameCanvas(props: {
     if (size.width > 0) setWidth(size.width);
   }, [size.width]);
 
-  // Deep down, what is zoomed into comes into view.
+  // Scroll the zoomed frame into view if it is far down.
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
@@ -140,7 +143,7 @@ export function FlameCanvas(props: {
         ref={box}
         className={css.scroll}
         aria-label={t('flame.label')}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable by keyboard.
         tabIndex={0}
         onScroll={(event) => {
           setTop(event.currentTarget.scrollTop);

@@ -22,7 +22,7 @@ function weightLabel(weight: Weight, t: TFunction) {
   );
 }
 
-/** What widths mean, the order, what is compared with, and the search. */
+/** Controls for the meaning of widths, the order, the comparison, and the search. */
 export function FlameControls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

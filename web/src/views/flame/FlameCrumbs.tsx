@@ -5,10 +5,10 @@ import css from './FlameCrumbs.module.css';
 import { lineOf, type Node } from './flame';
 import { useFrameName } from './flameText';
 
-/** Frames above the one that is zoomed into that the line above the graph names. */
+/** Number of ancestors of the zoomed frame in the line above the graph. */
 const CRUMBS = 5;
 
-/** From the driver down to a frame; of a long way its beginning and its end. */
+/** The path from the driver to a frame; the middle of a long path is left out. */
 export function FlameCrumbs({ node, onGo }: { node: Node; onGo: (frame: string) => void }) {
   const { t } = useTranslation();
   const nameOf = useFrameName();

@@ -5,10 +5,10 @@ import css from './FlameList.module.css';
 import { type FlameFrame, shareText } from './flame';
 import { useFrameName } from './flameText';
 
-/** How many callers or callees are listed. */
+/** Number of callers or callees that are listed. */
 const LISTED = 8;
 
-/** The largest frames of some, each a way to it. */
+/** The largest of some frames, with links. */
 export function FlameList(props: {
   title: string;
   testId: string;
@@ -17,7 +17,7 @@ export function FlameList(props: {
   text: (value: number) => string;
   onPick: (frame: FlameFrame) => void;
   can?: (frame: FlameFrame) => boolean;
-  /** How a frame differs from what it is compared with; then the largest change comes first. */
+  /** The difference to the compared frame. If given, frames are sorted by it, largest first. */
   change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
 }) {
   const { t } = useTranslation();

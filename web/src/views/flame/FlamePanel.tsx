@@ -14,13 +14,13 @@ import css from './FlamePanel.module.css';
 import { type FlameAnswer, type FlameFrame, type Node, scaleOf, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
 
-/** The frame that is zoomed into: its numbers, who called its function and what that called, and ways on. */
+/** The zoomed frame: its numbers, the callers and callees of its function, and links. */
 export function FlamePanel(props: {
   answer: FlameAnswer;
   node: Node;
   nodes: Map<string, Node>;
   params: Params;
-  /** Whether shares are compared. */
+  /** Whether shares are compared instead of values. */
   relative: boolean;
   onZoom: (frame: string | undefined) => void;
 }) {
@@ -164,7 +164,10 @@ function Fact(props: { name: string; share?: string; children: React.ReactNode }
   );
 }
 
-/** How much more or less it is than what it was (`by`, in the weight's unit), and `+3.2%` or `−40%` of that. */
+/**
+ * The change of a frame (`by`, in the weight's unit), and the same relative to its earlier value: `+3.2%` or
+ * `−40%`.
+ */
 function changeOf(frame: FlameFrame, scale: number): { by: number; text: string } {
   const before = (frame.baseline_value ?? 0) * scale;
   const by = frame.value - before;

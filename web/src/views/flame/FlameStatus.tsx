@@ -12,7 +12,7 @@ import { valueText } from './flameText';
 export function FlameStatus(props: {
   answer: FlameAnswer;
   zoomed: Node;
-  /** Why widths are executing times although the critical path was asked for. */
+  /** Why widths show executing times instead of the requested critical path. */
   instead?: 'pending' | 'failed' | 'range';
 }) {
   const { answer, zoomed, instead } = props;

@@ -7,7 +7,7 @@ import { useFrameName, valueText } from './flameText';
 
 export interface Pointed {
   id: string;
-  /** Where the text beside it goes, in the box that the canvas fills. px. */
+  /** Position of the text in the canvas box, px. */
   x: number;
   y: number;
 }
@@ -15,7 +15,7 @@ export interface Pointed {
 const TIP_WIDTH = 310;
 const TIP_HEIGHT = 190;
 
-/** The numbers of the frame that is pointed at, beside the pointer. */
+/** The numbers of the hovered frame, next to the pointer. */
 export function FlameTooltip(props: {
   frame: FlameFrame;
   answer: FlameAnswer;

@@ -20,7 +20,7 @@ import css from './FlameView.module.css';
 import { type FlameAnswer, ORDERS, toNodes, WEIGHTS } from './flame';
 import { useFlame } from './useFlame';
 
-/** Where the time of all attempts went, by who called whom. */
+/** The time of all attempts by call path. */
 export function FlameView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -37,7 +37,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
     Object.keys(url.filters).every((filter) => filter === 'job_id');
   const wantsPath = wanted === 'critical_path';
   const onPath = useFlame({ ...base, weight: 'critical_path' }, settings.frame, wantsPath && isWhole);
-  // Without a tracer it does not lead through tasks.
+  // Without a tracer, the critical path does not lead through tasks.
   const hasPath =
     wantsPath &&
     isWhole &&
@@ -49,7 +49,8 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const flame = hasPath ? onPath : other;
   const instead = !isWhole ? 'range' : onPath.isPending ? 'pending' : 'failed';
 
-  // Nothing moves under the pointer: what came first stays until it leaves, or until something else is asked.
+  // Keep the graph still under the pointer: show the same answer until the pointer leaves or the request
+  // changes.
   const asked = JSON.stringify([params, settings.frame]);
   const [held, setHeld] = useState<{ asked: string; data: FlameAnswer } | null>(null);
   const data = held !== null && held.asked === asked ? held.data : flame.data;

@@ -7,7 +7,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { formatRange, lengthOf, parseRange } from '../shared/range';
 import css from './RangeCompared.module.css';
 
-/** What the range of the filters is compared with: the rest of the time, or another range. */
+/** The choice of what the filtered range is compared with: the rest of the time, or another range. */
 export function RangeCompared({ vs }: { vs: string }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -2,7 +2,7 @@ import type { Params } from '../../api/client';
 import type { SessionUrl } from '../../base/url';
 import { parseRange } from '../shared/range';
 
-/** The other range of time (`vs`) as the API takes it, or null if there is none to compare with. */
+/** The other range of time (`vs`) as API parameters, or null if there is none. */
 export function comparedRange({ settings, filters }: SessionUrl): Params | null {
   if (settings?.vs === 'rest') return filters.since_ns || filters.until_ns ? { baseline_rest: 'true' } : null;
   const range = parseRange(settings?.vs);

@@ -155,7 +155,7 @@ test('changes and shares', () => {
 });
 
 test('boxes of overlapping calls neither overlap nor reach beyond their caller', () => {
-  // A caller of 1 s wall time, and 300 concurrent calls that each took as long: their sum is its width.
+  // A caller of 1 s wall time, and 300 concurrent calls that each took as long. Their sum is its width.
   const calls = Array.from({ length: 300 }, (_, at) => frame(`call ${at}`, 'caller', 1e9 + at * 7919));
   const sum = calls.reduce((total, call) => total + call.value, 0);
   const tree = toNodes(answer([frame('caller', null, sum + 1e9), ...calls]));

@@ -1,4 +1,6 @@
-/** A flame graph without its pixels: the tree of an answer, where its boxes lie, and what a search finds. */
+/**
+ * The logic of a flame graph without drawing: the tree of an answer, the layout of its boxes, and the search.
+ */
 
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
 
@@ -23,7 +25,7 @@ export interface Node {
   children: Node[];
 }
 
-/** A box: `x` and `width` are shares of the whole width, `row` counts from the top. */
+/** A box: `x` and `width` are shares of the total width; `row` counts from the top. */
 export interface Box {
   node: Node;
   row: number;
@@ -31,7 +33,7 @@ export interface Box {
   width: number;
 }
 
-/** The nodes of an answer by their ids; the first is the top. */
+/** The nodes of an answer by id. The first is the root. */
 export function toNodes(answer: FlameAnswer): Map<string, Node> {
   const nodes = new Map<string, Node>();
   for (const frame of [...answer.ancestors, ...answer.frames]) {
@@ -43,7 +45,7 @@ export function toNodes(answer: FlameAnswer): Map<string, Node> {
   return nodes;
 }
 
-/** From the top down to a node, itself included. */
+/** The path from the root to a node, including the node. */
 export function lineOf(node: Node): Node[] {
   const line: Node[] = [];
   for (let at: Node | null = node; at !== null; at = at.parent) line.unshift(at);
@@ -61,8 +63,8 @@ function inOrder(children: Node[], order: Order): Node[] {
 }
 
 /**
- * The boxes with `zoomed` at full width and those above it too; row by row, from left to right. What is
- * narrower than `least` (a share of the width) is left out with all below it.
+ * The boxes with `zoomed` and its ancestors at full width, row by row, from left to right. Boxes narrower
+ * than `least` (a share of the width) are left out with everything below them.
  */
 export function layout(zoomed: Node, order: Order, least: number): Box[] {
   const boxes: Box[] = lineOf(zoomed).map((node, row) => ({ node, row, x: 0, width: 1 }));
@@ -80,26 +82,29 @@ export function layout(zoomed: Node, order: Order, least: number): Box[] {
   return boxes;
 }
 
-/** Against rounding errors, so that ends that meet are rounded alike. px. */
+/** Tolerance for rounding errors, so that touching edges are rounded alike, px. */
 const NOISE = 1e-6;
 
 /**
- * Between which whole pixels of a canvas so wide a box lies. Where one box ends the next begins, and none reaches
- * beyond the one above it; what is narrower than a pixel may have none.
+ * The whole pixels of a box on a canvas of the given width. A box starts where its neighbour ends and never
+ * extends beyond the box above. A box narrower than a pixel may have none.
  */
 export function edges(box: Pick<Box, 'x' | 'width'>, width: number): { left: number; right: number } {
   const round = (share: number) => Math.round(share * width + NOISE);
   return { left: round(box.x), right: round(box.x + box.width) };
 }
 
-/** Which frames a search finds: a part of the name, whatever its case. Null without a search. */
+/** A predicate for frames whose name contains a text, ignoring case. Null without a search. */
 export function matcher(text: string | undefined): ((frame: FlameFrame) => boolean) | null {
   const wanted = text?.trim().toLowerCase() ?? '';
   if (wanted === '') return null;
   return (frame) => frame.name?.toLowerCase().includes(wanted) ?? false;
 }
 
-/** How many frames at or below `top` match, and the value of these and all below them, each counted once. */
+/**
+ * Number of matching frames at or below `top`, and their value including everything below, with each counted
+ * once.
+ */
 export function found(top: Node, matches: (frame: FlameFrame) => boolean): { frames: number; value: number } {
   let frames = 0;
   let value = 0;
@@ -114,8 +119,10 @@ export function found(top: Node, matches: (frame: FlameFrame) => boolean): { fra
   return { frames, value };
 }
 
-/** How much larger (1: new) or smaller (-1: gone) than what it is compared with, `scale` times as much; null
- *  if it is not compared. */
+/**
+ * The relative change to the compared value times `scale`, from -1 (removed) to 1 (new); null if it is not
+ * compared.
+ */
 export function change(frame: FlameFrame, scale = 1): number | null {
   if (frame.baseline_value === null) return null;
   const before = frame.baseline_value * scale;
@@ -123,12 +130,15 @@ export function change(frame: FlameFrame, scale = 1): number | null {
   return most === 0 ? 0 : (frame.value - before) / most;
 }
 
-/** What makes two wholes alike: of two ranges of time shares are compared, as one may be longer. */
+/**
+ * The factor that makes two totals comparable. Ranges of time may differ in length, so their shares are
+ * compared.
+ */
 export function scaleOf(answer: Pick<FlameAnswer, 'total' | 'baseline_total'>, relative: boolean): number {
   return relative && answer.baseline_total && answer.total ? answer.total / answer.baseline_total : 1;
 }
 
-/** The box that an arrow key leads to from `at`, or `at` itself. */
+/** The box that an arrow key selects from `at`, or `at` itself. */
 export function neighbour(boxes: Box[], at: Box, key: string): Box {
   if (key === 'ArrowUp') return boxes.find((box) => box.node === at.node.parent) ?? at;
   if (key === 'ArrowDown') return boxes.find((box) => box.node.parent === at.node) ?? at;
@@ -137,7 +147,7 @@ export function neighbour(boxes: Box[], at: Box, key: string): Box {
   return row[row.indexOf(at) + step] ?? at;
 }
 
-/** The largest frame of a name. */
+/** The largest frame with a name. */
 export function largest(nodes: Iterable<Node>, name: string): Node | undefined {
   let best: Node | undefined;
   for (const node of nodes)
@@ -145,7 +155,7 @@ export function largest(nodes: Iterable<Node>, name: string): Node | undefined {
   return best;
 }
 
-/** `42%`, `4.2%`, `<0.1%`; nothing of nothing is `0%`. */
+/** `42%`, `4.2%`, `<0.1%`; zero of zero is `0%`. */
 export function shareText(part: number, whole: number): string {
   const share = whole > 0 ? part / whole : 0;
   if (share > 0 && share < 0.0005) return '<0.1%';

@@ -4,7 +4,7 @@ import { type Box, change, edges, type FlameFrame } from './flame';
 const MIN_ROW = 24;
 const MAX_ROW = 40;
 
-/** How high rows are: so few as leave room are higher. px. */
+/** Height of rows, px. Graphs with few rows have taller ones. */
 export const rowHeight = (rows: number, height: number) =>
   Math.min(MAX_ROW, Math.max(MIN_ROW, Math.floor(height / Math.max(1, rows))));
 
@@ -14,17 +14,17 @@ const PAD = 6;
 export interface Look {
   palette: Palette;
   boxes: Box[];
-  /** How high a row is. px. */
+  /** Height of a row, px. */
   row: number;
-  /** How far the rows are scrolled. px. */
+  /** Scroll offset of the rows, px. */
   top: number;
-  /** In which row the frame is that all is about; those above it are pale. */
+  /** The row of the zoomed frame. Rows above it are pale. */
   zoomedRow: number;
   matches: ((frame: FlameFrame) => boolean) | null;
   pointed: string | null;
-  /** The function of the task that is selected. */
+  /** The function of the selected task. */
   selected: string | null;
-  /** What values are multiplied by that are compared with. */
+  /** Factor for the compared values. */
   scale: number;
   nameOf: (frame: FlameFrame) => string;
   valueOf: (frame: FlameFrame) => string;
@@ -41,7 +41,7 @@ export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: L
     if (y > size.height || y + row < 0) continue;
     const { left: x, right } = edges(box, size.width);
     if (right === x) continue;
-    // A line of the ground between neighbours, unless the box is a line itself.
+    // Keep a gap to the neighbour, unless the box itself is only a line.
     const width = right - x - (right - x > 3 ? 1 : 0);
     const { frame } = box.node;
     const hit = look.matches?.(frame) ?? null;

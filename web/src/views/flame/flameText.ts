@@ -2,12 +2,12 @@ import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import type { FlameFrame, Weight } from './flame';
 
-/** What a value of a weight reads like. */
+/** Formats a value of a weight. */
 export function valueText(value: number, weight: Weight): string {
   return weight === 'count' ? count(value) : weight === 'bytes' ? bytes(value) : duration(value);
 }
 
-/** What stands on a frame. */
+/** The label of a frame. */
 export function useFrameName(): (frame: FlameFrame) => string {
   const { t } = useTranslation();
   return (frame) => {

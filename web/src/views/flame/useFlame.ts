@@ -5,10 +5,10 @@ import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import type { FlameAnswer, SandwichAnswer, Weight } from './flame';
 
 const PATH = '/flow/flame';
-/** Adding up a long record takes seconds: the server works on it for no more than a part of the time. */
+/** Merging a long record takes seconds, so the pause between fetches is this many times their duration. */
 const REST = 8;
 
-/** Fetches, and how long to wait until the next time. */
+/** A query whose refetch interval depends on how long its fetches take. */
 function usePaced<T>(): {
   fetch: (params: Params, signal: AbortSignal) => Promise<T>;
   interval: () => number;
@@ -25,7 +25,10 @@ function usePaced<T>(): {
   };
 }
 
-/** The graph; `part` asks for one frame and what is below it, so that less of that is merged. */
+/**
+ * The flame graph. With `part`, only one frame and everything below it are requested, so that the server
+ * merges less.
+ */
 export function useFlame(params: Params, part: string | undefined, enabled = true) {
   const paced = usePaced<FlameAnswer>();
   const whole = useQuery({
@@ -47,12 +50,12 @@ export function useFlame(params: Params, part: string | undefined, enabled = tru
     isPending: whole.isPending,
     refetch: whole.refetch,
     data: wanted && inside.data !== undefined ? inside.data : whole.data,
-    /** What is asked for is on its way; until then `data` is of something near it. */
+    /** The request is running, and `data` belongs to a similar earlier one. */
     outdated: whole.isPlaceholderData || (wanted && inside.isPending),
   };
 }
 
-/** Who called a function and what it called. */
+/** The callers and callees of a function. */
 export function useSandwich(params: Params, weight: Weight, of: string | null) {
   const paced = usePaced<SandwichAnswer>();
   return useQuery({

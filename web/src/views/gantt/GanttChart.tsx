@@ -20,25 +20,27 @@ import { type Point, useGanttPointer } from './useGanttPointer';
 import { useGanttReveal } from './useGanttReveal';
 import { useGanttScroll } from './useGanttScroll';
 
-/** The bars, drawn; everything that moves them. */
+/** The canvas of the bars, with mouse and keyboard control. */
 export function GanttChart(props: {
   data: Gantt | undefined;
-  /** The same with nodes as lanes: how busy each was. */
+  /** The same answer with nodes as lanes, for their utilisation. */
   nodes: Gantt | undefined;
-  /** Times of the data plus this are times of the window; those of the path plus `pathShift`. */
+  /**
+   * Added to times of the data to get times of the window. `pathShift` does the same for times of the path.
+   */
   shift: number;
   window: Span;
   path: CriticalPath | undefined;
   pathShift: number;
   canvas: React.RefObject<HTMLCanvasElement | null>;
-  /** The chosen range of time, and one that was kept to compare with. */
+  /** The chosen range of time, and a previous one that was kept for comparison. */
   range: Span | null;
   kept: Span | null;
   find: GanttFind;
   onRange: (range: Span | null) => void;
   onWidth: (width: number) => void;
   onMove: (window: Span | null) => void;
-  /** The first and the last lane that are seen. */
+  /** Reports the first and the last visible lane. */
   onLanes: (first: number, last: number) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {
@@ -128,7 +130,7 @@ export function GanttChart(props: {
       role="application"
       aria-label={t('gantt.chart', { n: count(data?.attempts ?? 0), lanes: count(data?.lanes_total ?? 0) })}
       aria-busy={data === undefined}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what is drawn is moved and chosen by keys.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the drawing supports keyboard navigation.
       tabIndex={0}
       data-testid="gantt-chart"
       {...pointer}

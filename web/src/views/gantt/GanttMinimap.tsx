@@ -8,7 +8,10 @@ import shared from './gantt.module.css';
 import type { Gantt } from './ganttData';
 import { drawUtilisation } from './ganttMinimapDraw';
 
-/** The whole execution: how much ran at a time, and the window in it. Drag to choose another window. */
+/**
+ * An overview of the whole execution: the number of running attempts over time, with the window marked. A
+ * drag chooses another window.
+ */
 export function GanttMinimap(props: {
   utilisation: Gantt['utilisation'];
   whole: Span;

@@ -9,7 +9,7 @@ import type { Span } from '../shared/span';
 import css from './GanttNote.module.css';
 import type { Gantt } from './ganttData';
 
-/** What the picture shows, and what it does not. */
+/** Explains what the picture shows and omits. */
 export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
   const { t } = useTranslation();
   const libraryTexts = useLibraryTexts();

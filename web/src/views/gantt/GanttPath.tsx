@@ -9,10 +9,10 @@ import words from '../../ui/theme/words.module.css';
 import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
 
-/** A smaller share of the path that waited for busy workers is not worth a sentence. */
+/** Minimum share of the path spent waiting for busy workers that is worth a sentence. */
 const HELD_SHARE = 0.05;
 
-/** What the critical path consists of, what takes most first. */
+/** The parts of the critical path, largest first. */
 export function GanttPath(props: {
   path: CriticalPath | undefined;
   error: Error | null;

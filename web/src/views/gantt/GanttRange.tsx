@@ -17,13 +17,13 @@ import { RangePhases } from './RangePhases';
 import { RangeSums } from './RangeSums';
 import type { RangeAnswer } from './useRange';
 
-/** What happened in a range of time, and ways on from there. */
+/** Statistics of a range of time, with links. */
 export function GanttRange(props: {
   range: TimeRange;
   answer: RangeAnswer | undefined;
   outdated: boolean;
   error: Error | null;
-  /** Not there until the chart knows its times. */
+  /** Undefined until the chart knows its times. */
   onZoom: (() => void) | undefined;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {

@@ -10,10 +10,10 @@ import type { GanttLane } from './ganttData';
 import type { useGanttShown } from './useGanttShown';
 import { useRange } from './useRange';
 
-/** Beside the chart: the chosen range of time, and the critical path. */
+/** The panel next to the chart: the chosen range of time, and the critical path. */
 export function GanttSide(props: {
   gantt: ReturnType<typeof useGanttShown>;
-  /** The range as a span of the chart. */
+  /** The range in times of the chart. */
   span: Span | null;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {

@@ -11,11 +11,14 @@ import { FindBox } from '../shared/FindBox';
 import { KINDS, type Kind } from './ganttData';
 import type { GanttFind } from './useGanttFind';
 
-/** Calls below this level share the lane of their caller; without a level each has its own. */
+/**
+ * Call levels below which all calls share the lane of their caller. Without a level, each call path has its
+ * own lane.
+ */
 export const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** How lanes are made, whether the critical path is drawn, and the search. */
+/** Controls for the lanes, the critical path, and the search. */
 export function GanttToolbar(props: {
   by: Kind;
   find: GanttFind;

@@ -14,7 +14,7 @@ import { runningAt } from './ganttProfile';
 import type { Hit } from './useGanttHit';
 import type { GanttModel } from './useGanttModel';
 
-/** What is under the pointer, beside it: a bar, or (left of the bars) the name of a lane. */
+/** Details of the bar under the pointer or, left of the bars, of the lane. */
 export function GanttTooltip(
   props: {
     model: GanttModel;

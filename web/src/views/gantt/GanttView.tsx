@@ -25,7 +25,7 @@ import type { GanttLane } from './ganttData';
 import { useGanttFind } from './useGanttFind';
 import { useGanttShown } from './useGanttShown';
 
-/** What a lane alone is to the filters. */
+/** The filter that selects the attempts of a single lane. */
 const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
   worker: 'worker_id',
   node: 'node_id',
@@ -34,7 +34,7 @@ const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
   path: 'func_name',
 };
 
-/** Who ran what when, and the chain that decided how long it took. */
+/** The Gantt chart: which attempts ran where and when, and the critical path. */
 export function GanttView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

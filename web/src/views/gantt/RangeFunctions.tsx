@@ -9,7 +9,7 @@ import shared from './gantt.module.css';
 import { atATime } from './rangeText';
 import type { RangeAnswer } from './useRange';
 
-/** Which functions ran in the range, and how long. */
+/** Functions that ran in the range, with their times. */
 export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();

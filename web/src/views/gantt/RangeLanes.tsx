@@ -5,7 +5,7 @@ import shared from './gantt.module.css';
 import { laneLabel } from './ganttLanes';
 import type { RangeAnswer, RangeLane } from './useRange';
 
-/** Which workers, nodes or actors were busiest in the range. */
+/** The busiest workers, nodes or actors in the range. */
 export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (lane: RangeLane) => void }) {
   const { t } = useTranslation();
   const length = Math.max(1, answer.until_ns - answer.since_ns);

@@ -7,7 +7,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { formatRange, lengthOf, middleOf, parseRange, type TimeRange } from '../shared/range';
 import css from './RangeLinks.module.css';
 
-/** Links to the other views of the range, and what it can be compared with. */
+/** Links to the other views of the range, and to comparisons. */
 export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: (() => void) | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

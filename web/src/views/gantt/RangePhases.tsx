@@ -9,7 +9,7 @@ import words from '../../ui/theme/words.module.css';
 import shared from './gantt.module.css';
 import type { RangeAnswer } from './useRange';
 
-/** Where the time of the attempts in the range went. */
+/** Time of the attempts in the range by phase. */
 export function RangePhases({ answer }: { answer: RangeAnswer }) {
   const { t } = useTranslation();
   const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: answer.phases[phase] })).filter(

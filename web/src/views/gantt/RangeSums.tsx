@@ -10,7 +10,7 @@ import css from './RangeSums.module.css';
 import { atATime } from './rangeText';
 import type { RangeAnswer } from './useRange';
 
-/** How many attempts there were, in which states, and how many ran at a time. */
+/** Number of attempts in the range, their states, and their parallelism. */
 export function RangeSums({ answer }: { answer: RangeAnswer }) {
   const { t } = useTranslation();
   const name = useStateName();

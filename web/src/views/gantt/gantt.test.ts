@@ -34,7 +34,7 @@ describe('tiles', () => {
     expect(tileOf(panned(window, SECOND / 50), 1200)).toEqual(tile);
     expect((tile.end - tile.begin) / (window.end - window.begin)).toBeLessThan(6);
     expect(tile.width).toBeLessThanOrEqual(8192);
-    // At least the screen's resolution.
+    // The resolution is at least that of the screen.
     expect((tile.end - tile.begin) / tile.width).toBeLessThanOrEqual((2 ** 30 / 1200) * 1.01);
   });
 });

@@ -1,11 +1,11 @@
-/** The arithmetic of the Gantt chart: windows of time, what to fetch for them, ticks, lanes, and what is where. */
+/** The arithmetic of the Gantt chart: windows of time, what to fetch for them, ticks, and finding bars. */
 
 import type { Span } from '../shared/span';
 
-/** Nobody can look closer: times in JavaScript are good to 256 ns. */
+/** Maximum zoom, ns. Times in JavaScript are only exact to 256 ns. */
 export const LEAST_SPAN = 20_000;
 export const ROW = 18;
-/** The height of a bar, px. */
+/** Height of a bar, px. */
 export const BAR = ROW - 3;
 export const LANE_GAP = 5;
 
@@ -13,7 +13,7 @@ export function powerOfTwo(least: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
 }
 
-/** The window with a length that makes sense, and no further from `whole` than half of itself. */
+/** The window with its length limited, at most half of it outside `whole`. */
 export function within(window: Span, whole: Span): Span {
   const most = Math.max(LEAST_SPAN, (whole.end - whole.begin) * 1.5);
   const length = Math.min(most, Math.max(LEAST_SPAN, window.end - window.begin));
@@ -25,7 +25,7 @@ export function within(window: Span, whole: Span): Span {
   return { begin, end: begin + length };
 }
 
-/** What is at `at` stays there; `factor` below 1 shows less, closer. */
+/** The window scaled around `at`; a `factor` below 1 zooms in. */
 export function zoomed(window: Span, factor: number, at: number): Span {
   const least = LEAST_SPAN / (window.end - window.begin);
   const by = Math.max(factor, Math.min(1, least));
@@ -36,7 +36,10 @@ export function panned(window: Span, by: number): Span {
   return { begin: window.begin + by, end: window.end + by };
 }
 
-/** What to fetch for a window: quantised, with room at both sides, so that small moves fetch nothing new. */
+/**
+ * The part to fetch for a window: quantised and with a margin on both sides, so that small moves fetch
+ * nothing new.
+ */
 export function tileOf(window: Span, pixels: number): Span & { width: number } {
   const unit = powerOfTwo(window.end - window.begin);
   const step = unit / 2;
@@ -48,13 +51,13 @@ export function tileOf(window: Span, pixels: number): Span & { width: number } {
 
 const DAY = 86_400e9;
 
-/** The next 1, 2 or 5 with zeros. */
+/** The next greater 1, 2 or 5 times a power of ten. */
 function roundUp(value: number): number {
   const power = 10 ** Math.ceil(Math.log10(value) - 1e-9);
   return power * ([0.2, 0.5].find((part) => power * part >= value) ?? 1);
 }
 
-/** Round steps of time, so that labels are at least `room` pixels apart. */
+/** Ticks at round times, with labels at least `room` px apart. */
 export function ticksOf(window: Span, pixels: number, room = 90): { step: number; at: number[] } {
   const least = ((window.end - window.begin) * room) / Math.max(1, pixels);
   let step: number;
@@ -69,8 +72,8 @@ export function ticksOf(window: Span, pixels: number, room = 90): { step: number
 }
 
 /**
- * A time since the beginning, with no more digits than the step asks for. `largest` is the largest time of the
- * axis, ns: all its labels have the format of that one.
+ * A time since the beginning, with as many digits as the step requires. All labels of an axis share the
+ * format of the largest time, `largest` (ns).
  */
 export function tickLabel(ns: number, step: number, largest: number = ns): string {
   const digits = (unit: number) => Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
@@ -97,7 +100,7 @@ export interface Bars {
   end: number[];
 }
 
-/** The bars of each row of each lane by time. */
+/** The bars of each row of each lane, in order of time. */
 export function rowIndex(bars: Bars): Map<string, number[]> {
   const rows = new Map<string, number[]>();
   bars.lane.forEach((lane, bar) => {
@@ -124,7 +127,7 @@ export function barAt(bars: Bars, row: readonly number[] | undefined, at: number
   return found;
 }
 
-/** Whether a name has a text in it, in whatever case; null for no text. */
+/** A predicate for names that contain a text, ignoring case; null for an empty text. */
 export function nameMatcher(text: string): ((name: string) => boolean) | null {
   const wanted = text.trim().toLowerCase();
   return wanted === '' ? null : (name) => name.toLowerCase().includes(wanted);

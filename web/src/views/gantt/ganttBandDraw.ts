@@ -1,4 +1,4 @@
-/** Draws how many ran at once: of a folded lane, and of a node. */
+/** Draws the number of attempts that ran at once, for a folded lane and for a node. */
 
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { BAR } from './gantt';
@@ -22,7 +22,7 @@ export function drawProfile(
   let x = Number.NEGATIVE_INFINITY;
   let column = 0;
   let level = 0;
-  // The most of each pixel: what is narrower than that would flicker.
+  // Draw the maximum per pixel; narrower steps would flicker.
   for (let at = 0; at < profile.at.length; at += 1) {
     const next = Math.round(xOf(scene, size, (profile.at[at] as number) + scene.shift));
     if (next > size.width + 2) break;
@@ -47,7 +47,10 @@ export function drawProfile(
   context.fill();
 }
 
-/** A folded lane: how many of its attempts ran at once, with marks below where some failed or were found. */
+/**
+ * Draws a folded lane: the number of attempts that ran at once, with marks below for failures and search
+ * hits.
+ */
 export function drawBand(
   context: CanvasRenderingContext2D,
   size: Size,
@@ -70,7 +73,7 @@ export function drawBand(
     if (!found && (bars.failed[bar] as number) === 0) continue;
     const x1 = Math.min(size.width, xOf(scene, size, (bars.end[bar] as number) + scene.shift));
     const begin = xOf(scene, size, (bars.begin[bar] as number) + scene.shift);
-    // It failed at its end; where is not known of merged ones.
+    // The attempt failed at its end. For merged attempts, the time of the failure is unknown.
     const x0 = Math.max(scene.left, found || (bars.count[bar] as number) > 1 ? begin : x1 - 3);
     context.fillStyle = look.tone(found ? 'busy' : 'bad');
     if (x1 >= x0) context.fillRect(x0, y + 2 + height, Math.max(2, x1 - x0), 3);

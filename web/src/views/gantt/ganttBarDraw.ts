@@ -7,7 +7,7 @@ import type { Gantt } from './ganttData';
 import { type Profile, profileOf } from './ganttProfile';
 import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
 
-/** The bars of the pinned lanes, or of the others. */
+/** Draws the bars of the pinned lanes, or of the others. */
 export function drawBars(
   context: CanvasRenderingContext2D,
   size: Size,
@@ -42,7 +42,7 @@ export function drawBars(
       context.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, BAR - 1);
     }
   }
-  // As high as many wait: a queue is seen where it forms.
+  // The height shows the length of the queue, so that its growth is visible.
   for (const { bar, profile } of queuesOf(data)) {
     const box = place(bar);
     if (box === null) continue;
@@ -70,7 +70,7 @@ const isQueued = (data: Gantt, bar: number) =>
 
 const queues = new WeakMap<Gantt, { bar: number; profile: Profile }[]>();
 
-/** How many calls waited for each actor over time, and the longest bar of each queue. */
+/** The number of calls that waited for each actor over time, with the longest bar of each queue. */
 function queuesOf(data: Gantt): { bar: number; profile: Profile }[] {
   let found = queues.get(data);
   if (found === undefined) {
@@ -121,7 +121,7 @@ function drawBar(
     const end = Math.min(x + width, xOf(scene, size, to + shift));
     if (end - begin >= 1) context.fillRect(begin, y + 2, end - begin, BAR - 4);
   };
-  // A suspended coroutine is as light as a blocked attempt, with a line through it.
+  // A suspended coroutine is as pale as a blocked attempt, with a line through it.
   const midline = (from: number, to: number) => {
     const first = Math.max(x, xOf(scene, size, from + shift));
     const last = Math.min(x + width, xOf(scene, size, to + shift));
@@ -193,7 +193,7 @@ function drawFailed(
   context.restore();
 }
 
-/** The time before an attempt came to its worker, in its phases. */
+/** Draws the phases of an attempt before it started on its worker. */
 function drawWaiting(
   context: CanvasRenderingContext2D,
   size: Size,

@@ -13,7 +13,7 @@ export interface GanttLane {
   id: string;
   kind: Kind | 'not_placed';
   label: string | null;
-  /** Of a call path, how far below the driver it is. */
+  /** Depth of a call path below the driver. */
   depth: number | null;
   node_id: string | null;
   node_ip: string | null;
@@ -21,7 +21,7 @@ export interface GanttLane {
   actor_id: string | null;
   class_name: string | null;
   actor_name: string | null;
-  /** Of a worker, the first that it ran, and how many it ran. */
+  /** The first functions that a worker ran, and the number of all of them. */
   functions: string[];
   functions_total: number;
   attempts: number;
@@ -34,7 +34,9 @@ export interface GanttLane {
 
 type Offset = number | null;
 
-/** `/api/flow/gantt`: times of bars count from `origin_ns`, those of `details` from the bar's begin. */
+/**
+ * `/api/flow/gantt`: times of bars are relative to `origin_ns`, those of `details` to the begin of the bar.
+ */
 export interface Gantt {
   by: Kind;
   origin_ns: number;
@@ -42,7 +44,9 @@ export interface Gantt {
   end_ns: number;
   attempts: number;
   resolution_ns: number;
-  /** Of a long record that grows: until when lanes and utilisation tell; bars are of now. */
+  /**
+   * For a long record that grows: the time up to which lanes and utilisation are computed. Bars are current.
+   */
   lanes: GanttLane[];
   lanes_from: number;
   lanes_total: number;
@@ -69,12 +73,15 @@ export interface Gantt {
   in_window: number;
   merged: number;
   left_out: number;
-  /** What of libraries is left out. */
+  /** Library code that is left out. */
   hidden: HiddenLibrary[];
   utilisation: { bucket_ns: number; running: number[] } | null;
 }
 
-/** Lanes are fetched so many at a time, more where folded ones lie between, from a multiple of `LANE_STEP`. */
+/**
+ * Number of lanes per request, starting at a multiple of `LANE_STEP`. It is higher if folded lanes are in
+ * between.
+ */
 export const LANES = 64;
 export const MAX_LANES = 500;
 export const LANE_STEP = 16;

@@ -1,4 +1,4 @@
-/** Draws the Gantt chart: nothing but pixels of a scene. */
+/** Draws a scene of the Gantt chart on a canvas. */
 
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { BAR, ROW, tickLabel, ticksOf } from './gantt';
@@ -118,7 +118,7 @@ function drawAxis(
   context.stroke();
 }
 
-/** The path as a row of its own under the axis: what it consists of at every time. */
+/** Draws the critical path as a row under the axis, with its phases over time. */
 function drawPath(
   context: CanvasRenderingContext2D,
   size: Size,

@@ -1,4 +1,7 @@
-/** What the chart remembers and looks up: lanes and their labels, which bar is whose, what belongs to the selected one. */
+/**
+ * State of the chart's lanes: known lanes, labels, the bars of each lane, and what is related to the selected
+ * bar.
+ */
 
 import type { TFunction } from 'i18next';
 import { useCallback, useMemo, useState } from 'react';
@@ -17,7 +20,10 @@ const MOST_ARROWS = 60;
 
 export const keyOf = (task: string, attempt: number) => `${task}:${attempt}`;
 
-/** All lanes that came so far: as tall as they ever were, so that nothing below moves back and forth. */
+/**
+ * All lanes received so far, each with the greatest height that it had, so that nothing below moves back and
+ * forth.
+ */
 export function useKnownLanes(data: Gantt | undefined): ReadonlyMap<number, GanttLane> {
   const [known, setKnown] = useState<{ of: Gantt | undefined; lanes: Map<number, GanttLane> }>({
     of: undefined,
@@ -35,7 +41,7 @@ export function useKnownLanes(data: Gantt | undefined): ReadonlyMap<number, Gant
   return lanes;
 }
 
-/** What stands on a row, and beside it. */
+/** The labels of a row. */
 export function useRowLabels(
   lanes: ReadonlyMap<number, GanttLane>,
   profile: Scene['profile'],
@@ -57,7 +63,7 @@ export function useRowLabels(
             .filter((part) => part !== '')
             .join(' · '),
         };
-      // The node stands above.
+      // The node is the heading above.
       const finding = findingOf(lane);
       const label = {
         ...laneLabel(
@@ -74,7 +80,7 @@ export function useRowLabels(
   );
 }
 
-/** What is found about the function or the class of a lane. */
+/** The finding about the function or class of a lane. */
 export function findingOfLane(findings: Findings, lane: GanttLane): Finding | undefined {
   if (lane.kind === 'function') return findings.of(lane.id);
   if (lane.kind === 'path') return findings.of(lane.label);
@@ -83,13 +89,13 @@ export function findingOfLane(findings: Findings, lane: GanttLane): Finding | un
     : undefined;
 }
 
-/** How many ran at once: on average where short ones are merged. */
+/** A number of attempts at once. It is an average where short attempts are merged. */
 export const atOnce = (n: number) => (n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n)));
 
 const nodeText = (lane: Pick<GanttLane, 'label' | 'node_ip' | 'node_id'>) =>
   lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
 
-/** What stands on a lane, and beside it. */
+/** The labels of a lane. */
 export function laneLabel(
   t: TFunction,
   lane: Omit<GanttLane, 'rows' | 'folded'>,
@@ -166,7 +172,10 @@ export function useSelected(
   return exact ?? index.byTask.get(task) ?? -1;
 }
 
-/** From who submitted the selected task, to whom it submitted, and from whose values it took. */
+/**
+ * Arrows from the task that submitted the selected one, to those it submitted, and from those whose values it
+ * used.
+ */
 export function useArrows(
   session: string,
   taskId: string | undefined,

@@ -44,14 +44,14 @@ it('groups workers by node and folds idle ones and tall lanes', () => {
     'quiet node n1',
     'node n2',
     'worker e',
-    'lane 5', // not known yet
+    'lane 5', // not loaded yet
   ]);
   expect(folded.rows[2]).toMatchObject({ lanes: 3, folded: true });
   expect(folded.byLane.get(2)).toBe(folded.rows[2]);
   const open = layout(['quiet node n1', 'worker a']);
   expect(keys(open.rows).slice(2, 6)).toEqual(['quiet node n1', 'worker b', 'worker c', 'worker d']);
   expect(open.rows[1]?.height).toBeGreaterThan(folded.rows[1]?.height as number);
-  // With the selected one out, two are too few to fold.
+  // The selected lane is not folded, and the remaining two are too few to fold.
   expect(keys(layout([], [], 1).rows)).toContain('worker b');
 });
 
@@ -83,7 +83,7 @@ it('counts how many ran at once, merged ones by how busy they were', () => {
   expect([-1, 0, 7, 12, 17, 30, 40].map((at) => runningAt(profile, at))).toEqual([0, 1, 2, 1, 0, 2.5, 0]);
   expect(profile.most).toBe(2.5);
   expect(profile.name).toBe(1);
-  // Waiting calls do not run.
+  // Waiting calls are not running.
   const queued = { ...bars, state: [0, 4, 0] } as unknown as Gantt['bars'];
   expect(runningAt(profileOf(queued, [0, 1, 2], 4), 7)).toBe(1);
 });

@@ -1,28 +1,28 @@
-/** Where lanes stand: grouped by node, pinned ones on top, with folded what would fill the screen. */
+/** Layout of the lanes: grouped by node, pinned ones on top, and folded where they would fill the screen. */
 
 import { LANE_GAP, ROW } from './gantt';
 import type { GanttLane } from './ganttData';
 
 const HEADER = 30;
 const FOLDED = 24;
-/** A lane with more rows is a band until it is unfolded. */
+/** A lane with more rows is drawn as a band until it is unfolded. */
 const MANY_ROWS = 3;
 const BAND_ROWS = 2;
-/** A worker that was busy for a smaller share of the run is folded together with others like it. */
+/** Workers that were busy for less than this share of the run are folded together. */
 export const QUIET_SHARE = 0.01;
 const FEW_QUIET = 3;
 
 export interface LayoutRow {
   kind: 'node' | 'lane' | 'quiet';
-  /** What unfolds it, the same in every answer. */
+  /** The key that unfolds it; the same in every answer. */
   key: string;
-  /** The lane, or the first one of a node or of the folded ones. */
+  /** The lane, or the first lane of a node or of a folded group. */
   lane: number;
-  /** How many lanes it stands for. */
+  /** Number of lanes that it stands for. */
   lanes: number;
   top: number;
   height: number;
-  /** Whether it can be unfolded or folded, and whether it is folded. */
+  /** Whether it can be folded, and whether it is folded. */
   folds: boolean;
   folded: boolean;
   pinned: boolean;
@@ -33,16 +33,16 @@ export interface Layout {
   rows: LayoutRow[];
   pinnedHeight: number;
   height: number;
-  /** The row of each lane; of those folded together, theirs. */
+  /** The row of each lane. Folded lanes share one. */
   byLane: ReadonlyMap<number, LayoutRow>;
 }
 
 export interface Folding {
-  /** The length of the run, ns. */
+  /** Duration of the run, ns. */
   span: number;
   unfolded: ReadonlySet<string>;
   pins: readonly string[];
-  /** A lane that is never folded with others, or -1. */
+  /** The lane that is never folded with others, or -1. */
   kept: number;
 }
 

@@ -1,4 +1,4 @@
-/** Draws the small chart above the Gantt chart: how many attempts ran when. */
+/** Draws the minimap above the Gantt chart: the number of running attempts over time. */
 
 import type { Palette, Size } from '../../ui/canvas';
 import type { Gantt } from './ganttData';

@@ -1,24 +1,24 @@
-/** How many attempts ran at once, over time. */
+/** Computes how many attempts ran at once, over time. */
 
 import type { Gantt } from './ganttData';
 
-/** From `at[i]` on, until `at[i + 1]`, `n[i]` ran. */
+/** `n[i]` attempts ran from `at[i]` until `at[i + 1]`. */
 export interface Profile {
   at: number[];
   n: number[];
   most: number;
-  /** The function that took most of the time, an index of the answer's names; -1 for none. */
+  /** The function with most of the time, as an index of the answer's names; -1 for none. */
   name: number;
 }
 
-/** `waiting`: the state of bars that do not run, an index of the answer's states. */
+/** `waiting` is the state of bars that are not running, as an index of the answer's states. */
 export function profileOf(bars: Gantt['bars'], which: readonly number[], waiting = -1): Profile {
   const changes = new Map<number, number>();
   const busyOf = new Map<number, number>();
   for (const bar of which) {
     const [begin, end, busy] = [bars.begin[bar], bars.end[bar], bars.busy[bar]] as [number, number, number];
     if (end <= begin || bars.state[bar] === waiting) continue;
-    // Merged ones count by how full their stretch was.
+    // Merged attempts are weighted by how busy their stretch was.
     const weight = (bars.count[bar] as number) > 1 ? busy / (end - begin) : 1;
     changes.set(begin, (changes.get(begin) ?? 0) + weight);
     changes.set(end, (changes.get(end) ?? 0) - weight);
@@ -35,7 +35,7 @@ export function profileOf(bars: Gantt['bars'], which: readonly number[], waiting
   return { at, n, most: n.reduce((most, one) => Math.max(most, one), 0), name };
 }
 
-/** How many ran at a time. */
+/** The number of attempts that ran at a time. */
 export function runningAt(profile: Profile, time: number): number {
   let low = 0;
   let high = profile.at.length;

@@ -1,4 +1,4 @@
-/** Draws the ranges of time that were chosen in the Gantt chart over it. */
+/** Draws the chosen ranges of time on top of the Gantt chart. */
 
 import type { Palette, Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
@@ -6,7 +6,7 @@ import { type Scene, xOf } from './ganttScene';
 
 const HANDLE = 6;
 
-/** The chosen range, filled; and the one that was kept to compare with, as two dashed lines. */
+/** Draws the chosen range filled, and the one kept for comparison as two dashed lines. */
 export function drawRanges(
   context: CanvasRenderingContext2D,
   size: Size,

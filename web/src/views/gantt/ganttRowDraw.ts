@@ -1,4 +1,4 @@
-/** Draws the rows of the Gantt chart without their bars: names, what folds, and how busy a node was. */
+/** Draws the rows of the Gantt chart without their bars: names, fold buttons, and utilisation of nodes. */
 
 import type { SeverityTone } from '../../ui/alerts/severity';
 import { fitText, type Palette, type Size } from '../../ui/canvas';
@@ -7,10 +7,10 @@ import { drawBand, drawProfile } from './ganttBandDraw';
 import { type LayoutRow, rowAt } from './ganttLayout';
 import { type Scene, sectionOf, yOf } from './ganttScene';
 
-/** Right of the names, where a lane is pinned; left of them, where one is unfolded. px. */
+/** Width of the pin at the right of a name, and of the fold button at its left, px. */
 export const PIN_WIDTH = 24;
 export const FOLD_WIDTH = 20;
-/** Left of where a lane is pinned, the mark of a finding. px. */
+/** Width of the finding's mark, left of the pin, px. */
 export const MARK_WIDTH = 16;
 
 function visibleRows(scene: Scene, size: Size, pinned: boolean): { row: LayoutRow; y: number }[] {
@@ -43,7 +43,7 @@ export function drawLabels(
     context.fillRect(0, Math.round(y + row.height) - 1, size.width, 1);
     const label = scene.labels(row);
     if (label === undefined) continue;
-    // The label of a tall lane stays in sight.
+    // The label of a tall lane stays visible while scrolling.
     const inset = row.kind === 'lane' ? ROW / 2 + 2 : row.height / 2;
     const middle = Math.max(y, Math.min(from, y + row.height - ROW - 4)) + inset;
     if (row.folds) drawChevron(context, look, middle, row.folded);
@@ -92,7 +92,7 @@ function drawChevron(context: CanvasRenderingContext2D, look: Palette, y: number
   context.stroke();
 }
 
-/** A small warning sign in the colour of what it warns of. */
+/** Draws a small warning sign in the tone of the finding. */
 function drawMark(
   context: CanvasRenderingContext2D,
   look: Palette,
@@ -112,7 +112,7 @@ function drawMark(
   context.stroke();
 }
 
-/** A drawing pin; filled while its lane is pinned. */
+/** Draws a pin, filled if its lane is pinned. */
 function drawPin(
   context: CanvasRenderingContext2D,
   look: Palette,

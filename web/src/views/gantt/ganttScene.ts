@@ -1,4 +1,4 @@
-/** What is drawn in the Gantt chart, and where. */
+/** The content of the Gantt chart and its layout. */
 
 import type { PathLink } from '../../api/criticalPath';
 import type { SeverityTone } from '../../ui/alerts/severity';
@@ -15,24 +15,24 @@ export interface Arrow {
   from: number;
   to: number;
   kind: 'parent' | 'data';
-  /** When it came, if not at the begin: ns after `origin_ns`. */
+  /** When the argument arrived, if not at the begin: ns after `origin_ns`. */
   at?: number;
 }
 
 export interface Scene {
   data: Gantt;
-  /** What is added to times of the data to get times of the window. */
+  /** Added to times of the data to get times of the window. */
   shift: number;
   window: Span;
-  /** Time 0 of the labels. */
+  /** The time of the label 0. */
   zero: number;
   layout: Layout;
   scroll: number;
   left: number;
   top: number;
-  /** What stands on a row and beside it; `tone` is how grave a finding about it is. */
+  /** The labels of a row; `tone` is the severity of its finding. */
   labels: (row: LayoutRow) => { text: string; beside: string; tone?: SeverityTone } | undefined;
-  /** How many of a lane ran at once, and of the node of a lane. */
+  /** How many attempts of a lane, or of its node, ran at once. */
   profile: (lane: number) => Profile;
   nodeProfile: (lane: number) => Profile | null;
   barsOf: (lane: number) => readonly number[];
@@ -40,23 +40,23 @@ export interface Scene {
   hovered: number;
   /** The row under the pointer. */
   hoveredRow: LayoutRow | null;
-  /** The detail of each bar that has one. */
+  /** The index of the detail of each bar that has one. */
   detail: Map<number, number>;
   /** The blocked stretches of each bar. */
   blocked: Map<number, number[]>;
   path: { links: PathLink[]; shift: number; bars: Set<number>; label: string } | null;
   arrows: Arrow[];
-  /** Which names were searched for, or null. */
+  /** A predicate for the names that the search matches, or null. */
   matches: ((name: string) => boolean) | null;
 }
 
-/** Where a time of the window is. */
+/** The x coordinate of a time of the window. */
 export function xOf(scene: Pick<Scene, 'window' | 'left'>, size: Size, ns: number): number {
   const { begin, end } = scene.window;
   return scene.left + ((ns - begin) / (end - begin)) * (size.width - scene.left);
 }
 
-/** Where a row is on the canvas, and between which heights it is seen. */
+/** The position of a row on the canvas, and the heights between which it is visible. */
 export function yOf(
   scene: Pick<Scene, 'layout' | 'top' | 'scroll'>,
   row: Pick<LayoutRow, 'top' | 'pinned'>,
@@ -64,7 +64,7 @@ export function yOf(
   return row.pinned ? scene.top + row.top : scene.top + scene.layout.pinnedHeight + row.top - scene.scroll;
 }
 
-/** The part of the canvas in which the pinned lanes are seen, or the others. */
+/** The part of the canvas that shows the pinned lanes, or the others. */
 export function sectionOf(
   scene: Pick<Scene, 'layout' | 'top'>,
   size: Size,
@@ -74,10 +74,10 @@ export function sectionOf(
   return pinned ? { from: scene.top, to: border } : { from: border, to: size.height };
 }
 
-/** Where the bars begin on a canvas so wide: right of the names of the lanes. px. */
+/** Where the bars begin, right of the names of the lanes, on a canvas of the given width, px. */
 export const leftOf = (width: number) => (width < 760 ? 130 : 210);
 
-/** From places on a canvas to times of the window: `left` is where the bars begin, `perPixel` ns. */
+/** Converts canvas positions to times of the window: `left` is where the bars begin, `perPixel` is in ns. */
 export function scaleOf({ begin, end }: Span, { width }: Pick<Size, 'width'>) {
   const left = leftOf(width);
   const perPixel = (end - begin) / Math.max(1, width - left);

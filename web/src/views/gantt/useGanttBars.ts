@@ -4,11 +4,11 @@ import { panned } from './gantt';
 import { lanesBetween } from './ganttLayout';
 import type { GanttModel } from './useGanttModel';
 
-/** Ways to choose an attempt, and to bring it into the window. */
+/** Functions that select an attempt, or bring it into the window. */
 export interface GanttBars {
   select: (bar: number) => void;
   zoomTo: (bar: number) => void;
-  /** Chooses the attempt after or before the selected one in its row; the first in sight if none is. */
+  /** Selects the next or previous attempt in the row, or the first visible one if none is selected. */
   step: (by: 1 | -1) => void;
 }
 

@@ -9,7 +9,7 @@ import type { GanttHit } from './useGanttHit';
 import type { GanttModel } from './useGanttModel';
 import type { Point } from './useGanttPointer';
 
-/** Draws the chart into `box`, whenever something that it shows is new; tells `onWidth` how wide the bars are. */
+/** Draws the chart into `box` whenever its content changes. Reports the width of the bars to `onWidth`. */
 export function useGanttDrawing(chart: {
   model: GanttModel;
   hit: GanttHit;
@@ -20,7 +20,7 @@ export function useGanttDrawing(chart: {
   find: GanttFind;
   range: Span | null;
   kept: Span | null;
-  /** Set to what is drawn on. */
+  /** Set to the canvas. */
   canvas: RefObject<HTMLCanvasElement | null>;
   onWidth: (width: number) => void;
 }) {

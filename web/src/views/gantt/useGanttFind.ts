@@ -3,11 +3,11 @@ import { nameMatcher } from './gantt';
 import type { Gantt } from './ganttData';
 import { keyOf } from './ganttLanes';
 
-/** What was searched for among the bars that are here, by time. */
+/** The search hits among the loaded bars, in order of time. */
 export interface GanttFind {
   matches: ((name: string) => boolean) | null;
   hits: number;
-  /** Which of the hits is shown, from 0, or -1; its bar; and how often one went to another. */
+  /** The index of the current hit, from 0, or -1; its bar; and the number of steps so far. */
   at: number;
   bar: number;
   turn: number;

@@ -5,7 +5,7 @@ import { type LayoutRow, rowAt } from './ganttLayout';
 import { scaleOf } from './ganttScene';
 import type { GanttModel } from './useGanttModel';
 
-/** What is under the pointer; a bar is -1 where none is, and in folded rows. */
+/** The target under the pointer. The bar is -1 if there is none, and in folded rows. */
 export interface Hit {
   row: LayoutRow | null;
   bar: number;
@@ -13,7 +13,7 @@ export interface Hit {
   time: number;
 }
 
-/** What is at a place of a canvas so wide. */
+/** Finds what is at a position of a canvas of the given width. */
 export function useGanttHit(
   { data, index, layout, top }: GanttModel,
   shift: number,

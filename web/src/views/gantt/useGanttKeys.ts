@@ -9,12 +9,12 @@ import type { GanttBars } from './useGanttBars';
 import type { GanttFolding } from './useGanttFolding';
 import type { GanttModel } from './useGanttModel';
 
-/** Keys move, zoom, choose a range, and (with the chart in focus) walk over the bars. */
+/** Keys that move, zoom, choose a range and, if the chart has the focus, step through the bars. */
 export function useGanttKeys(chart: {
   box: RefObject<HTMLDivElement | null>;
   window: Span;
   range: Span | null;
-  /** The time to zoom at, and where a range begins or ends. */
+  /** The time around which keys zoom, and at which a range begins or ends. */
   middle: number;
   model: GanttModel;
   bars: GanttBars;

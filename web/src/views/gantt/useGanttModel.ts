@@ -20,20 +20,20 @@ import { type Profile, profileOf } from './ganttProfile';
 import { type Arrow, AXIS, PATH_ROW, type Scene } from './ganttScene';
 import type { GanttFolding } from './useGanttFolding';
 
-/** What the chart shows, wherever it is scrolled and zoomed to. */
+/** The complete state of the chart, independent of scrolling and zooming. */
 export interface GanttModel {
   data: Gantt | undefined;
   index: Index | null;
   lanes: ReadonlyMap<number, GanttLane>;
   labels: Scene['labels'];
-  /** What is found about a lane, and of which job. */
+  /** The finding about a lane. */
   findingOf: (lane: GanttLane) => Finding | undefined;
   findingsJob: string;
   layout: Layout;
-  /** How many of a lane ran at once, and of the node of a lane. */
+  /** How many attempts of a lane, or of its node, ran at once. */
   profile: Scene['profile'];
   nodeProfile: Scene['nodeProfile'];
-  /** The height of what stands above the lanes, px. */
+  /** Height of the area above the lanes, px. */
   top: number;
   /** The selected bar, or -1. */
   selected: number;
@@ -120,7 +120,7 @@ export function useGanttModel(
   );
 }
 
-/** The profile of a lane by its number, made when first asked for. */
+/** The profile of a lane by its number, computed on first use. */
 function profilesOf(data: Gantt | undefined, index: Index | null): (lane: number) => Profile {
   const made = new Map<number, Profile>();
   return (lane) => {

@@ -10,7 +10,7 @@ import type { GanttFolding } from './useGanttFolding';
 import type { GanttHit } from './useGanttHit';
 import { useWheel } from './useWheel';
 
-/** A click waits so long for the second one of a double click. ms. */
+/** How long a click waits for the second one of a double click, ms. */
 const DOUBLE = 240;
 
 export interface Point {
@@ -18,7 +18,10 @@ export interface Point {
   y: number;
 }
 
-/** A drag or the wheel moves the window (with Shift a drag draws a range), a click chooses, a double click zooms. */
+/**
+ * Mouse control: a drag or the wheel moves the window (a drag with Shift chooses a range), a click selects, a
+ * double click zooms.
+ */
 export function useGanttPointer(chart: {
   box: RefObject<HTMLElement | null>;
   window: Span;
@@ -38,7 +41,7 @@ export function useGanttPointer(chart: {
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
-  /** Goes to what is found about a lane; returns false where that is nothing. */
+  /** Opens the finding of a lane. Returns false if it has none. */
   onFinding: (lane: GanttLane) => boolean;
 }) {
   const { box, window: view, size, scroll, lanes, bars, folding, drawn } = chart;
@@ -66,7 +69,7 @@ export function useGanttPointer(chart: {
     window: Span;
     scroll: number;
     far: boolean;
-    /** Where a range was begun. */
+    /** Where the drawing of a range began. */
     from: number | null;
   } | null>(null);
   const click = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -5,13 +5,13 @@ import type { GanttFind } from './useGanttFind';
 import type { GanttFolding } from './useGanttFolding';
 import type { GanttModel } from './useGanttModel';
 
-/** Brings what was found into sight, once for each step of the search. */
+/** Scrolls to a search hit, once for each step of the search. */
 export function useGanttReveal(chart: {
   find: GanttFind;
   model: GanttModel;
   shift: number;
   window: Span;
-  /** The height of the part that scrolls, px. */
+  /** Height of the scrolling part, px. */
   visibleHeight: number;
   folding: GanttFolding;
   onScrollTo: (scroll: number) => void;
@@ -24,7 +24,7 @@ export function useGanttReveal(chart: {
     if (done.current === find.turn || !data || find.bar < 0) return;
     const row = layout.byLane.get((data.bars.lane[find.bar] as number) + data.lanes_from);
     if (row === undefined) return;
-    // Its own lane comes with the next layout.
+    // Its own row exists only in the next layout.
     if (row.kind === 'quiet') return folding.unfold(row.key);
     done.current = find.turn;
     const line = row.folded ? 0 : (data.bars.row[find.bar] as number) * ROW;

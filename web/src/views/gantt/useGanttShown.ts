@@ -8,7 +8,7 @@ import { tileOf } from './gantt';
 import { KINDS, type Kind, LANE_STEP, LANES, MAX_LANES, useGantt } from './ganttData';
 import { useGanttWindow } from './useGanttWindow';
 
-/** What the URL asks of the chart: its data, the critical path, and the window that is looked at. */
+/** The content that the URL selects: the data, the critical path, and the window. */
 export function useGanttShown() {
   const [url, change] = useSessionUrl();
   const by: Kind = KINDS.find((kind) => kind === url.settings?.by) ?? 'worker';
@@ -25,7 +25,7 @@ export function useGanttShown() {
   const finds = (url.settings?.find ?? '').trim() !== '';
   const lanesFrom =
     inSight.picked === picked && !finds ? Math.floor(inSight.first / LANE_STEP) * LANE_STEP : 0;
-  // The search is over all lanes that can come at once.
+  // The search covers all lanes that one request can return.
   const needed = finds ? MAX_LANES : Math.max(LANES, inSight.last + 1 + LANE_STEP - lanesFrom);
   const lanes = Math.min(MAX_LANES, Math.ceil(needed / LANE_STEP) * LANE_STEP);
   const tile = window === null || zero === null ? null : { ...tileOf(window, width), base: zero };
@@ -33,7 +33,7 @@ export function useGanttShown() {
   const query = useGantt(url.session, url.filters, only, by, lanesFrom, lanes, tile, columns, levels);
   const perNode = by === 'worker' ? LANES : 0;
   const nodes = useGantt(url.session, url.filters, only, 'node', 0, perNode, tile, columns, undefined);
-  // A picture of other lanes would be drawn at the wrong places.
+  // Data of other lanes would be drawn at the wrong places.
   const data = query.data?.by === by ? query.data : undefined;
   useEffect(() => {
     if (data && zero === null) setBase({ session: url.session, ns: data.origin_ns });
@@ -43,7 +43,7 @@ export function useGanttShown() {
   const shift = data && zero !== null ? data.origin_ns - zero : 0;
   const span = data ? Math.max(1, data.end_ns - data.begin_ns) : 1;
   const whole: Span = { begin: shift, end: shift + span };
-  // The path goes on to the end of the driver, which may be long after the last attempt.
+  // The path extends to the end of the driver, which may be long after the last attempt.
   const reach: Span =
     withPath && path.data && zero !== null
       ? {
@@ -80,11 +80,11 @@ export function useGanttShown() {
     nodes: by === 'worker' ? nodes.data : undefined,
     withPath,
     path,
-    /** The time (ns since the epoch) from which windows count. */
+    /** The time to which windows are relative, ns since the epoch. */
     zero,
     shift,
     whole,
-    /** What was chosen, or null for all of it. */
+    /** The chosen window; null means everything. */
     window,
     shown,
     setWidth,

@@ -3,12 +3,12 @@ import { type SessionUrl, withSettings } from '../../base/url';
 import { absolute, relative, type Span } from '../shared/span';
 import { within } from './gantt';
 
-/** Time after the last move before the URL has it. ms. */
+/** Delay between the last move and the update of the URL, ms. */
 const PAUSE = 300;
 
 /**
- * The window that one looks at, or null for all of it: moves at once, and the URL follows when it rests.
- * `base`: the time (ns since the epoch) from which windows count.
+ * The window that is shown; null means everything. It moves immediately, and the URL follows when it stops.
+ * Windows are relative to `base` (ns since the epoch).
  */
 export function useGanttWindow(
   url: SessionUrl,
@@ -22,7 +22,7 @@ export function useGanttWindow(
   useEffect(() => () => clearTimeout(timer.current), []);
 
   const inUrl = parse(base, from, to);
-  // Until the URL says something else than what it said when we moved.
+  // The moved window is used until the URL changes from its value at that time.
   const window = moved !== null && moved.from === from && moved.to === to ? moved.window : inUrl;
 
   const move = useCallback(

@@ -1,12 +1,12 @@
 import { type RefObject, useEffect, useRef } from 'react';
 
-/** Calls `onWheel` for each turn of the wheel over an element, and keeps the page from scrolling. */
+/** Calls `onWheel` for each wheel event over an element, and prevents the page from scrolling. */
 export function useWheel(
   box: RefObject<HTMLElement | null>,
   ready: boolean,
   onWheel: (event: WheelEvent) => void,
 ): void {
-  // React's wheel events cannot be kept from scrolling the page.
+  // React's wheel listener is passive and cannot prevent scrolling.
   const wheel = useRef(onWheel);
   wheel.current = (event) => {
     event.preventDefault();

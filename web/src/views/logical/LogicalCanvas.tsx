@@ -42,14 +42,14 @@ import {
 } from './logicalModel';
 import { nodeName } from './logicalNames';
 
-/** Nodes show their names alone at a smaller zoom: figures would be smaller than 10 px. */
+/** Below this zoom, nodes show only their names, since figures would be smaller than 10 px. */
 const READABLE = 0.64;
 const FIT = { padding: 0.08, maxZoom: 1 };
 
 export interface CanvasProps {
   graph: LogicalAnswer;
   layout: Layout;
-  /** Changes when another graph is asked for: then all of it is brought into view. */
+  /** Changes when another graph is requested, which is then fitted into the view. */
   question: string;
   weight: Weight;
   shown: Shown;
@@ -92,7 +92,7 @@ function Canvas(props: CanvasProps) {
     isMoved.current = false;
     void flow.fitView(FIT);
   }, [props.question, flow]);
-  // A panel beside it takes room: all of the graph stays in view, unless somebody has chosen another part.
+  // Opening a panel shrinks the view. Fit the graph again, unless the user has chosen another part.
   const store = useStoreApi();
   const width = useStore((state) => state.width);
   const zoom = useStore(({ transform }) => Math.round(transform[2] * 20) / 20);
@@ -218,7 +218,7 @@ function useNodes(
   }, [graph, places, weight, found, focus, selected, task, ofTask, t]);
 }
 
-/** Whether a node is the task that is looked at, or its function. */
+/** Whether a node is the selected task or its function. */
 function isOfTask(node: LogicalNode, task: string | undefined, func: string | null): boolean {
   if (node.kind === 'call') return task !== undefined && node.task_id === task;
   return func !== null && node.name === func && (node.kind === 'function' || !isBox(node));

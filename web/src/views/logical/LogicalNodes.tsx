@@ -1,4 +1,4 @@
-/** How the nodes and edges of the logical graph look. */
+/** The React components of the logical graph's nodes and edges. */
 
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconFold, IconPlus } from '@tabler/icons-react';
@@ -29,7 +29,7 @@ import { nodeName } from './logicalNames';
 export interface NodeData extends Record<string, unknown> {
   node: LogicalNode;
   weight: Weight;
-  /** The most that a node of the graph weighs. */
+  /** The greatest weight of any node. */
   most: number;
   isFound: boolean;
   isDim: boolean;
@@ -40,7 +40,7 @@ export interface EdgeData extends Record<string, unknown> {
   shape: EdgeShape;
   stroke: number;
   label: string;
-  /** Where the label is; undefined: at its usual place while a pointer is on the edge. */
+  /** Position of the label; undefined means the usual one, which is used while the edge is hovered. */
   labelAt: Point | undefined;
   title: string;
   isHot: boolean;
@@ -50,10 +50,10 @@ export interface EdgeData extends Record<string, unknown> {
 export type Box = Node<NodeData>;
 export type Line = Edge<EdgeData>;
 
-/** What slows the job down, by function and class. */
+/** Findings of the job, by function and class. */
 export const FindingsContext = createContext<Findings | null>(null);
 
-/** Unfolds (`expand`) or folds (`fold`) a class or function, or does either with a library (`unfold`). */
+/** Unfolds (`expand`) or folds (`fold`) a class or function, or toggles a library (`unfold`). */
 export type OnUnfold = (setting: 'expand' | 'fold' | 'unfold', name: string) => void;
 
 export const Unfold = createContext<OnUnfold>(() => {});
@@ -113,7 +113,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   const { t } = useTranslation();
   const name = nodeName(t, node);
   const jobName = useJobName();
-  // From afar only the last part of a function's name fits.
+  // At a small zoom, only the last part of a function's name fits.
   const prefix = node.kind === 'function' ? name.slice(0, name.lastIndexOf('.') + 1) : '';
   const hasNumbers = node.attempts > 0;
   return (
@@ -176,7 +176,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   );
 }
 
-/** The mark of a function, a class or the driver that a finding names. */
+/** The badge of a function, a class or the driver with a finding. */
 function NodeBadge({ node }: { node: LogicalNode }) {
   const findings = useContext(FindingsContext);
   if (findings === null) return null;
@@ -191,7 +191,7 @@ function NodeBadge({ node }: { node: LogicalNode }) {
   );
 }
 
-/** Unfolds a class, a function or a library, or folds it again. */
+/** A button that unfolds or folds a class, a function or a library. */
 function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
   const { t } = useTranslation();
   const unfold = useContext(Unfold);

@@ -5,7 +5,7 @@ import type { OnUnfold } from './LogicalNodes';
 import css from './LogicalNotes.module.css';
 import type { LogicalAnswer } from './logicalModel';
 
-/** What the graph folds or leaves out. */
+/** Explains what the graph folds or leaves out. */
 export function LogicalNotes({ answer, onUnfold }: { answer: LogicalAnswer; onUnfold: OnUnfold }) {
   const { t } = useTranslation();
   const { folded } = answer;

@@ -16,10 +16,10 @@ import css from './LogicalPanel.module.css';
 import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
 import { nodeName } from './logicalNames';
 
-/** Neighbours of one kind that are listed. */
+/** Number of neighbours that are listed per kind. */
 const LISTED = 10;
 
-/** The numbers of one node, what is next to it, and the ways on from there. */
+/** The numbers of a node, its neighbours, and links. */
 export function LogicalPanel(props: {
   graph: LogicalAnswer;
   node: LogicalNode;
@@ -44,7 +44,7 @@ export function LogicalPanel(props: {
       aria-label={t('common.details')}
       data-testid="logical-panel"
       onKeyDown={(event) => {
-        // A task's panel is in front of this one, and closes first.
+        // A task's panel is in front of this one and closes first.
         if (event.key !== 'Escape' || url.task !== undefined) return;
         event.preventDefault();
         props.onSelect(undefined);

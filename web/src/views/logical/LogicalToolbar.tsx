@@ -16,12 +16,12 @@ import type { Layout } from './logicalLayout';
 import { type LogicalAnswer, matches, type Shown, toggleShown, WEIGHTS, weightOf } from './logicalModel';
 import { nodeName } from './logicalNames';
 
-/** Search, colours, kinds of edges, and ways to save the graph. */
+/** Search, colours, kinds of edges, and export of the graph. */
 export function LogicalToolbar(props: {
   answer: LogicalAnswer | undefined;
   layout: Layout | undefined;
   shown: Shown;
-  /** How many nodes and edges are minor: not shown unless asked for. */
+  /** Number of minor nodes and edges, which are hidden by default. */
   minor: number;
 }) {
   const [url, change] = useSessionUrl();

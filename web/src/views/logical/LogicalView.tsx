@@ -24,7 +24,7 @@ const LogicalCanvas = lazy(() =>
   import('./LogicalCanvas').then((found) => ({ default: found.LogicalCanvas })),
 );
 
-/** Functions and actor classes, who calls whom, and whose data goes where. */
+/** The logical graph: functions and actor classes, their calls and their data flow. */
 export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -143,7 +143,7 @@ it('keeps its switches in the URL', () => {
   expect(toggleUnfolded({ unfold: 'A,B' }, 'unfold', 'A')).toEqual({ unfold: 'B' });
   expect(toggleUnfolded(undefined, 'expand', 'A')).toEqual({ expand: 'A' });
   expect(toggleUnfolded({ expand: 'A' }, 'fold', 'A')).toEqual({ expand: undefined });
-  // A class that opened unasked.
+  // The class was unfolded by default.
   expect(toggleUnfolded({ expand: 'A' }, 'fold', 'B')).toEqual({ fold: 'B' });
   expect(toggleUnfolded({ fold: 'B' }, 'expand', 'B')).toEqual({ fold: undefined });
   // Switching off the second kind switches the first one on again.
@@ -186,7 +186,7 @@ describe('the layout', () => {
       'data:f>C.x',
       'data:C.y>f',
     ]);
-    // What goes back beside a call has the call's direction.
+    // A data edge opposite to a call is laid out in the direction of the call.
     const back = toElk({ ...graph, data: [data('f', 'driver', 9)] }).edges?.at(-1);
     expect([back?.sources, back?.targets]).toEqual([['data back out driver'], ['data back in f']]);
   });
@@ -232,7 +232,7 @@ describe('the layout', () => {
     const same = edgeShape(a, rect(0, 200), 'data', false);
     expect(same.labels[0]?.x).toBeGreaterThan(LEAF.width);
     expect(edgeShape(a, a, 'call', true).labels[0]?.y).toBeLessThan(0);
-    // The label of a long edge stands in the gap before its end.
+    // The label of a long edge is in the gap before its end.
     expect(edgeShape(a, right, 'call', false).labels[0]?.x).toBeCloseTo(352, 0);
   });
   it('follows the way around nodes, as long as the ends of an edge stay or move alike', () => {
@@ -312,10 +312,10 @@ it('leaves out tiny data and __init__, and counts what it leaves out', () => {
   expect(graph.calls.map(({ id }) => id)).toEqual(['call:d>C.x']);
   expect(graph.data.map(({ bytes }) => bytes)).toEqual([1024]);
   expect(hidden).toBe(3);
-  // Small data is all there is.
+  // Small data edges stay if there are no larger ones.
   const small = withoutMinor({ ...minor, data: minor.data.slice(0, 1) });
   expect(small.graph.data.map(({ bytes }) => bytes)).toEqual([1023]);
-  // A box is never left empty.
+  // A box keeps its only method.
   const alone = withoutMinor({ ...minor, nodes: minor.nodes.filter(({ id }) => id !== 'C.x') });
   expect(alone.graph.nodes).toHaveLength(3);
 });

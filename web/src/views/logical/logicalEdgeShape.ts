@@ -1,17 +1,17 @@
-/** What an edge of the logical graph looks like. */
+/** The shape of the logical graph's edges. */
 
 import type { Point, Rect } from './logicalLayout';
 
 export interface EdgeShape {
   path: string;
   arrow: string;
-  /** Where its label may stand, the best place first. */
+  /** Possible positions of its label, best first. */
   labels: readonly Point[];
 }
 
 /**
- * An edge with its arrow's head, on the way that the layout found for it. Without one it is a curve from one node to
- * the other: calls above the middle, data below.
+ * An edge with its arrowhead along the route of the layout. Without a route it is a curve between the nodes:
+ * calls above the middle, data below.
  */
 export function edgeShape(
   a: Rect,
@@ -25,7 +25,8 @@ export function edgeShape(
   const fromY = a.y + a.height * share;
   const toY = b.y + b.height * share;
   if (isSelf) {
-    // In the gap above (calls, at the right) or below (data, at the left), so that neighbours' do not meet.
+    // Call labels are above at the right, data labels below at the left, so that those of neighbouring edges
+    // do not overlap.
     const way = kind === 'call' ? -1 : 1;
     const y = kind === 'call' ? a.y : a.y + a.height;
     const from = kind === 'call' ? a.x + a.width - 46 : a.x + 46;
@@ -53,7 +54,7 @@ export function edgeShape(
   const to = forward ? b.x : b.x + b.width;
   const bend = Math.max(30, Math.abs(to - from) / 2) * way;
   const end = to - 6 * way;
-  // A long curve passes behind nodes: its label stands in the gap before the last one.
+  // A long curve passes behind nodes, so its label is in the gap before the last one.
   const middle = (from + to) / 2;
   const places = Math.abs(to - from) > 140 ? [to - 48 * way, middle, from + 48 * way] : [middle];
   return {
@@ -63,13 +64,13 @@ export function edgeShape(
   };
 }
 
-/** How far a corner is rounded, and how far before its end the middle of a label stands. px. */
+/** Radius of a rounded corner, and distance of a label's centre from the end of its edge, px. */
 const CORNER = 10;
 const BEFORE_END = 54;
 
-/** A line with rounded corners, its label in the gap before the last node. */
+/** A line with rounded corners and its label in the gap before the last node. */
 function along(route: readonly Point[]): EdgeShape {
-  // At the border of a box the layout has a point that turns nowhere.
+  // The layout adds points without a turn at the borders of boxes.
   const turns = route.filter((point, at) => {
     const [before, after] = [route[at - 1], route[at + 1]];
     return !before || !after || Math.abs(before.y - point.y) > 1 || Math.abs(point.y - after.y) > 1;
@@ -94,7 +95,10 @@ function along(route: readonly Point[]): EdgeShape {
   };
 }
 
-/** Before the end of a line, in the middles of its parts, the longest first, and along them. */
+/**
+ * Label positions: before the end of the line, then the middles of its segments, longest first, and along
+ * them.
+ */
 function labelsOn(turns: readonly Point[]): Point[] {
   const parts = turns.slice(1).map((to, at) => ({ from: turns[at] as Point, to }));
   const last = parts.at(-1) as { from: Point; to: Point };
@@ -102,7 +106,7 @@ function labelsOn(turns: readonly Point[]): Point[] {
   const inside = [0.5, 0.25, 0.75].flatMap((share) =>
     ordered.map(({ from, to }) => towards(from, to, share * distance(from, to))),
   );
-  // Lines that share a trunk differ at their ends.
+  // Edges with a common trunk differ only near their ends.
   const own = [BEFORE_END, BEFORE_END - 16, BEFORE_END + 24, BEFORE_END + 48]
     .filter((before) => distance(last.from, last.to) >= before + CORNER)
     .map((before) => towards(last.to, last.from, before));
@@ -118,7 +122,7 @@ function towards(from: Point, to: Point, by: number): Point {
 
 type Pair = [x: number, y: number];
 
-/** Where a Bézier curve that goes one way passes an x. */
+/** The point at which a monotonic Bézier curve passes an x coordinate. */
 function onCurve(a: Pair, b: Pair, c: Pair, d: Pair, x: number): Point {
   const at = (share: number, axis: 0 | 1) => {
     const rest = 1 - share;
@@ -143,21 +147,21 @@ function onCurve(a: Pair, b: Pair, c: Pair, d: Pair, x: number): Point {
 const head = (x: number, y: number, way: number) =>
   `M ${x} ${y} L ${x - 8 * way} ${y - 4.5} L ${x - 8 * way} ${y + 4.5} Z`;
 
-/** A label to place: its text, where it may stand, and whether it comes before others. */
+/** A label to place: its text, possible positions, and priority. */
 interface Label {
   id: string;
   text: string;
   labels: readonly Point[];
 }
 
-/** About how wide a letter is, how high a line is, and the room at both sides, in the size of letters. */
+/** Estimated sizes relative to the font size: width of a letter, height of a line, and horizontal padding. */
 const LETTER = 0.62;
 const HIGH = 1.5;
 const ASIDE = 0.8;
 
 /**
- * Where labels stand that are on nothing else, by their ids; there is no room for others. The first ones choose first.
- * `size`: of their letters, in the graph's px.
+ * Places labels where they overlap nothing; labels without room are left out. Earlier ones have priority.
+ * `size` is the font size in the graph's px.
  */
 export function placeLabels(labels: Label[], taken: readonly Rect[], size: number): Map<string, Point> {
   const found = new Map<string, Point>();

@@ -5,14 +5,17 @@ import type { Focus } from './logicalFocus';
 import { EDGE_DEPTH, HEAD, type Layout, type Rect } from './logicalLayout';
 import { hottest, isBox, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
 
-/** Larger graphs label only their largest edges, and those of the selected node or under the pointer. */
+/** Larger graphs label only their largest edges, and those of the selected or hovered node. */
 const LABELLED = 60;
-/** Letters of labels, px. They grow as the graph is zoomed out (`--rs-unzoom`), and are left out below a zoom. */
+/**
+ * Font size of labels, px. It grows as the graph is zoomed out (`--rs-unzoom`). Below a minimum zoom there
+ * are no labels.
+ */
 const LETTERS = 11;
 const MAX_GROWTH = 2.2;
 const MIN_ZOOM = 0.4;
 
-/** Labels must not cover nodes or the titles of boxes. */
+/** The areas of nodes and box titles, which labels must not cover. */
 export function covered(graph: Pick<LogicalAnswer, 'nodes'>, places: Layout['places']): Rect[] {
   return graph.nodes.flatMap((node) => {
     const place = places.get(node.id);
@@ -63,7 +66,7 @@ export function toEdges(
           isHot,
           isDim: focus !== null && !isNear,
         },
-        /** Labels of higher ranks choose their places first. An edge without a rank has no label. */
+        /** Labels of higher ranks are placed first. An edge without a rank has no label. */
         rank: isNear ? 2 : isHot ? 1 : few ? 0 : null,
       },
     ];
@@ -86,7 +89,7 @@ export function toEdges(
   ];
   const labelled = lines
     .filter(({ rank }) => rank !== null && zoom >= MIN_ZOOM)
-    // The calls are the structure: their labels choose before those of data.
+    // Calls form the structure, so their labels are placed before those of data.
     .sort((a, b) => {
       const order = Number(b.data.kind === 'call') - Number(a.data.kind === 'call');
       return (b.rank ?? 0) - (a.rank ?? 0) || order || b.data.stroke - a.data.stroke;

@@ -1,4 +1,4 @@
-/** The logical graph as a file: a picture of where its nodes stand, or its numbers. */
+/** Exports the logical graph as a picture in its current layout, or as numbers. */
 
 import { bytes, count, duration } from '../../base/format';
 import { stateColors, surfaceColors, toneColors } from '../../base/tokens';
@@ -12,16 +12,16 @@ import { depthOf, type Layout, type Point } from './logicalLayout';
 import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
 
 const MARGIN = 24;
-/** About how wide a letter of a name is. px. */
+/** Estimated width of a bold letter, px. */
 const BOLD = 7.4;
 
 const cut = (text: string, room: number) => {
   const letters = Math.max(1, Math.floor(room / BOLD));
-  const all = [...text]; // by characters: half of one is no text
+  const all = [...text]; // split by characters, since half a surrogate pair is not valid text
   return all.length <= letters ? text : `${all.slice(0, letters - 1).join('')}…`;
 };
 
-/** The graph as an SVG document that stands for itself: no styles from elsewhere. */
+/** The graph as a self-contained SVG document without external styles. */
 export function toSvg(
   graph: LogicalAnswer,
   { places, routes }: Layout,
@@ -32,7 +32,7 @@ export function toSvg(
   const rects = [...places.values()];
   const left = Math.min(0, ...rects.map((rect) => rect.x)) - MARGIN;
   const top = Math.min(0, ...rects.map((rect) => rect.y)) - MARGIN;
-  // A curve may reach out at the right.
+  // Curves may extend beyond the nodes at the right.
   const width = Math.ceil(Math.max(0, ...rects.map((rect) => rect.x + rect.width)) + MARGIN + 60 - left);
   const height = Math.ceil(Math.max(0, ...rects.map((rect) => rect.y + rect.height)) + MARGIN - top);
   const surface = (key: keyof typeof surfaceColors) => surfaceColors[key][scheme];

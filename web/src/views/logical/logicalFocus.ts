@@ -1,6 +1,6 @@
 import { type LogicalAnswer, membersOf } from './logicalModel';
 
-/** What stands out while the rest steps back: `ends` lights the edges at them, `nodes` the nodes. */
+/** The highlighted part of the graph while the rest is dimmed: `nodes`, and the edges that touch `ends`. */
 export interface Focus {
   ends: Set<string>;
   nodes: Set<string>;

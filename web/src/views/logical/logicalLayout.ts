@@ -1,4 +1,4 @@
-/** Where the nodes of a logical graph stand: elkjs in a worker, loaded when it is first needed. */
+/** Layout of the logical graph by elkjs, in a worker that is loaded on first use. */
 
 import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
 import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
@@ -11,7 +11,7 @@ export interface Rect {
   height: number;
 }
 
-/** Places in the graph's coordinates, of boxes and what is in them alike. */
+/** Positions in the graph's coordinates, for boxes and their content alike. */
 export type Places = ReadonlyMap<string, Rect>;
 
 export interface Point {
@@ -19,7 +19,7 @@ export interface Point {
   y: number;
 }
 
-/** The ways of edges around nodes and the titles of boxes, by the edges' ids; each from its source to its target. */
+/** Routes of edges around nodes and box titles, by edge id, from source to target. */
 export type Routes = ReadonlyMap<string, readonly Point[]>;
 
 export interface Layout {
@@ -28,13 +28,13 @@ export interface Layout {
 }
 
 export const LEAF = { width: 196, height: 64 };
-/** Room for a box's title. */
+/** Height of a box's title, px. */
 export const HEAD = 46;
 const PAD = 12;
 const GAP = 24;
-/** Between one layer and the next: room for lines and their labels. */
+/** Gap between layers, with space for lines and labels, px. */
 const BETWEEN = 124;
-/** More room in a box at its top and bottom for the lines of what calls itself, and their numbers. */
+/** Additional vertical space in a box for the lines and labels of self-calls, px. */
 const LOOP = 20;
 
 let elk: Promise<ELK> | undefined;
@@ -44,7 +44,7 @@ function engine(): Promise<ELK> {
     ({ default: Elk }) => new Elk({ workerUrl, workerFactory: (url) => new Worker(url ?? workerUrl) }),
   );
   elk.catch(() => {
-    elk = undefined; // the next try loads it again
+    elk = undefined; // retry loading next time
   });
   return elk;
 }
@@ -67,8 +67,9 @@ const boxOptions = (loop: number) => ({
 });
 
 /**
- * The graph for ELK: calls decide what is left of what; data where no call does. Edges of a kind share one port at
- * each side of a node, so that those of one caller look like one that branches.
+ * Converts the graph to ELK's format. Calls determine the order of layers; data edges do so only where there
+ * are no calls. Edges of one kind share a port at each side of a node, so that a caller's edges look like one
+ * branching line.
  */
 export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, columns = 1): ElkNode {
   const split: Record<string, string> =
@@ -101,7 +102,7 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
   };
   const join = (kind: string, { id, source, target }: { id: string; source: string; target: string }) => {
     if (source === target || !known.has(source) || !known.has(target)) return;
-    // What goes back beside another edge is drawn from its end, and changes no order.
+    // A data edge opposite to another edge is laid out in reverse, so that it does not affect the order.
     const isBack = joined.has(`${target} ${source}`) && !joined.has(`${source} ${target}`);
     const [from, to] = isBack ? [target, source] : [source, target];
     joined.add(`${from} ${to}`);
@@ -113,13 +114,13 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
   return root;
 }
 
-/** A screen's width by its height, and how many columns a layer is spread over at most to come near that. */
+/** Target aspect ratio, and the maximum number of columns per layer used to approach it. */
 const SCREEN = 1.6;
 const MAX_COLUMNS = 6;
-/** Larger graphs are laid out only once. */
+/** Graphs with more nodes are laid out only once. */
 const MAX_SPREAD = 150;
 
-/** Over how many columns to spread each layer of a graph that is too tall for a screen. */
+/** The number of columns per layer that make a tall graph fit the screen. */
 export function columnsFor(width: number, height: number): number {
   let columns = 1;
   const isTall = () => (width + (columns - 1) * (LEAF.width + BETWEEN)) * columns < SCREEN * height;
@@ -158,8 +159,8 @@ const isOn = (rect: Rect, { x, y }: Point) =>
   x >= rect.x - 1 && x <= rect.x + rect.width + 1 && y >= rect.y - 1 && y <= rect.y + rect.height + 1;
 
 /**
- * The new layout as {@link keepKnown} has it, with the ways of edges between nodes that kept their places; those whose
- * ends moved alike move too, and others have none.
+ * Applies {@link keepKnown} to a new layout and keeps the routes of edges whose nodes did not move. Routes
+ * whose ends moved equally move along, and other edges lose their route.
  */
 export function keepLayout(
   before: Layout,
@@ -183,7 +184,7 @@ export function keepLayout(
   return { places, routes };
 }
 
-/** By how much a node moved. */
+/** The displacement of a node. */
 function shift(before: Places, after: Places, id: string): Point | undefined {
   const [was, is] = [before.get(id), after.get(id)];
   return was && is && { x: is.x - was.x, y: is.y - was.y };
@@ -196,9 +197,8 @@ const overlap = (a: Rect, b: Rect) =>
   b.y < a.y + a.height + GAP / 2;
 
 /**
- * A new layout in which what was there before stays where it was, in its box too. What is new keeps its
- * distance to a neighbour that was there, or goes below whatever stands in its way; a box that grew pushes
- * others down.
+ * A new layout in which known nodes keep their places, also within their boxes. A new node keeps its distance
+ * to a known neighbour, or is moved below anything that overlaps it. A box that grew pushes others down.
  */
 export function keepKnown(
   before: Places,
@@ -207,14 +207,14 @@ export function keepKnown(
 ): Places {
   const parents = new Map(graph.nodes.map((node) => [node.id, node.parent]));
   const edges = [...graph.calls, ...graph.data];
-  /** The place inside the box around a node. */
+  /** The position relative to the surrounding box. */
   const inside = (places: Places, id: string): Rect | undefined => {
     const rect = places.get(id);
     const parent = parents.get(id) ?? null;
     const around = parent === null ? { x: 0, y: 0 } : places.get(parent);
     return rect && around && { ...rect, x: rect.x - around.x, y: rect.y - around.y };
   };
-  /** Which node of a box an end of an edge is, or is in. */
+  /** The node within a box that is, or contains, an end of an edge. */
   const within = (end: string, box: string | null): string | undefined => {
     let at: string | null = end;
     while (at !== null && parents.get(at) !== box) at = parents.get(at) ?? null;
@@ -250,7 +250,7 @@ export function keepKnown(
       const then = guide === undefined ? undefined : known.get(guide);
       const now = guide === undefined ? undefined : inside(after, guide);
       if (then && now) Object.assign(rect, { x: rect.x + then.x - now.x, y: rect.y + then.y - now.y });
-      // In a box nothing is left of or above its content.
+      // Content must stay below and right of the box's origin.
       if (box !== null) Object.assign(rect, { x: Math.max(PAD, rect.x), y: Math.max(HEAD + 6, rect.y) });
       wanted.push([node.id, rect]);
     }
@@ -272,7 +272,7 @@ export function keepKnown(
   }
   settle(null);
   const result = new Map<string, Rect>();
-  // Boxes stand before what is in them.
+  // Boxes precede their content.
   for (const node of graph.nodes) {
     const rect = settled.get(node.id);
     const around = node.parent === null ? { x: 0, y: 0 } : result.get(node.parent);
@@ -281,7 +281,7 @@ export function keepKnown(
   return result;
 }
 
-/** Who is on top of whom: boxes below what is in them. */
+/** The z-order of nodes: boxes are below their content. */
 export const depthOf = (node: LogicalNode) => (node.kind === 'instance' ? 1 : isBox(node) ? 0 : 4);
-/** Edges pass behind nodes and in front of boxes. */
+/** Edges are behind nodes and in front of boxes. */
 export const EDGE_DEPTH = 3;

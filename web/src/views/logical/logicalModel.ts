@@ -1,4 +1,4 @@
-/** The logical graph as the API answers it, and what the page makes of it: nothing here touches the screen. */
+/** The logical graph as the API returns it, and operations on it that do not depend on the screen. */
 
 import { type Filters, type SessionUrl, type Settings, toView } from '../../base/url';
 
@@ -35,10 +35,10 @@ export interface LogicalNode extends Figures {
   parent: string | null;
   class_name: string | null;
   actor_id: string | null;
-  /** Of one call of an unfolded function; null stands for the others. */
+  /** The task of a single call of an unfolded function; null for the other calls. */
   task_id: string | null;
   job_id: string | null;
-  /** Whose code it is, where those of libraries are folded; null of the user's. */
+  /** The library of the code, if libraries are folded; null for user code. */
   library: string | null;
   actors: number | null;
   is_expanded: boolean;
@@ -88,7 +88,7 @@ export interface LogicalAnswer {
   is_estimated: boolean;
   data_sampled: number;
   data_unnamed: number;
-  /** Of a long record that grows: until when its sums tell. */
+  /** For a long record that grows: the time up to which the sums are computed. */
 }
 
 export const WEIGHTS = ['state', 'executing', 'blocked', 'bytes'] as const;
@@ -98,7 +98,7 @@ export function weightOf(settings: Settings | undefined): Weight {
   return WEIGHTS.find((weight) => weight === settings?.weight) ?? 'state';
 }
 
-/** What a node weighs; of its states there is no one number. */
+/** The weight of a node. States have no single number. */
 export function weigh(node: Figures, weight: Weight): number {
   if (weight === 'executing') return node.executing_ns;
   if (weight === 'blocked') return node.blocked_ns;
@@ -106,14 +106,16 @@ export function weigh(node: Figures, weight: Weight): number {
   return 0;
 }
 
-/** The names of a setting: classes and functions of `expand` and `fold`, libraries of `unfold`. */
+/** The names in a setting: classes and functions for `expand` and `fold`, libraries for `unfold`. */
 export function unfolded(setting: string | undefined): string[] {
   return [...new Set((setting ?? '').split(',').filter((name) => name !== ''))];
 }
 
 const OPPOSITE = { expand: 'fold', fold: 'expand' } as const;
 
-/** The changed setting: to fold what was unfolded takes a name from `expand`, and the other way round. */
+/**
+ * The changed setting. Folding something that was unfolded removes its name from `expand`, and vice versa.
+ */
 export function toggleUnfolded(
   settings: Settings | undefined,
   setting: 'expand' | 'fold' | 'unfold',
@@ -135,22 +137,22 @@ export function shownEdges(settings: Settings | undefined): Shown {
   return { calls: settings?.hide !== 'calls', data: settings?.hide !== 'data' };
 }
 
-/** Of two switches one is always on: a graph without edges says nothing. */
+/** At least one of the two switches stays on, since a graph without edges is useless. */
 export function toggleShown(shown: Shown, kind: keyof Shown): string | undefined {
   if (!shown[kind]) return undefined;
   return kind;
 }
 
-/** Beside larger ones, data edges with less are not worth a line. */
+/** Data edges with fewer bytes are hidden if there are larger ones. */
 const TINY_BYTES = 1024;
 
-/** The graph without tiny data and `__init__`, and how many nodes and edges that leaves out. */
+/** The graph without tiny data edges and `__init__`, and the number of nodes and edges that were removed. */
 export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidden: number } {
   const siblings = new Map<string | null, number>();
   for (const node of graph.nodes) siblings.set(node.parent, (siblings.get(node.parent) ?? 0) + 1);
   const gone = new Set<string>();
   for (const node of graph.nodes) {
-    // A box keeps something to show, a failure stays in sight.
+    // Keep a box's only method, and failures.
     const isMinor = node.kind === 'method' && node.name?.endsWith('__init__') && node.failed === 0;
     if (isMinor && (siblings.get(node.parent) ?? 0) > 1) gone.add(node.id);
   }
@@ -159,7 +161,7 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
   const calls = graph.calls.filter(stays);
   const isAnyLarge = graph.data.some((edge) => edge.bytes >= TINY_BYTES);
   const data = graph.data.filter((edge) => (edge.bytes >= TINY_BYTES || !isAnyLarge) && stays(edge));
-  // Who called nothing else has nothing left to show.
+  // A caller without other calls would have no edges left.
   const ends = new Set([...calls, ...data].flatMap(({ source, target }) => [source, target]));
   for (const node of graph.nodes) if (node.kind === 'unknown' && !ends.has(node.id)) gone.add(node.id);
   const edges = graph.calls.length - calls.length + graph.data.length - data.length;
@@ -172,14 +174,14 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
 export const isBox = (node: LogicalNode) =>
   node.kind === 'class' || node.kind === 'instance' || (node.kind === 'function' && node.is_expanded);
 
-/** What a node unfolds by, if it does: the name of a class, of a library, or of a function. */
+/** The name by which a node unfolds (of a class, a library or a function); null if it does not unfold. */
 export function unfoldsBy(node: LogicalNode): string | null {
   if (node.kind === 'class') return node.class_name;
   if (node.kind === 'library') return node.library;
   return node.kind === 'function' && node.attempts > 0 && !node.name?.includes('.') ? node.name : null;
 }
 
-/** Equal for graphs of the same nodes and edges, whatever their numbers. */
+/** A key that is equal for graphs with the same nodes and edges, regardless of their numbers. */
 export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): string {
   const ids = (items: { id: string }[]) =>
     items
@@ -191,8 +193,8 @@ export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data
 }
 
 /**
- * The ids of the `many` edges with the most, more where several have as much; edges with nothing are never among them,
- * nor are all edges.
+ * The ids of the `many` largest edges, or more if several are equally large. Edges of size zero are never
+ * included, and the result never contains all edges.
  */
 export function hottest<T extends { id: string }>(
   edges: T[],
@@ -201,13 +203,13 @@ export function hottest<T extends { id: string }>(
 ): Set<string> {
   if (edges.length <= many) return new Set();
   const values = edges.map(of).sort((a, b) => b - a);
-  // Equal edges are all hot, or none is.
+  // Edges of equal size are either all hot or none of them.
   const least = values[many - 1] === values[many] ? values[0] : values[many - 1];
   const hot = edges.filter((edge) => of(edge) > 0 && of(edge) >= (least ?? 0));
   return new Set(hot.length === edges.length ? [] : hot.map((edge) => edge.id));
 }
 
-/** 1.2 to 5 px, by the logarithm of a value among those of the graph. */
+/** A stroke width from 1.2 to 5 px, by the logarithm of the value relative to the graph's maximum. */
 export function strokeOf(value: number, most: number): number {
   if (value <= 0 || most <= 0) return 1.2;
   return 1.2 + (3.8 * Math.log1p(value)) / Math.log1p(Math.max(most, value));
@@ -225,10 +227,10 @@ export function matches(node: LogicalNode, text: string): boolean {
   ].some((value) => value?.toLowerCase().includes(wanted));
 }
 
-/** A node and all that is inside it. */
+/** A node and everything inside it. */
 export function membersOf(nodes: LogicalNode[], id: string): Set<string> {
   const inside = new Set([id]);
-  // Boxes stand before what is in them.
+  // Boxes precede their content.
   for (const node of nodes) if (node.parent !== null && inside.has(node.parent)) inside.add(node.id);
   return inside;
 }
@@ -246,7 +248,7 @@ export interface Around {
   dataOut: Neighbour[];
 }
 
-/** What is next to a node, or outside next to what is in a box: the most first. */
+/** The neighbours of a node, or the outside neighbours of a box's content, largest first. */
 export function around(graph: LogicalAnswer, id: string): Around {
   const inside = membersOf(graph.nodes, id);
   const isLeaf = inside.size === 1;
@@ -291,7 +293,7 @@ export function around(graph: LogicalAnswer, id: string): Around {
 
 const DRIVER = 'f'.repeat(40);
 
-/** The attempts of a node as a list, slowest first; null where no filter picks them. */
+/** A link to the attempts of a node, slowest first; null if no filter selects them. */
 export function attemptsOf(url: SessionUrl, node: LogicalNode): SessionUrl | null {
   const of: Filters | null =
     node.kind === 'driver' && node.job_id !== null

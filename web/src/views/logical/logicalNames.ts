@@ -1,10 +1,10 @@
-/** What a node of the logical graph is called. */
+/** The names of the logical graph's nodes. */
 
 import type { TFunction } from 'i18next';
 import { count, shortId } from '../../base/format';
 import type { LogicalNode } from './logicalModel';
 
-/** The name as it stands in the node: a method without its class, which is written on the box. */
+/** The label of a node. A method is shown without its class, which is the title of the box. */
 export function nodeName(t: TFunction, node: LogicalNode, whole = false): string {
   switch (node.kind) {
     case 'driver':

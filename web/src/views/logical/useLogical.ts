@@ -29,7 +29,7 @@ export function useLogical() {
     },
     placeholderData: (before, query) =>
       query?.queryKey[1] === url.session ? keepPreviousData(before) : undefined,
-    // A large record is not asked all the time.
+    // Large records are fetched less often.
     refetchInterval: () => Math.max(refreshInterval(pace), 10 * took.current),
   });
 }

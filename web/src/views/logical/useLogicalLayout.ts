@@ -3,13 +3,16 @@ import { keepLayout, type Layout, layout } from './logicalLayout';
 import { type LogicalAnswer, structureOf } from './logicalModel';
 
 interface Laid {
-  /** The question whose layout this is, and the structure that was laid out. */
+  /** The request to which this layout belongs, and the structure that was laid out. */
   question: string;
   structure: string;
   layout: Layout;
 }
 
-/** Where the nodes stand, and the graph they are of. New numbers move nothing; new nodes move no others. */
+/**
+ * The positions of the nodes, with the graph to which they belong. New numbers move nothing, and new nodes do
+ * not move others.
+ */
 export function useLogicalLayout(answer: LogicalAnswer | undefined, question: string, session: string) {
   const [state, setState] = useState<Laid>();
   const [laid, setGraph] = useState<LogicalAnswer>();
@@ -25,7 +28,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
     },
     [],
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `done` is when to look at what came meanwhile.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `done` triggers a check for newer answers.
   useEffect(() => {
     if (answer === undefined) return;
     const structure = structureOf(answer);
@@ -34,7 +37,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
       setGraph(answer);
       return;
     }
-    // One at a time: answers come faster than a large graph is laid out.
+    // Run one layout at a time, since answers may arrive faster than a large graph is laid out.
     if (running.current?.asked === asked) return;
     const mine = { asked };
     running.current = mine;
@@ -61,7 +64,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
     laid: laid?.session === session ? laid : undefined,
     failed,
     arrange: () => setTurn((before) => before + 1),
-    /** Changes with the layout of another question. */
+    /** Changes when the layout of another request is shown. */
     arranged: state?.question ?? '',
   };
 }

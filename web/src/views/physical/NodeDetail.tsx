@@ -17,10 +17,10 @@ import { ReservedResources } from './ReservedResources';
 import { Since } from './Since';
 import { tasksAt } from './tasksAt';
 
-/** Workers of a node that are listed. */
+/** Number of workers that are listed per node. */
 const LISTED = 40;
 
-/** A node at a time: what is reserved, its bundles and its workers. */
+/** A node at a time: its reservations, bundles and workers. */
 export function NodeDetail(props: {
   answer: NodeAnswer;
   at: number | null;

@@ -14,14 +14,14 @@ import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
 
 const FIT: Camera = { scale: 1, x: 0, y: 0 };
 const MARGIN = 8;
-/** A cell grows with what is in it: to about so wide a slot, px. */
+/** A cell grows with its content, up to about this width per slot, px. */
 const SLOT = 260;
 const MIN_WIDEST = 520;
 const CLOSEST = 60;
-/** A press that moves less (pixels) is a click. */
+/** Pointer movement up to which a press counts as a click, px. */
 const CLICK = 4;
 
-/** All of a scene but how its cells are laid out. */
+/** A scene without the layout of its cells. */
 export type Content = Omit<Scene, 'grid'>;
 
 export interface Target {
@@ -29,11 +29,11 @@ export interface Target {
   worker: number;
 }
 
-/** Nodes as cells, on them their workers: drag moves, the wheel looks closer, a click selects. */
+/** Nodes as cells with their workers. A drag moves, the wheel zooms, a click selects. */
 export function PhysicalCanvas(props: {
   content: Content;
   picture: RefObject<HTMLCanvasElement | null>;
-  /** Whether Escape is for this. */
+  /** Whether this component handles Escape. */
   escapes: boolean;
   onSelect: (target: Target) => void;
 }) {
@@ -110,7 +110,7 @@ export function PhysicalCanvas(props: {
       y: size.height / 2 - (cell.y + cell.height / 2) * scale,
     });
   };
-  // React's own listener is passive: the page would scroll.
+  // React's own listener is passive, so the page would scroll.
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
@@ -181,7 +181,7 @@ export function PhysicalCanvas(props: {
         ref={box}
         className={css.box}
         role="application"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is walked with the arrow keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the cells are navigated with the arrow keys
         tabIndex={0}
         aria-label={t('physical.canvas', {
           nodes: count(scene.data.nodes_total),

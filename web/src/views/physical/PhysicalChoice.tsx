@@ -2,7 +2,7 @@ import { Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import css from './PhysicalChoice.module.css';
 
-/** One of a few ways to show; the usual one is not in the URL. */
+/** A choice between display options. The default is left out of the URL. */
 export function PhysicalChoice(props: {
   name: 'size' | 'color' | 'order' | 'span';
   value: string;
@@ -12,7 +12,7 @@ export function PhysicalChoice(props: {
 }) {
   const { t } = useTranslation();
   const { options, value } = props;
-  // What the URL names stays to be seen, though there is none of it at this time.
+  // The option in the URL stays visible, even if it does not occur at this time.
   const data = options.some((one) => one.value === value)
     ? options
     : [...options, { value, label: value.replace(/^[amr]:/, '') }];

@@ -14,11 +14,11 @@ import { type Color, numeric, type Physical, type Transfers } from './physical';
 import { groupColor } from './physicalColor';
 import { ReservedResources } from './ReservedResources';
 
-/** Names of a legend, and pairs of nodes, that are listed. */
+/** Number of legend entries, and of node pairs, that are listed. */
 const NAMED = 12;
 const PAIRS = 15;
 
-/** Of the whole cluster: what is reserved of what there is. */
+/** Reserved and total resources of the whole cluster. */
 export function ClusterSums({ data }: { data: Physical }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -44,7 +44,7 @@ export function ClusterSums({ data }: { data: Physical }) {
   );
 }
 
-/** What colours, shapes and outlines stand for. */
+/** Explains colours, shapes and outlines. */
 export function Legend({ data, color }: { data: Physical; color: Color }) {
   const { t } = useTranslation();
   const palette = usePalette();
@@ -139,7 +139,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
   );
 }
 
-/** Which objects went from node to node; of one node, or of all. */
+/** Objects that were transferred between nodes: for one node, or for all. */
 export function TransferList(props: {
   transfers: Transfers | undefined;
   error: Error | null;

@@ -10,7 +10,7 @@ import type { NodeAnswer } from './physical';
 import { workerName } from './physicalNames';
 import { WorkerDetail } from './WorkerDetail';
 
-/** The node or the worker that is selected, and the ways on from there. */
+/** The selected node or worker, with links. */
 export function PhysicalPanel(props: {
   answer: NodeAnswer | undefined;
   error: Error | null;

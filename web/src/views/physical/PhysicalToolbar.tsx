@@ -18,10 +18,10 @@ import {
   SIZE_EQUAL,
 } from './physical';
 
-/** Over how long before the time objects count, s. */
+/** Choices of the period before the shown time in which transfers count, s. */
 export const SPANS = ['10', '60', '600', '3600'] as const;
 
-/** How the cluster is shown: what size and colour mean, the order, the arrows, and the search. */
+/** Display options of the cluster: size, colour, order, arrows, and the search. */
 export function PhysicalToolbar({ data, found }: { data: Physical | undefined; found: Found | null }) {
   const { settings, set } = useMoment();
   const { t } = useTranslation();

@@ -7,7 +7,7 @@ import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
 import { labelOf, type Scene, usedText } from './physicalScene';
 
-/** What is under the pointer. */
+/** Details of what is under the pointer. */
 export function PhysicalTooltip(props: {
   scene: Scene;
   node: number;

@@ -20,7 +20,7 @@ import shared from './physical.module.css';
 import { useNode, usePhysical, useTransfers } from './usePhysical';
 import { usePhysicalContent } from './usePhysicalContent';
 
-/** Nodes, on them workers and actors with what they run and hold, and the objects between nodes. */
+/** The physical view: nodes with their workers and actors, and the objects transferred between nodes. */
 export function PhysicalView({ summary }: { summary: Summary | undefined }) {
   const { url, settings, activity, at, isNamed, isReady, set } = useShownMoment();
   const { t } = useTranslation();
@@ -103,7 +103,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
               data-under-drawer
               aria-label={t('common.details')}
               onKeyDown={(event) => {
-                // The task's panel, if it is open, closes first.
+                // If the task's panel is open, it closes first.
                 if (event.key === 'Escape' && url.task === undefined)
                   set({ node: undefined, worker: undefined });
               }}

@@ -5,11 +5,11 @@ import words from '../../ui/theme/words.module.css';
 import type { PhysicalNode } from './physical';
 import css from './ReservedResources.module.css';
 
-/** What of each resource is reserved, with how much there is. */
+/** Reserved and total amount of each resource. */
 export function ReservedResources({ node }: { node: Pick<PhysicalNode, 'total' | 'used'> }) {
   const { t } = useTranslation();
   const names = [...new Set([...Object.keys(node.total ?? {}), ...Object.keys(node.used)])].filter(
-    // Tasks hardly ever ask for it.
+    // Tasks hardly ever request it.
     (name) => name !== 'object_store_memory' || (node.used[name] ?? 0) > 0,
   );
   const rank = (name: string) => ['CPU', 'GPU', 'memory'].indexOf(name) + 1 || 9;

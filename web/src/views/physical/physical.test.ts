@@ -37,7 +37,7 @@ const node = (id: string, name: string, cpus: number, used: number, more: Partia
 });
 
 const group = { group: 'g', name: 'train', resources: null };
-/** A head with a driver, and a node with a task, an actor in bundle 1, and bundle 0 empty. */
+/** A head node with a driver, and a node with a task, an actor in bundle 1, and an empty bundle 0. */
 const data: Physical = {
   session: 's',
   at_ns: 1,
@@ -157,7 +157,7 @@ test('what is measured is a part of a core or of the memory of the node', () => 
   expect(measuredShare(data, 'cpu', 1)).toBe(2.5);
   expect(measuredShare(data, 'memory', 1)).toBe(0.5);
   expect(measuredShare(data, 'gpu_memory', 1)).toBe(0.5);
-  // Unknown, or the node has no GPU, or it is of the past.
+  // The value is unknown, the node has no GPU, or the time is in the past.
   expect(measuredShare(data, 'cpu', 2)).toBeNull();
   expect(measuredShare(data, 'gpu_memory', 0)).toBeNull();
   expect(measuredShare({ ...data, measured: null }, 'cpu', 1)).toBeNull();

@@ -1,4 +1,4 @@
-/** The physical view: what the server answers, and where each node and worker is drawn. */
+/** The physical view: the server's answer, and the order of its nodes and workers. */
 
 import type { Measured, PhysicalBundle, PhysicalNode } from '../../api/schema';
 import { NONE } from '../../base/grid';
@@ -37,7 +37,7 @@ export interface Physical {
   bundles: PhysicalBundle[];
   kinds: string[];
   jobs: string[];
-  /** Job to the script that it runs. */
+  /** Script of each job. */
   scripts: Record<string, string>;
   classes: string[];
   states: string[];
@@ -49,13 +49,13 @@ export interface Physical {
   bundles_total: number;
   workers_left_out: number;
   annotations: string[];
-  /** What is measured now; null: of a time in the past, or of a session that is over. */
+  /** Current measurements; null for a time in the past or an ended session. */
   measured: Measured | null;
 }
 
 type Rows<T> = { [K in keyof T]: T[K][] };
 
-/** The same as the server sends it: nodes and bundles by columns, with places in lists; -1 is none. */
+/** The answer in compact form: nodes and bundles by columns, with list indexes as references; -1 is none. */
 export interface PhysicalAnswer extends Omit<Physical, 'nodes' | 'bundles'> {
   nodes: Rows<Omit<PhysicalNode, 'total' | 'used'> & { total: number; used: number }>;
   bundles: { group: number[]; index: number[]; node: number[]; resources: number[] };
@@ -63,7 +63,7 @@ export interface PhysicalAnswer extends Omit<Physical, 'nodes' | 'bundles'> {
   amounts: Record<string, number>[];
 }
 
-/** What the server sent, with nodes and bundles as objects. */
+/** The server's answer with nodes and bundles as objects. */
 export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical {
   const { nodes, bundles, workers } = answer;
   return {
@@ -102,12 +102,12 @@ export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical
   };
 }
 
-/** What a worker is sized by: a resource's name, or one of these. */
+/** The choices that determine the size of workers: a resource, or one of these. */
 export const SIZE_EQUAL = 'equal';
 export const SIZE_BYTES = 'bytes';
 /**
- * What it is coloured by: one of these, `m:` and what is measured, `r:` and a resource, or `a:` and the name of
- * an annotation.
+ * The choices that determine the colour of workers: one of these, `m:` and a measurement, `r:` and a resource, or `a:`
+ * and the name of an annotation.
  */
 export const COLORS = ['function', 'class', 'job'] as const;
 export type Color =
@@ -118,11 +118,11 @@ export type Color =
   | { by: 'resource'; name: string }
   | { by: 'annotation'; name: string };
 
-/** What is measured of workers. */
+/** Measurements of workers. */
 export const MEASURED_NAMES = ['cpu', 'memory', 'gpu_memory'] as const;
 export type MeasuredName = (typeof MEASURED_NAMES)[number];
 
-/** What a worker uses, as a part of one core or of its node's memory; null if unknown. */
+/** A worker's usage as a share of one core or of its node's memory; null if unknown. */
 export function measuredShare(data: Physical, name: MeasuredName, worker: number): number | null {
   const { measured } = data;
   if (measured === null) return null;
@@ -141,15 +141,15 @@ export function parseColor(text: string | undefined): Color {
   return { by: COLORS.find((name) => name === text) ?? 'function' };
 }
 
-/** One place in a node: a worker, or (worker -1) a bundle that nobody is in. */
+/** A place on a node: a worker, or (worker -1) an empty bundle. */
 export interface Slot {
   worker: number;
   bundle: number;
 }
 
 /**
- * The slots of each node: workers outside of bundles, then each bundle's, of which an empty one has one too.
- * Processes of Ray's own only `withInternal`.
+ * The slots of each node: workers outside of bundles, then each bundle's; an empty bundle has one slot. Ray's
+ * own processes are included only `withInternal`.
  */
 export function slotsOf(data: Physical, withInternal = false): Slot[][] {
   const slots: Slot[][] = data.nodes.map(() => []);
@@ -167,7 +167,7 @@ export function slotsOf(data: Physical, withInternal = false): Slot[][] {
   return slots;
 }
 
-/** The order of the nodes, as places: as they came (the head, then by name), or the fullest first. */
+/** The order of the nodes as indexes: the server's (the head, then by name), or fullest first. */
 export function orderOf(data: Physical, order: string | undefined): number[] {
   const places = data.nodes.map((_, at) => at);
   if (order !== 'used') return places;
@@ -183,13 +183,13 @@ export function orderOf(data: Physical, order: string | undefined): number[] {
   });
 }
 
-/** The part of a node's resource that is reserved; null if it has none of it or that is unknown. */
+/** The reserved share of a node's resource; null if the node does not have it or the amount is unknown. */
 export function usedShare(node: PhysicalNode, name: string): number | null {
   const total = node.total?.[name];
   return total === undefined || total <= 0 ? null : (node.used[name] ?? 0) / total;
 }
 
-/** Names of all resources that a node has or a worker holds: CPU, GPU and memory first. */
+/** Names of all resources that a node has or a worker holds, starting with CPU, GPU and memory. */
 export function resourcesOf(data: Physical): string[] {
   const first = ['CPU', 'GPU', 'memory'];
   const names = new Set<string>();
@@ -200,7 +200,10 @@ export function resourcesOf(data: Physical): string[] {
   return [...first.filter((name) => name !== 'GPU' || names.has(name)), ...rest];
 }
 
-/** How full each worker is drawn, 0 to 1 of the one that holds most; all full where nobody holds any. */
+/**
+ * Fill level of each worker, 0 to 1, relative to the largest holder. All are full if nobody holds the
+ * resource.
+ */
 export function fills(data: Physical, size: string): number[] {
   const { reserved, bytes, key } = data.workers;
   if (size === SIZE_EQUAL) return key.map(() => 1);
@@ -212,20 +215,20 @@ export function fills(data: Physical, size: string): number[] {
   return held.map((value) => (most === 0 ? 1 : value / most));
 }
 
-/** The numbers of an annotation's values and the least and largest of them; null if one is no number. */
+/** An annotation's values as numbers with their minimum and maximum; null if any is not a number. */
 export function numeric(values: readonly string[]): { of: number[]; least: number; most: number } | null {
   const of = values.map((value) => (value.trim() === '' ? Number.NaN : Number(value)));
   if (of.length === 0 || of.some((value) => !Number.isFinite(value))) return null;
   return { of, least: Math.min(...of), most: Math.max(...of) };
 }
 
-/** What of a cell is above its slots, in pixels of the screen, by the cell's width there. */
+/** Height of the cell's head above its slots in screen px, by the width of the cell. */
 export function headOf(width: number): number {
   if (width < 60) return width < 36 ? 0 : 3;
   return width < 150 ? 20 : 40;
 }
 
-/** Names that tell nodes apart: of those with the same name the beginning of the id too. */
+/** Unique node names: those that occur more than once are extended by the beginning of the id. */
 export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
   const many = new Map<string, number>();
   for (const node of nodes) many.set(node.name, (many.get(node.name) ?? 0) + 1);
@@ -234,13 +237,13 @@ export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
   );
 }
 
-/** What a search found: places of nodes and of workers. */
+/** Search hits: indexes of nodes and of workers. */
 export interface Found {
   nodes: ReadonlySet<number>;
   workers: ReadonlySet<number>;
 }
 
-/** The nodes and the workers with a text in their name, id, pid, function or class; null: nothing is sought. */
+/** Nodes and workers whose name, id, pid, function or class contains a text; null without a search. */
 export function matches(data: Physical, text: string): Found | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return null;

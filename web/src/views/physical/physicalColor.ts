@@ -1,16 +1,16 @@
-/** Draws nodes with their workers and bundles. */
+/** The colours of nodes and workers. */
 
 import { NONE } from '../../base/grid';
 import { hash, type Palette, type Scheme } from '../../ui/canvas';
 import { measuredShare, numeric } from './physical';
 import type { Scene } from './physicalScene';
 
-/** A colour for lines that is the same for the same placement group. */
+/** A line colour that is the same for the same placement group. */
 export function groupColor(id: string, scheme: Scheme): string {
   return `hsl(${(hash(id) % 24) * 15} 70% ${scheme === 'light' ? 38 : 62}%)`;
 }
 
-/** The colour of each worker; null: it has nothing of what colours stand for. */
+/** The colour of each worker; null if the colour's criterion does not apply to it. */
 export function colorer(scene: Scene, palette: Palette): (worker: number) => [string, number] | null {
   const { data, color } = scene;
   const { workers } = data;
@@ -33,7 +33,7 @@ export function colorer(scene: Scene, palette: Palette): (worker: number) => [st
   if (color.by === 'measured')
     return (one) => {
       const share = measuredShare(data, color.name, one);
-      // Several cores are more than one: as strong as it gets, and no problem.
+      // A worker that uses several cores gets the strongest fill, but not the tone of a problem.
       return share === null ? null : shaded(palette, Math.min(1, share));
     };
   return (one) => {
@@ -44,7 +44,7 @@ export function colorer(scene: Scene, palette: Palette): (worker: number) => [st
   };
 }
 
-/** The tone of a share that is reserved: stronger the more, another beyond all that there is. */
+/** The fill of a reserved share: stronger for higher values, in another tone above the total. */
 export function shaded(palette: Palette, share: number): [string, number] {
   return share > 1.0001 ? [palette.tone('bad'), 1] : [palette.tone('busy'), 0.2 + 0.8 * share];
 }

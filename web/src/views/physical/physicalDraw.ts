@@ -9,14 +9,14 @@ import { colorer, groupColor, shaded } from './physicalColor';
 import { drawPairs } from './physicalPairs';
 import { type Camera, cellBox, labelOf, type Scene, slotBoxes, usedText } from './physicalScene';
 
-/** Narrower than this (pixels) a cell is drawn as one. */
+/** Cells narrower than this are drawn as a plain box, px. */
 const PLAIN = 11;
-/** Lower than this a worker is drawn without what makes out its parts. */
+/** Workers lower than this are drawn without details, px. */
 const TINY = 8;
 const SMALL_FONT = `10px ${fonts.text}`;
-/** In a box from so wide on, px. */
+/** Minimum width of a box with large details, px. */
 const LARGE = 140;
-/** Drivers are round, large ones at their corners, px. */
+/** Radius of drivers' corners; small drivers are round, px. */
 const ROUND = 90;
 const LARGE_FONT = `13px ${fonts.text}`;
 
@@ -120,7 +120,7 @@ function drawSlot(
 ): void {
   const { workers, kinds } = scene.data;
   const { worker } = slot;
-  if (worker === NONE) return; // an empty bundle has its outline
+  if (worker === NONE) return; // an empty bundle has only its outline
   const isDriver = kinds[workers.kind[worker] ?? NONE] === 'DRIVER';
   const running = workers.running[worker] ?? 0;
   const pale =
@@ -185,7 +185,7 @@ function drawSlot(
   context.globalAlpha = 1;
 }
 
-/** Fill the lower part of the path that there is. */
+/** Fills the lower part of the current path. */
 function fillUp(context: CanvasRenderingContext2D, box: Box, part: number, color: string): void {
   context.save();
   context.clip();
@@ -215,7 +215,7 @@ function drawLabel(
   context.textAlign = 'left';
 }
 
-/** Around the slots of each bundle, row by row; dashed where nobody is in it. */
+/** Outlines the slots of each bundle, row by row; dashed if it is empty. */
 function drawBundles(
   context: CanvasRenderingContext2D,
   scene: Scene,

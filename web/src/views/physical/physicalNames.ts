@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import { amount } from '../../base/format';
 import type { PhysicalWorker } from './physical';
 
-/** What a worker is called; `plain`: one that runs nothing. */
+/** The display name of a worker; `plain`: of one that runs nothing. */
 export function workerName(
   t: TFunction,
   worker: PhysicalWorker,

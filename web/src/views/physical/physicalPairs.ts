@@ -1,10 +1,10 @@
-/** Draws the objects that went from node to node. */
+/** Draws the transfers between nodes. */
 
 import type { Box } from '../../base/grid';
 import type { Palette } from '../../ui/canvas';
 import { type Camera, cellBox, type Scene } from './physicalScene';
 
-/** Arrows from node to node, the wider the more bytes. */
+/** Draws arrows between nodes, wider for more bytes. */
 export function drawPairs(
   context: CanvasRenderingContext2D,
   scene: Scene,
@@ -16,7 +16,7 @@ export function drawPairs(
   const most = scene.pairs.reduce((all, pair) => Math.max(all, pair.bytes), 1);
   context.strokeStyle = palette.tone('waiting');
   context.fillStyle = palette.tone('waiting');
-  // Among many small cells thin ones.
+  // Small cells get thin arrows.
   const strength = Math.min(1, Math.max(0.35, cellBox(scene, camera, 0).width / 120));
   for (const pair of [...scene.pairs].reverse()) {
     const [source, target] = [place.get(pair.source), place.get(pair.target)];
@@ -27,9 +27,9 @@ export function drawPairs(
     if (length < 1) continue;
     const [dx, dy] = [(to.x - from.x) / length, (to.y - from.y) / length];
     const bend = Math.min(60, length * 0.18);
-    // Bent to one side: there and back are two arrows.
+    // Arrows are curved to one side, so that the two directions do not overlap.
     const knee = { x: (from.x + to.x) / 2 - dy * bend, y: (from.y + to.y) / 2 + dx * bend };
-    // From near the borders: most of what is in a cell stays to be read, and between neighbours there is room.
+    // Start near the border, so that most of the cell stays readable and the gap between neighbours is used.
     from = border(begin, knee);
     to = border(end, knee);
     const width = strength * (1 + 4 * Math.sqrt(pair.bytes / most));
@@ -53,7 +53,10 @@ export function drawPairs(
   context.globalAlpha = 1;
 }
 
-/** Most of the way from a box's middle to where the line to a point leaves it; the middle if that is inside. */
+/**
+ * A point most of the way from a box's centre to where the line to `point` leaves it; the centre if `point`
+ * is inside.
+ */
 function border(box: Box, point: { x: number; y: number }): { x: number; y: number } {
   const from = middle(box);
   const [dx, dy] = [point.x - from.x, point.y - from.y];

@@ -1,4 +1,4 @@
-/** What is drawn of the physical view: which node is where, what a worker and a node are called. */
+/** The scene of the physical view: the positions and labels of nodes and workers. */
 
 import { amount } from '../../base/format';
 import { type Box, cellAt, type Grid, NONE, slotGrid } from '../../base/grid';
@@ -11,7 +11,7 @@ import {
   type TransferPair,
 } from './physical';
 
-/** From the grid's coordinates to the canvas's. */
+/** Maps the grid's coordinates to the canvas's. */
 export interface Camera {
   scale: number;
   x: number;
@@ -22,19 +22,19 @@ export interface Scene {
   data: Physical;
   names: string[];
   slots: Slot[][];
-  /** The most slots that a node has. */
+  /** Maximum number of slots on a node. */
   most: number;
-  /** Places of the nodes in the order in which they are drawn, and the other way round. */
+  /** Indexes of the nodes in drawing order, and the inverse mapping. */
   order: number[];
   grid: Grid;
   fills: number[];
-  /** Whether workers differ in what they hold. */
+  /** Whether workers differ in the amount that they hold. */
   sized: boolean;
   color: Color;
   /** The resource whose reserved share nodes show. */
   resource: string;
   found: { nodes: ReadonlySet<number>; workers: ReadonlySet<number> } | null;
-  /** Whether filters pick what counts: workers that run none of it are pale. */
+  /** Whether filters are set: workers that run nothing matching are pale. */
   filtered: boolean;
   pairs: TransferPair[];
   node: number;
@@ -63,7 +63,7 @@ export function slotBoxes(scene: Scene, cell: Box, node: number): Box[] {
     width: cell.width - 2 * pad,
     height: cell.height - head - 2 * pad,
   };
-  // Like workers are alike in size on all nodes, unless one has very many more than the others.
+  // Workers have the same size on all nodes, unless one node has far more than the others.
   const shape = slotGrid(Math.max(slots.length, Math.min(scene.most, 4 * Math.max(1, slots.length))), room);
   const gap = Math.min(4, Math.max(0.5, shape.width * 0.08));
   return slots.map((_, at) => ({
@@ -74,7 +74,7 @@ export function slotBoxes(scene: Scene, cell: Box, node: number): Box[] {
   }));
 }
 
-/** `CPU 3/4 · GPU 1/2 · memory 1 GiB/8 GiB`: what of a node's resources is reserved. */
+/** The reserved and total amounts of a node: `CPU 3/4 · GPU 1/2 · memory 1 GiB/8 GiB`. */
 export function usedText(node: PhysicalNode): string {
   const names = Object.keys(node.total ?? node.used).filter((name) => name !== 'object_store_memory');
   const rank = (name: string) => ['CPU', 'GPU', 'memory'].indexOf(name) + 1 || 9;
@@ -89,7 +89,7 @@ export function usedText(node: PhysicalNode): string {
     .join(' · ');
 }
 
-/** The class of the actor and what runs, or what it is. */
+/** The label of a worker: the class of its actor and what it runs, or its kind. */
 export function labelOf(scene: Scene, worker: number): [string, string] {
   const { workers, classes, functions, kinds } = scene.data;
   const running = workers.running[worker] ?? 0;

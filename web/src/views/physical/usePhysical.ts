@@ -5,7 +5,7 @@ import { useSessionInterval } from '../../api/queries';
 import type { Filters } from '../../base/url';
 import { type NodeAnswer, type Physical, type PhysicalAnswer, type Transfers, unpack } from './physical';
 
-/** What is where at `at` (ns), or now: then it follows the session. */
+/** The state of the cluster at `at` (ns), or the current one, which is refreshed. */
 export function usePhysical(
   session: string,
   at: string | undefined,
@@ -35,7 +35,7 @@ export function usePhysical(
   });
 }
 
-/** One node in full at a time. */
+/** A node in full at a time. */
 export function useNode(session: string, at: string | undefined, id: string | undefined, filters: Filters) {
   const interval = useSessionInterval(session);
   return useQuery<NodeAnswer>({
@@ -49,7 +49,7 @@ export function useNode(session: string, at: string | undefined, id: string | un
   });
 }
 
-/** What went from node to node until `at` (ns), or now; in the last `span` (ns) or from the beginning. */
+/** The transfers between nodes until `at` (ns) or now: in the last `span` (ns), or since the beginning. */
 export function useTransfers(session: string, at: string | undefined, span: number | undefined) {
   return useQuery<Transfers>({
     queryKey: ['transfers', session, at ?? 'now', span],

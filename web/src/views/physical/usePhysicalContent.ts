@@ -5,9 +5,9 @@ import { useMoment } from '../shared/useMoment';
 import type { Content } from './PhysicalCanvas';
 import { type Found, fills, orderOf, type Physical, parseColor, slotsOf, type Transfers } from './physical';
 
-/** Arrows between nodes that are drawn. */
+/** Number of arrows that are drawn. */
 const ARROWS = 20;
-/** What the canvas draws: the cluster at a time, as the address says it is to be shown. */
+/** The content of the canvas: the cluster at a time with the URL's display options. */
 export function usePhysicalContent(
   data: Physical | undefined,
   transfers: Transfers | undefined,

@@ -4,10 +4,10 @@ import type { ReactNode } from 'react';
 import { type FlowView, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** px, by the room that the view's other controls leave. */
+/** Widths by the space that the view's other controls leave, px. */
 const WIDTHS: Record<FlowView, number> = { logical: 200, physical: 190, gantt: 190, flame: 180, stack: 190 };
 
-/** What is searched for in a view (`find` in the URL). Escape leaves the box, or `clears` it. */
+/** The search box of a view (`find` in the URL). Escape leaves the box, or empties it if `clears` is set. */
 export function FindBox(props: {
   view: FlowView;
   label: string;

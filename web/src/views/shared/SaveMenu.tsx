@@ -6,7 +6,7 @@ import { download } from '../../base/download';
 import { useSavePicture } from '../../ui/picture/useSavePicture';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Save what a view shows: its picture, or the `data` that it is drawn from. */
+/** Saves the content of a view: its picture, or the underlying `data`. */
 export function SaveMenu(props: {
   view: 'gantt' | 'physical';
   disabled: boolean;

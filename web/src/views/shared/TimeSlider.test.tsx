@@ -4,7 +4,7 @@ import { click, pass, press, render } from '../../testing/render';
 import type { Activity } from '../../ui/activity/activity';
 import { TimeSlider } from './TimeSlider';
 
-/** 100 buckets of a second each. */
+/** 100 buckets of one second. */
 const BEGIN = 1_767_225_600_000_000_000;
 const SECOND = 1_000_000_000;
 const ACTIVITY = {
@@ -21,7 +21,7 @@ beforeEach(() => onAt.mockReset());
 const slider = (at: number, activity: Activity | undefined = ACTIVITY) => (
   <TimeSlider activity={activity} at={at} follows={false} live={true} onAt={onAt} />
 );
-/** Seconds after the begin that the last call asked for. */
+/** The requested time of the last call, in seconds after the begin. */
 const asked = () => ((onAt.mock.lastCall?.[0] as number) - BEGIN) / SECOND;
 
 it.each([

@@ -10,12 +10,15 @@ import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import css from './TimeSlider.module.css';
 
-/** Time between two changes of the URL while the handle is dragged. ms. */
+/** Minimum time between changes of the URL while the handle is dragged, ms. */
 const PACE = 150;
-/** By which the activity may be behind. ns. */
+/** Maximum delay of the activity data, ns. */
 const LAG = 15e9;
 
-/** The time that the page looks at, over how much was in flight. `onAt(undefined)`: follow, or the busiest. */
+/**
+ * The slider of the shown time, above the number of attempts in flight. `onAt(undefined)` follows the
+ * session, or chooses the busiest time.
+ */
 export function TimeSlider(props: {
   activity: Activity | undefined;
   at: number | null;
@@ -55,7 +58,7 @@ export function TimeSlider(props: {
     if (element === null || !ready || activity.begin_ns === null || activity.end_ns === null) return null;
     const { left, width } = element.getBoundingClientRect();
     const part = Math.min(Math.max((x - left) / width, 0), 1);
-    // The end itself is when nothing is in flight any more.
+    // At the very end, nothing is in flight any more.
     return Math.min(
       Math.round(activity.begin_ns + part * (activity.end_ns - activity.begin_ns)),
       activity.end_ns - 512,
@@ -78,7 +81,7 @@ export function TimeSlider(props: {
     if (ns !== null) go(ns);
   };
   const bucket = ready && shownAt !== null ? bucketOf(activity, shownAt) : null;
-  // What was asked for last is a little older than now.
+  // The last requested time is slightly older than now.
   const within =
     ready &&
     shownAt !== null &&

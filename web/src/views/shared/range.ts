@@ -1,4 +1,4 @@
-/** A range of time in a URL: `FROM-TO`, both ns since the epoch. */
+/** A range of time in the URL: `FROM-TO`, both in ns since the epoch. */
 
 import { absolute, relative, type Span } from './span';
 
@@ -15,19 +15,19 @@ export function parseRange(text: string | undefined): TimeRange | null {
 
 export const formatRange = ({ from, to }: TimeRange) => `${from}-${to}`;
 
-/** The time halfway through it. */
+/** The middle of a range. */
 export const middleOf = ({ from, to }: TimeRange) => String((BigInt(from) + BigInt(to)) / 2n);
 
-/** How long it is. ns. */
+/** The length of a range, ns. */
 export const lengthOf = ({ from, to }: TimeRange) => Number(BigInt(to) - BigInt(from));
 
-/** As times after a base, or null without a base or a range. */
+/** A range relative to a base; null without a base or a range. */
 export function spanOf(base: number | null, range: TimeRange | null): Span | null {
   if (base === null || range === null) return null;
   return { begin: relative(base, range.from) ?? 0, end: relative(base, range.to) ?? 0 };
 }
 
-/** A span after a base as a range, in whichever direction it was drawn; null where it is empty. */
+/** A span relative to a base as a range, whichever direction it was drawn in; null if it is empty. */
 export function rangeOf(base: number, one: number, other: number): TimeRange | null {
   const from = absolute(base, Math.max(Math.min(one, other), -base));
   const to = absolute(base, Math.max(one, other, -base));
@@ -35,8 +35,8 @@ export function rangeOf(base: number, one: number, other: number): TimeRange | n
 }
 
 /**
- * What a range becomes when one of its ends is put at a time, without one the window with that end moved. An
- * end beyond the other takes the rest of the window with it.
+ * Moves one end of a range, or of the window if there is no range, to a time. If the end passes the other
+ * one, the rest of the window becomes the range.
  */
 export function withEnd(range: Span | null, window: Span, edge: 'begin' | 'end', at: number): Span {
   const { begin, end } = range ?? window;

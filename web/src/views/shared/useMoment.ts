@@ -2,7 +2,10 @@ import { useCallback } from 'react';
 import { rangeIn, type SettingName, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Of views of one time: the URL, the time it names (`at`, else the end of its range, ns; none: now or the last), and how to set it. */
+/**
+ * For views of a single time: the URL, the time that it names (`at`, or the end of its range, ns; otherwise
+ * now or the last), and a function that sets it.
+ */
 export function useMoment() {
   const [url, change] = useSessionUrl();
   const settings = url.settings ?? {};

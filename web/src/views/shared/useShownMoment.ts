@@ -4,8 +4,8 @@ import { useActivity } from '../../ui/activity/useActivity';
 import { useMoment } from './useMoment';
 
 /**
- * The time that a view of one time shows, as `at`: the one that the URL names; else now or, of a session that
- * ended, when most ran, for at its last moment hardly anything does. `isReady`: whether that is known yet.
+ * The time of a view of a single time, as `at`: the one in the URL, otherwise now. For an ended session it is
+ * the busiest time, because hardly anything runs at its end. `isReady`: whether the time is known yet.
  */
 export function useShownMoment() {
   const { at: named, ...moment } = useMoment();

@@ -7,7 +7,7 @@ import { type MergedFrame, placeOf, type Row } from './frames';
 import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 
-/** What a frame is called: its function, or what the line stands for. */
+/** The name of a frame: its function, or a description of a line without code. */
 export function useCodeName(): (frame: MergedFrame) => string {
   const { t } = useTranslation();
   return (frame) => {
@@ -19,7 +19,7 @@ export function useCodeName(): (frame: MergedFrame) => string {
   };
 }
 
-/** A line of the tree that is a Python frame. */
+/** A line of the tree for a Python frame. */
 export function FrameLine(props: {
   row: Row;
   frame: MergedFrame;

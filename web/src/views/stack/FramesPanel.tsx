@@ -18,7 +18,7 @@ import css from './FramesPanel.module.css';
 import { type Frames, type FramesProblem, type FramesWorker, type MergedFrame, stackText } from './frames';
 import shared from './stack.module.css';
 
-/** Takes the frames of all that runs. Disabled, it says why. */
+/** A button that samples the frames of everything that runs. If it is disabled, it shows why. */
 export function TakeFrames(props: { why: string | null; taking: boolean; onTake: () => void }) {
   const { t } = useTranslation();
   return (
@@ -93,7 +93,7 @@ function Problem({ problem }: { problem: FramesProblem }) {
   );
 }
 
-/** When the frames were taken, of whom, and of whom there are none and why. */
+/** When the frames were sampled, of which processes, and of which they are missing and why. */
 export function FramesPanel(props: {
   frames: Frames | undefined;
   error: Error | null;
@@ -170,7 +170,7 @@ export function FramesPanel(props: {
   );
 }
 
-/** The frame that is selected, and some of the workers that are in it. */
+/** The selected frame, with some of the workers that are in it. */
 export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Frames }) {
   const { t } = useTranslation();
   const nameOf = useCodeName();

@@ -16,13 +16,13 @@ import { SituationBadge, situationColor, useNodeName } from './StackTree';
 import type { Stack, StackLink, StackNode } from './stack';
 import shared from './stack.module.css';
 
-/** The node that is selected: its numbers, some of its attempts, and where to look at them further. */
+/** The selected node: its numbers, some of its attempts, and links. */
 export function NodeDetail(props: {
   node: StackNode;
   nodes: readonly StackNode[];
   at: number;
   onSelect: (id: string) => void;
-  /** Takes the Python frames of the node and what is below it; absent where there can be none. */
+  /** Samples the Python frames of the node and everything below it; undefined where that is not possible. */
   onFrames?: () => void;
 }) {
   const { node, at } = props;
@@ -152,7 +152,10 @@ export function NodeDetail(props: {
   );
 }
 
-/** The attempts of the node's function that were in flight then; under its caller, where that is one. */
+/**
+ * A link to the attempts of the node's function that were in flight at the time, limited to those of its
+ * caller where possible.
+ */
 function tasksOf(url: SessionUrl, node: StackNode, parent: StackNode | undefined, at: number): SessionUrl {
   const caller = parent?.count === 1 && parent.others === 0 ? parent.examples[0]?.task_id : undefined;
   return toView(url, 'tasks', {
@@ -164,7 +167,7 @@ function tasksOf(url: SessionUrl, node: StackNode, parent: StackNode | undefined
   });
 }
 
-/** The Gantt from the oldest of the node until a little after this time. */
+/** A link to the Gantt chart from the node's oldest attempt until shortly after this time. */
 function ganttAt(url: SessionUrl, node: StackNode, at: number): SessionUrl {
   const age = Math.max(at - (node.oldest_ns ?? at), 20e6);
   return withSettings(toFlow(url, 'gantt'), {
@@ -173,7 +176,7 @@ function ganttAt(url: SessionUrl, node: StackNode, at: number): SessionUrl {
   });
 }
 
-/** Who waits for whom, from where it begins to what is waited for in the end. */
+/** Wait chains, from the first waiting node to what is waited for in the end. */
 export function Chains({ stack, onSelect }: { stack: Stack; onSelect: (id: string) => void }) {
   const { t } = useTranslation();
   const nameOf = useNodeName();
@@ -214,7 +217,7 @@ export function Chains({ stack, onSelect }: { stack: Stack; onSelect: (id: strin
   );
 }
 
-/** A very long chain by its ends; null stands for what is left out. */
+/** The two ends of a very long chain; null stands for the omitted middle. */
 function shortened(chain: StackLink[]): (StackLink | null)[] {
   return chain.length <= 8 ? chain : [...chain.slice(0, 3), null, ...chain.slice(-4)];
 }

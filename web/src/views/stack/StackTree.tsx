@@ -18,7 +18,7 @@ import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 
 const ROW = 30;
-/** Deeper calls are not indented further. */
+/** Maximum depth of indentation. */
 const DEEPEST_INDENT = 24;
 const INDENT = 16;
 
@@ -38,7 +38,7 @@ export function SituationBadge({ situation }: { situation: Situation }) {
   );
 }
 
-/** A node's name: drivers and nodes without a name get one from us. */
+/** The label of a node. Drivers and unnamed nodes get a translated one. */
 export function useNodeName(): (node: { name: string; type: string | null; situation: Situation }) => string {
   const { t } = useTranslation();
   return (node) => {
@@ -59,7 +59,7 @@ export function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
   };
 }
 
-/** The indented tree. The keys are those of trees: up and down, right and left to open and close. */
+/** The indented tree, with the usual keys: up and down to move, left and right to close and open. */
 export function StackTree(props: {
   rows: Row[];
   at: number | null;
@@ -82,8 +82,8 @@ export function StackTree(props: {
     getItemKey: (at) => rows[at]?.id ?? at,
   });
   const current = rows.findIndex((row) => row.id === selected);
-  // To what was selected elsewhere (a chain, a link), not to what moves when the page refreshes.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another one is selected.
+  // Scroll to a node selected elsewhere (in a chain or by a link), but not when a refresh moves nodes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is selected.
   useEffect(() => {
     if (current >= 0) virtual.scrollToIndex(current, { align: 'auto' });
   }, [selected]);
@@ -155,7 +155,7 @@ function TreeLine(props: {
   height: number;
   padding: number;
   at: number | null;
-  /** The function of the task that the panel shows. */
+  /** The function of the task in the panel. */
   ofTask: string | null;
   search: string;
   selected: boolean;

@@ -24,7 +24,7 @@ import { bySituation, lines, type Stack } from './stack';
 import { useFrames } from './useFrames';
 import { useStack } from './useStack';
 
-/** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
+/** The call stack at one time: from the drivers down, with equal branches merged, and the wait chains. */
 export function StackView({ summary }: { summary: Summary | undefined }) {
   const { url, settings, activity, at, isNamed, isReady, set } = useShownMoment();
   const { t } = useTranslation();
@@ -46,7 +46,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
       return next;
     });
   }, []);
-  // Frames are of now: those of another session or another time are none.
+  // Frames are current, so they do not apply to another session or time.
   const frames = at === undefined && taken.data?.session === url.session ? taken.data : undefined;
   const failed = at === undefined ? taken.error : null;
   const why =

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { found } from './stack';
 import css from './TreeParts.module.css';
 
-/** Opens and closes a line of a tree; the same room where it has nothing below it. */
+/** The button that opens and closes a line of a tree; blank space for a leaf. */
 export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: boolean) => void }) {
   const { t } = useTranslation();
   if (!props.parent) return <span className={css.toggle} />;
@@ -23,7 +23,7 @@ export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: b
   );
 }
 
-/** A name with what the search found in it marked. */
+/** A name with the search hit highlighted. */
 export function Marked(props: { name: string; match: boolean; search: string }) {
   const marked = props.match ? found(props.name, props.search) : null;
   if (marked === null) return props.name;

@@ -1,28 +1,28 @@
-/** The Python frames of workers: what the server answers, and their lines below those of the stack. */
+/** Python frames of workers: the server's answer, and their lines below those of the stack. */
 
 import type { FramesAnswer as Frames, MergedFrame } from '../../api/schema';
 import type { Line, StackNode } from './stack';
 
 export type { FramesAnswer as Frames, FramesProblem, FramesWorker, MergedFrame } from '../../api/schema';
 
-/** `code`, or what a line stands for instead: see docs/reference/api.md. */
+/** `code`, or what a line without code represents: see docs/reference/api.md. */
 export type FrameKind = MergedFrame['kind'];
 
-/** A line of the tree: of a task's node, or (with `frame`) of a frame below it. */
+/** A line of the tree: a task's node or, with `frame`, a frame below it. */
 export interface Row extends Line {
   id: string;
-  /** The row that it is below. */
+  /** The parent row. */
   above: string | null;
   level: number;
   indent: number;
-  /** Whether stacks part right above it. */
+  /** Whether stacks branch right above it. */
   branch?: boolean;
   frame?: MergedFrame;
 }
 
 /**
- * The lines with the frames of each open node right below it. Frames that call one another and nothing else stand
- * under one another; where stacks part, each goes on further in. What is below a closed frame is hidden.
+ * The lines, with the frames of each open node right below it. Frames without a branch are listed at the same
+ * level, and each branch is indented. Children of a closed frame are hidden.
  */
 export function withFrames(
   lines: readonly Line[],
@@ -82,13 +82,13 @@ function framesOf(
   return [...rows.values()];
 }
 
-/** `pkg/mod.py:12`; nothing of what is no code. */
+/** `pkg/mod.py:12`; empty for lines without code. */
 export function placeOf(frame: MergedFrame): string {
   if (frame.kind !== 'code') return '';
   return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
 }
 
-/** A frame and those that called it, the innermost first, as Python's tracebacks are read from below. */
+/** A frame and its callers, innermost first, like a Python traceback read from the bottom. */
 export function stackText(frames: readonly MergedFrame[], frame: MergedFrame): string {
   const byId = new Map(frames.map((each) => [each.id, each]));
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** The distributed call stack: what the server answers, and which lines of it are shown. */
+/** The distributed call stack: the server's answer, and which of its lines are shown. */
 
 import type { StackNode } from '../../api/schema';
 
@@ -10,7 +10,7 @@ export type {
   StackNode,
 } from '../../api/schema';
 
-/** In the order in which an attempt goes through them. */
+/** In the order in which an attempt passes through them. */
 export const SITUATIONS = [
   'waiting_args',
   'waiting_node',
@@ -28,15 +28,15 @@ export type Situation = (typeof SITUATIONS)[number];
 
 export interface Line {
   node: StackNode;
-  /** Whether there is something below it to show or hide. */
+  /** Whether it has children that can be shown or hidden. */
   parent: boolean;
   open: boolean;
   match: boolean;
 }
 
 /**
- * The lines to show, in order. What is below a closed node is hidden, unless it is searched for: then the way to
- * every match is open. `awaited`: only what the job waits for, and its callers.
+ * The visible lines, in order. Children of a closed node are hidden, except that a search opens the path to
+ * every match. `awaited`: only what the job waits for, with its callers.
  */
 export function lines(
   nodes: readonly StackNode[],
@@ -82,7 +82,7 @@ export function lines(
   return shown;
 }
 
-/** `text` cut where `search` is found in it, whatever the case: [before, found, after], or null. */
+/** `text` split at the first occurrence of `search`, ignoring case: [before, hit, after], or null. */
 export function found(text: string, search: string): [string, string, string] | null {
   const wanted = search.trim().toLowerCase();
   const at = wanted === '' ? -1 : text.toLowerCase().indexOf(wanted);
@@ -90,7 +90,10 @@ export function found(text: string, search: string): [string, string, string] | 
   return [text.slice(0, at), text.slice(at, at + wanted.length), text.slice(at + wanted.length)];
 }
 
-/** How many are in each situation, in the order of `SITUATIONS`; those that were folded away are in none. */
+/**
+ * The number of nodes in each situation, in the order of `SITUATIONS`. Nodes that were folded away are not
+ * counted.
+ */
 export function bySituation(nodes: readonly StackNode[]): [Situation, number][] {
   const counts = new Map<Situation, number>();
   for (const node of nodes)

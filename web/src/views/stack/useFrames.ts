@@ -4,13 +4,13 @@ import type { Filters } from '../../base/url';
 import type { Frames } from './frames';
 
 export interface WantedFrames {
-  /** A node of the stack, and what is below it; all of the stack without. */
+  /** The node of the stack to sample with everything below it; by default, the whole stack. */
   node?: string;
-  /** Also Ray's own frames, and idle threads. */
+  /** Include Ray's own frames and idle threads. */
   whole: boolean;
 }
 
-/** Takes the Python frames of what runs now, when it is told to. */
+/** Samples the Python frames of the running tasks on request. */
 export function useFrames(session: string, filters: Filters) {
   return useMutation<Frames, Error, WantedFrames>({
     mutationFn: (wanted) => post<Frames>('/flow/stack/frames', { session, ...wanted }, filters),

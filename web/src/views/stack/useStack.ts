@@ -5,7 +5,7 @@ import { useSessionInterval } from '../../api/queries';
 import type { Filters } from '../../base/url';
 import type { Stack } from './stack';
 
-/** What was in flight at `at` (ns), or now: then it follows the session. */
+/** The attempts in flight at `at` (ns) or now, in which case it is refreshed. */
 export function useStack(session: string, at: string | undefined, filters: Filters, isReady: boolean) {
   const interval = useSessionInterval(session);
   return useQuery<Stack>({
