@@ -19,11 +19,11 @@ export type WhatIf = WhatIfAnswer;
 export type Change = WhatIfBody['changes'][number];
 
 /** Minimum interval between requests for findings shown next to other content, ms. */
-const ASIDE = 30_000;
+const ASIDE_INTERVAL = 30_000;
 /** The server replays two jobs at a time. Requests beyond that are retried until they are cancelled. */
-const WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
+const RETRY_WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
 /** Interval of progress requests for a long-running answer, ms. */
-const PROGRESS = 1_000;
+const PROGRESS_INTERVAL = 1_000;
 
 /**
  * Insights of a job, or of the longest one if `job` is undefined. `isAside` requests do not count as loading.
@@ -38,12 +38,12 @@ export function useInsights(
     queryKey: ['insights', session, job],
     queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job_id: job }, signal)),
     enabled,
-    ...WHILE_BUSY,
+    ...RETRY_WHILE_BUSY,
     // Insights of another session are not a useful placeholder.
     placeholderData: (before, query) =>
       query?.queryKey[1] === session ? keepPreviousData(before) : undefined,
-    refetchInterval: () => (isAside ? Math.max(ASIDE, calm.interval()) : calm.interval()),
-    ...(isAside && { staleTime: ASIDE, meta: { isAside } }),
+    refetchInterval: () => (isAside ? Math.max(ASIDE_INTERVAL, calm.interval()) : calm.interval()),
+    ...(isAside && { staleTime: ASIDE_INTERVAL, meta: { isAside } }),
   });
 }
 
@@ -53,7 +53,7 @@ export function useLongInsights(session: string, job: string, enabled: boolean):
     queryKey: ['insights', session, job, 'long'],
     queryFn: ({ signal }) => get<Insights>('/insights', { session, job_id: job, long: 'true' }, signal),
     enabled,
-    ...WHILE_BUSY,
+    ...RETRY_WHILE_BUSY,
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
     // The page shows the progress itself.
@@ -66,7 +66,7 @@ export function useLongProgress(session: string, job: string): number {
   const { data } = useQuery({
     queryKey: ['insights', session, job, 'progress'],
     queryFn: ({ signal }) => get<ProgressAnswer>('/insights/progress', { session, job_id: job }, signal),
-    refetchInterval: PROGRESS,
+    refetchInterval: PROGRESS_INTERVAL,
   });
   return data?.share ?? 0;
 }
@@ -78,7 +78,7 @@ export function useWhatIf(session: string, job: string, changes: Change[]) {
     queryFn: ({ signal }) =>
       post<WhatIf>('/whatif', { session, job_id: job, changes }, undefined, { signal }),
     enabled: changes.length > 0,
-    ...WHILE_BUSY,
+    ...RETRY_WHILE_BUSY,
     placeholderData: keepPreviousData,
     refetchInterval: false,
     staleTime: 30_000,

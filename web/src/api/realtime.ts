@@ -27,7 +27,7 @@ interface Message {
   data?: unknown;
 }
 
-interface Watched {
+interface Subscription {
   topic: TopicName;
   params: TopicParams;
   data: unknown;
@@ -38,20 +38,20 @@ interface Watched {
 }
 
 /** How long a topic stays subscribed after its component unmounts, in case it returns, ms. */
-const LINGER = 1_000;
+const UNSUBSCRIBE_DELAY = 1_000;
 /**
  * The socket counts as dead after this long without a message, ms. The server sends a heartbeat every 5 s.
  */
-const SILENT = 15_000;
+const HEARTBEAT_TIMEOUT = 15_000;
 const BACK_OFF = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
 /** After this many failed attempts, states are fetched over HTTP while the socket keeps retrying. */
-const PATIENCE = 2;
+const MAX_SOCKET_FAILURES = 2;
 
 export const keyOf = (topic: string, params: TopicParams) =>
   `${topic} ${params.session} ${params.job_id ?? ''}`;
 
 class Push {
-  private readonly watched = new Map<string, Watched>();
+  private readonly watched = new Map<string, Subscription>();
   private socket: WebSocket | undefined;
   private attempts = 0;
   private retry: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +64,7 @@ class Push {
     if (found === undefined) {
       found = { topic, params, data: undefined, current: false, listeners: new Set() };
       this.watched.set(key, found);
-      this.say({ subscribe: [asked(found)] });
+      this.say({ subscribe: [subscriptionOf(found)] });
     }
     clearTimeout(found.leaving);
     found.listeners.add(listener);
@@ -75,9 +75,9 @@ class Push {
       if (one.listeners.size > 0) return;
       one.leaving = setTimeout(() => {
         this.watched.delete(key);
-        this.say({ unsubscribe: [asked(one)] });
+        this.say({ unsubscribe: [subscriptionOf(one)] });
         if (this.watched.size === 0) this.close();
-      }, LINGER);
+      }, UNSUBSCRIBE_DELAY);
     };
   }
 
@@ -100,7 +100,7 @@ class Push {
       clearTimeout(this.polling);
       this.polling = undefined;
       this.heard();
-      this.say({ acks: true, subscribe: [...this.watched.values()].map(asked) });
+      this.say({ acks: true, subscribe: [...this.watched.values()].map(subscriptionOf) });
     };
     socket.onmessage = (event) => {
       this.heard();
@@ -120,14 +120,14 @@ class Push {
         this.retry = undefined;
         this.connect();
       }, pause);
-      if (this.attempts >= PATIENCE && this.polling === undefined) void this.poll();
+      if (this.attempts >= MAX_SOCKET_FAILURES && this.polling === undefined) void this.poll();
     };
   }
 
   private heard(): void {
     connectionEvents.answered();
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.socket?.close(), SILENT);
+    this.silence = setTimeout(() => this.socket?.close(), HEARTBEAT_TIMEOUT);
   }
 
   private close(): void {
@@ -151,7 +151,7 @@ class Push {
     else one.current = false; // the full state follows an error
   }
 
-  private set(one: Watched, data: unknown): void {
+  private set(one: Subscription, data: unknown): void {
     one.data = data;
     one.current = true;
     for (const listener of one.listeners) listener();
@@ -178,7 +178,7 @@ class Push {
   }
 }
 
-function asked(one: Watched): object {
+function subscriptionOf(one: Subscription): object {
   return { topic: one.topic, ...one.params };
 }
 
@@ -187,9 +187,15 @@ const push = new Push();
 /** The latest state of a topic; undefined until the first answer. */
 export function useTopic<T>(topic: TopicName, params: TopicParams): T | undefined {
   const { session, job_id } = params;
-  const asked = useMemo(() => ({ session, ...(job_id !== undefined && { job_id }) }), [session, job_id]);
-  const subscribe = useCallback((listener: () => void) => push.watch(topic, asked, listener), [topic, asked]);
-  return useSyncExternalStore(subscribe, () => push.read(keyOf(topic, asked))) as T | undefined;
+  const subscriptionOf = useMemo(
+    () => ({ session, ...(job_id !== undefined && { job_id }) }),
+    [session, job_id],
+  );
+  const subscribe = useCallback(
+    (listener: () => void) => push.watch(topic, subscriptionOf, listener),
+    [topic, subscriptionOf],
+  );
+  return useSyncExternalStore(subscribe, () => push.read(keyOf(topic, subscriptionOf))) as T | undefined;
 }
 
 /** Topic `cluster`: attempts and entities by state. */

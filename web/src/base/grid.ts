@@ -25,17 +25,17 @@ export interface Grid {
 /**
  * The grid with the largest cells of a fixed aspect ratio for this number of cells, at most `widest` wide.
  */
-export function gridOf(many: number, width: number, height: number, widest = 520): Grid {
+export function gridOf(cellCount: number, width: number, height: number, widest = 520): Grid {
   let best = { columns: 1, cell: 0 };
-  for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
-    const rows = Math.ceil(Math.max(1, many) / columns);
+  for (let columns = 1; columns <= Math.max(1, cellCount); columns += 1) {
+    const rows = Math.ceil(Math.max(1, cellCount) / columns);
     const cell = Math.min(width / columns, (height / rows) * SHAPE);
     if (cell > best.cell + 1e-9) best = { columns, cell };
   }
   const cell = Math.min(best.cell, widest);
   return {
     columns: best.columns,
-    rows: Math.ceil(Math.max(1, many) / best.columns),
+    rows: Math.ceil(Math.max(1, cellCount) / best.columns),
     width: cell,
     height: cell / SHAPE,
     gap: Math.min(14, Math.max(1.5, cell * 0.06)),
@@ -55,10 +55,10 @@ export function cellAt(grid: Grid, place: number): Box {
 /**
  * Columns and slot size for the largest slots that fit into a box. A slot is at most twice as wide as high.
  */
-export function slotGrid(many: number, box: Box): { columns: number; width: number; height: number } {
+export function slotGrid(slotCount: number, box: Box): { columns: number; width: number; height: number } {
   let best = { columns: 1, width: 0, height: 0, score: -1 };
-  for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
-    const rows = Math.ceil(Math.max(1, many) / columns);
+  for (let columns = 1; columns <= Math.max(1, slotCount); columns += 1) {
+    const rows = Math.ceil(Math.max(1, slotCount) / columns);
     const width = box.width / columns;
     const height = Math.min(box.height / rows, width * 1.2);
     const score = Math.min(width, height * 2) * height;

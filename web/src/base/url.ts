@@ -247,10 +247,17 @@ export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: st
 }
 
 /** Pages that ignore the range of time: their content has no begin and end, or they have their own range. */
-const WHOLE: readonly View[] = ['insights', 'placement-groups', 'memory', ...LIBRARY_VIEWS, 'alerts', 'sql'];
+const VIEWS_WITHOUT_RANGE: readonly View[] = [
+  'insights',
+  'placement-groups',
+  'memory',
+  ...LIBRARY_VIEWS,
+  'alerts',
+  'sql',
+];
 
 /** Whether a page applies the range of time. */
-export const heedsRange = (view: View) => !WHOLE.includes(view);
+export const appliesRange = (view: View) => !VIEWS_WITHOUT_RANGE.includes(view);
 
 /** The same page with a range of time, or without one if `range` is null. */
 export function withRange(url: SessionUrl, range: { from: string; to: string } | null): SessionUrl {
@@ -262,14 +269,14 @@ export function withRange(url: SessionUrl, range: { from: string; to: string } |
 }
 
 /** Pages that can leave out code that is not the user's. */
-const HEEDS_ORIGIN: readonly View[] = ['insights', 'functions', 'logical', 'gantt', 'flame'];
+const VIEWS_WITH_ORIGIN: readonly View[] = ['insights', 'functions', 'logical', 'gantt', 'flame'];
 
 /** Pages that collapse such code. The others hide it, but only on request. */
-const COLLAPSES: readonly View[] = ['logical', 'flame'];
+const COLLAPSING_VIEWS: readonly View[] = ['logical', 'flame'];
 
 /** `mine` if functions of libraries are left out. */
 export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =>
-  settings?.only === 'mine' || (settings?.only === undefined && COLLAPSES.includes(view))
+  settings?.only === 'mine' || (settings?.only === undefined && COLLAPSING_VIEWS.includes(view))
     ? 'mine'
     : undefined;
 
@@ -277,7 +284,7 @@ export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
-  const only = HEEDS_ORIGIN.includes(view) ? url.settings?.only : undefined;
+  const only = VIEWS_WITH_ORIGIN.includes(view) ? url.settings?.only : undefined;
   return {
     page: 'session',
     session: url.session,
@@ -344,7 +351,7 @@ export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
 }
 
 /** The view that lists an entity, by the name of its id in the API. */
-export const LISTED: Record<string, EntityView> = {
+export const LIST_BY_ID_FIELD: Record<string, EntityView> = {
   actor_id: 'actors',
   creator_actor_id: 'actors',
   worker_id: 'workers',

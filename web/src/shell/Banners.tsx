@@ -21,9 +21,9 @@ import shared from './shell.module.css';
 import { TracingBanner } from './TracingBanner';
 
 /** Batches may wait this long before the banner mentions it, ns. */
-const BEHIND = 5e9;
+const MAX_DELAY_NS = 5e9;
 /** Definitions that arrive after their attempt usually do so within this time, ms. */
-const ON_ITS_WAY = 10_000;
+const USUAL_DELAY_MS = 10_000;
 /** Reason of losses that affect only spans inside attempts, not tasks. */
 const SPANS_LOST = 'profile_events_dropped';
 
@@ -42,7 +42,7 @@ export function Banners({ summary }: { summary: Summary }) {
   const explain = (code: string) =>
     i18n.exists(`banner.codes.${code}`) ? t(`banner.codes.${code}` as 'banner.codes.profile_spans') : code;
   const lasts = useLasts((dropped?.unresolved_attempts ?? 0) > 0);
-  const isQuiet = Date.now() - (summary.last_ns ?? 0) / 1e6 > ON_ITS_WAY;
+  const isQuiet = Date.now() - (summary.last_ns ?? 0) / 1e6 > USUAL_DELAY_MS;
   const unresolved = (dropped?.unresolved_attempts ?? 0) > 0 && (lasts || isQuiet);
   const { tasks_without_events: silenced, without_events: silencedBy } = summary.tracing;
   const lastsSilenced = useLasts(silenced > 0);
@@ -55,7 +55,7 @@ export function Banners({ summary }: { summary: Summary }) {
           {t('banner.ingestError', { error: `${ingest.error.message} ${ingest.error.remedy}` })}
         </Banner>
       )}
-      {ingest !== null && (ingest.behind_ns ?? 0) > BEHIND && (
+      {ingest !== null && (ingest.behind_ns ?? 0) > MAX_DELAY_NS && (
         <Banner testId="banner-behind" tone="waiting" icon={<IconClockExclamation size={16} />}>
           {t('banner.behind', { age: duration(ingest.behind_ns), n: count(ingest.pending_batches) })}
         </Banner>
@@ -177,7 +177,7 @@ function useLasts(is: boolean): boolean {
   useEffect(() => {
     setLasts(false);
     if (!is) return;
-    const timer = setTimeout(() => setLasts(true), ON_ITS_WAY);
+    const timer = setTimeout(() => setLasts(true), USUAL_DELAY_MS);
     return () => clearTimeout(timer);
   }, [is]);
   return lasts;

@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconClock, IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { fullTime } from '../base/format';
-import { heedsRange, type SessionUrl, withRange } from '../base/url';
+import { appliesRange, type SessionUrl, withRange } from '../base/url';
 import filters from '../ui/filters/filters.module.css';
 import words from '../ui/theme/words.module.css';
 import { go } from '../ui/useUrl';
@@ -16,7 +16,7 @@ export function RangeChip({ url }: { url: SessionUrl }) {
     since === until
       ? shortTime(since)
       : `${since ? shortTime(since) : '…'} – ${until ? shortTime(until) : '…'}`;
-  const isHeeded = heedsRange(url.view);
+  const isHeeded = appliesRange(url.view);
   return (
     <span className={filters.chip} data-testid="range-chip">
       <Tooltip

@@ -11,7 +11,7 @@ import { Dot } from '../ui/Dot';
 import { useJobName } from '../ui/JobName';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
-import { lastedText, useSession } from '../ui/session';
+import { durationText, useSession } from '../ui/session';
 import chips from '../ui/theme/chips.module.css';
 import words from '../ui/theme/words.module.css';
 import { useStateName } from '../ui/useStateName';
@@ -69,7 +69,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
             .join(' · ')}
         />
         <PathStats />
-        <Stat name={t('summary.span')} value={session === undefined ? '–' : lastedText(session)} />
+        <Stat name={t('summary.span')} value={session === undefined ? '–' : durationText(session)} />
       </div>
       <StackedBar states={states} />
       <StateChips states={states} />

@@ -15,16 +15,16 @@ export function initI18n(language: Language, texts: Texts): void {
     returnNull: false,
   });
   addFormats(i18next);
-  tellDocument(language);
+  setDocumentLanguage(language);
 }
 
 export async function setLanguage(language: Language): Promise<void> {
   save('lang', language);
   i18next.addResourceBundle(language, 'translation', await loadTexts(language));
-  tellDocument(language);
+  setDocumentLanguage(language);
   await i18next.changeLanguage(language);
 }
 
-function tellDocument(language: Language): void {
+function setDocumentLanguage(language: Language): void {
   document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
 }

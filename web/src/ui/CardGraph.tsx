@@ -2,9 +2,11 @@ import { type ReactNode, useId } from 'react';
 import css from './CardGraph.module.css';
 import { type CardLink, columnsOf } from './cardColumns';
 
-/** Gaps between cards, CSS px. The horizontal gap is wider if the arrows have notes. */
+/** Horizontal gap between cards, CSS px. */
 const GAP_X = 64;
+/** Horizontal gap if the arrows have notes, CSS px. */
 const GAP_X_NOTES = 128;
+/** Vertical gap between cards, CSS px. */
 const GAP_Y = 16;
 
 /** The note of an arrow: its label and its tooltip. */

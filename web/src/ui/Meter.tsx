@@ -5,12 +5,13 @@ import { Dash } from './Dash';
 import css from './Meter.module.css';
 import words from './theme/words.module.css';
 
-/** Percentages from which a meter has the warning tone or the critical tone. */
+/** Percentage from which a meter has the warning tone. */
 const WARN = 75;
-const FULL = 90;
+/** Percentage from which a meter has the critical tone. */
+const CRITICAL = 90;
 
 export function toneOf(percent: number): Tone {
-  return percent >= FULL ? 'bad' : percent >= WARN ? 'waiting' : 'busy';
+  return percent >= CRITICAL ? 'bad' : percent >= WARN ? 'waiting' : 'busy';
 }
 
 /** `6.7%`; from 10 on without decimals: `61%`. */

@@ -64,7 +64,7 @@ function Holders({ pending }: { pending: Pending }) {
         {pending.holders.map((one) => (
           <Link
             key={`${one.kind} ${one.id} ${one.attempt}`}
-            to={toHolder(url, one)}
+            to={holderLink(url, one)}
             className={css.holder}
             testId="pending-holder"
           >
@@ -84,7 +84,7 @@ function Holders({ pending }: { pending: Pending }) {
   );
 }
 
-function toHolder(url: SessionUrl, one: PendingHolder): Url {
+function holderLink(url: SessionUrl, one: PendingHolder): Url {
   if (one.kind === 'task') return { ...url, task: one.id, attempt: one.attempt ?? undefined };
   return toItem(url, one.kind === 'actor' ? 'actors' : 'placement-groups', one.id);
 }

@@ -5,7 +5,7 @@ import { type EntityView, type SessionUrl, toItem, toView, type Url } from '../b
 
 export const SEVERITY_TONES: Record<Severity, Tone> = { ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' };
 
-const LISTED: Partial<Record<EventKind, EntityView>> = {
+const VIEW_BY_EVENT: Partial<Record<EventKind, EntityView>> = {
   node: 'nodes',
   worker: 'workers',
   actor: 'actors',
@@ -21,7 +21,7 @@ export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
   if (event.kind === 'task')
     return toView(url, 'failures', { ...(id && { func_name: id }), ...(job_id && { job_id }) });
   if (event.kind === 'dataset') return id === null ? undefined : { ...toView(url, 'data'), item: id };
-  const view = LISTED[event.kind];
+  const view = VIEW_BY_EVENT[event.kind];
   return view === undefined || id === null ? undefined : toItem(url, view, id);
 }
 
@@ -32,7 +32,7 @@ const MESSAGE_CHARS = 2000;
  * A message in one line. If the server cut it, its beginning is used, because the end with the most useful
  * part of a traceback is missing.
  */
-export function inShort({ message }: ClusterEvent): string {
+export function oneLineMessage({ message }: ClusterEvent): string {
   const text = message ?? '';
   return text.length < MESSAGE_CHARS ? headline(text) : text;
 }

@@ -4,7 +4,7 @@ import type { Session } from '../api/types';
 import { duration, type Nanos, nanosBetween, time } from '../base/format';
 
 /** How long a session has lasted so far or lasted: from its first data to its end. */
-export const lastedText = ({ first_ns, last_ns }: Session) => duration(nanosBetween(first_ns, last_ns));
+export const durationText = ({ first_ns, last_ns }: Session) => duration(nanosBetween(first_ns, last_ns));
 
 /** The display name of a session, and texts about its time, duration and cluster. */
 export function useSessionTexts() {
@@ -16,7 +16,7 @@ export function useSessionTexts() {
     return text.includes(' ') ? minutes : t('sessions.today', { time: minutes });
   };
   const place = (session: Session) =>
-    [began(session.first_ns), lastedText(session), ...(session.host ? [session.host] : [])].join(' · ');
+    [began(session.first_ns), durationText(session), ...(session.host ? [session.host] : [])].join(' · ');
   return { name, place };
 }
 

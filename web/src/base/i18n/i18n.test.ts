@@ -51,7 +51,7 @@ it('chooses by URL, then by the last choice, then by the browser', () => {
 });
 
 /** Texts whose number is always greater than one or is not a count. */
-const MANY = new Set([
+const ALWAYS_PLURAL = new Set([
   'summary.pathHint', // names a function
   'summary.pathHintSoFar',
   'functions.top', // out of 100
@@ -80,6 +80,6 @@ it('has a singular', () => {
   for (const [path, text] of texts(en)) {
     const values = Object.fromEntries(placeholders(text).map((name) => [name, 1]));
     expect(say(path, values), path).not.toMatch(/\{\{|undefined/);
-    if (!MANY.has(path)) expect(say(path, values), path).not.toMatch(PLURAL);
+    if (!ALWAYS_PLURAL.has(path)) expect(say(path, values), path).not.toMatch(PLURAL);
   }
 });

@@ -34,7 +34,7 @@ export function AlertList(props: { alerts: readonly Alert[]; now: number; live: 
 }
 
 /** Labels whose values the heading of an alert already shows. */
-const SAID: ReadonlySet<string> = new Set(['alertname', 'severity']);
+const HEADING_LABELS: ReadonlySet<string> = new Set(['alertname', 'severity']);
 
 function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean }) {
   const { t } = useTranslation();
@@ -46,7 +46,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;
   const over = alert.resolved_ns > 0;
-  const labels = Object.entries(alert.labels).filter(([name]) => !SAID.has(name));
+  const labels = Object.entries(alert.labels).filter(([name]) => !HEADING_LABELS.has(name));
   return (
     <li
       className={css.alert}

@@ -13,7 +13,7 @@ import { HistoryTab } from './HistoryTab';
 import { RuleButtons } from './RuleButtons';
 import css from './RuleDrawer.module.css';
 import { RuleTest } from './RuleTest';
-import { withPlaces } from './template';
+import { withPlaceholders } from './template';
 
 /** A rule in full: its text, its value over time, its alerts and their history. */
 export function RuleDrawer(props: {
@@ -71,14 +71,14 @@ export function RuleDrawer(props: {
           </Field>
           {Object.entries(annotations(rule.annotations)).map(([name, text]) => (
             <Field key={name} name={t(`alerts.annotation.${name as 'summary'}`, { defaultValue: name })}>
-              {withPlaces(text)}
+              {withPlaceholders(text)}
             </Field>
           ))}
           {Object.entries(rule.labels)
             .filter(([name]) => name !== 'severity')
             .map(([name, text]) => (
               <Field key={name} name={name}>
-                {withPlaces(text)}
+                {withPlaceholders(text)}
               </Field>
             ))}
         </Fields>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { alertTone, severityTone, worstTone } from '../../ui/alerts/severity';
-import { withPlaces } from './template';
+import { withPlaceholders } from './template';
 
 it('has one colour for a severity', () => {
   expect(['critical', 'warning', 'info', 'page'].map(severityTone)).toEqual([
@@ -26,11 +26,11 @@ it('counts what fires in the colour of the gravest', () => {
 });
 
 it('names the places of a template instead of showing its code', () => {
-  expect(withPlaces('Node {{ $labels.node_ip }} at {{ $value | printf "%.0f" }} %')).toBe(
+  expect(withPlaceholders('Node {{ $labels.node_ip }} at {{ $value | printf "%.0f" }} %')).toBe(
     'Node ‹node_ip› at ‹value› %',
   );
-  expect(withPlaces('{{- humanize .Value -}} of {{ .Labels.queue }}')).toBe('‹value› of ‹queue›');
-  expect(withPlaces('no places {{')).toBe('no places {{');
+  expect(withPlaceholders('{{- humanize .Value -}} of {{ .Labels.queue }}')).toBe('‹value› of ‹queue›');
+  expect(withPlaceholders('no places {{')).toBe('no places {{');
   const loop = '{{ range query "up" }}{{ .Labels.node_ip }} {{ end }}';
-  expect(withPlaces(loop)).toBe(loop);
+  expect(withPlaceholders(loop)).toBe(loop);
 });

@@ -2,7 +2,7 @@
  * A rule's text with label names as placeholders: `Node ‹node_ip› is dead`. A text with conditions, loops,
  * queries or variables stays unchanged.
  */
-export function withPlaces(text: string): string {
+export function withPlaceholders(text: string): string {
   if (/\{\{-?\s*(?:if|with|range|\$\w+\s*:?=|\/\*)|\bquery\b/.test(text)) return text;
   return text.replace(/\{\{([^{}]*)\}\}/g, (_, action: string) => {
     const label = /(?:\$labels|\.Labels)\.(\w+)/.exec(action);

@@ -9,7 +9,7 @@ import { RuleForm, ruleBody, ruleDraft } from './RuleForm';
 import { useRefresh } from './useAlerts';
 
 /** Used if the operator leaves the name empty. */
-const NOBODY = 'operator';
+const DEFAULT_AUTHOR = 'operator';
 
 /** Operator actions on alerts. Each requires a confirmation. */
 export function useAlertActions() {
@@ -65,7 +65,7 @@ export function useAlertActions() {
             return draft.duration_s;
           },
           get created_by() {
-            return draft.by.trim() || NOBODY;
+            return draft.by.trim() || DEFAULT_AUTHOR;
           },
           get comment() {
             return draft.comment;
@@ -96,7 +96,7 @@ export function useAlertActions() {
           session: url.session,
           fingerprint: alert.fingerprint,
           get by() {
-            return draft.by.trim() || NOBODY;
+            return draft.by.trim() || DEFAULT_AUTHOR;
           },
           get comment() {
             return draft.comment;

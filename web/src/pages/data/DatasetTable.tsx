@@ -9,7 +9,7 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
-import { lastedNs } from './dataset';
+import { elapsedNs } from './dataset';
 import { Progress } from './Progress';
 import type { DatasetItem } from './types';
 
@@ -57,7 +57,7 @@ export function DatasetTable({ datasets, chosen }: { datasets: DatasetItem[]; ch
                 <Time ns={dataset.start_ns} />
               </td>
               <td data-number>
-                <Duration ns={lastedNs(dataset)} />
+                <Duration ns={elapsedNs(dataset)} />
               </td>
             </tr>
           ))}

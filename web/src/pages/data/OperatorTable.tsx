@@ -13,7 +13,7 @@ import { breakable, skew, tasksOf } from './dataset';
 import type { Dataset, Operator } from './types';
 
 /** Ratio from which the slowest task or the largest output is highlighted. */
-const UNEVEN = 3;
+const UNEVEN_RATIO = 3;
 
 /** Input and output of the tasks of each operator. */
 export function OperatorTable({ dataset }: { dataset: Dataset }) {
@@ -119,7 +119,7 @@ function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: O
 function Uneven({ ratio }: { ratio: number | null }) {
   if (ratio === null) return null;
   return (
-    <span className={`${words.num} ${words.dim}`} data-bad={ratio >= UNEVEN || undefined}>
+    <span className={`${words.num} ${words.dim}`} data-bad={ratio >= UNEVEN_RATIO || undefined}>
       {ratio < 10 ? ratio.toFixed(1) : count(Math.round(ratio))}×
     </span>
   );

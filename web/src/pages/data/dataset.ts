@@ -15,14 +15,14 @@ export function share(of: {
 }
 
 /** How long a dataset has been running or ran, ns. */
-export function lastedNs({ start_ns, end_ns }: DatasetItem, now = Date.now()): number | null {
+export function elapsedNs({ start_ns, end_ns }: DatasetItem, now = Date.now()): number | null {
   return start_ns === null ? null : (end_ns ?? now * 1e6) - start_ns;
 }
 
 /** Estimated remaining time at the pace so far, ns; null if unknown. */
 export function leftNs(dataset: DatasetItem, now = Date.now()): number | null {
   const part = share(dataset);
-  const lasted = lastedNs(dataset, now);
+  const lasted = elapsedNs(dataset, now);
   if (dataset.end_ns !== null || part === null || part === 0 || part === 1 || lasted === null) return null;
   return (lasted * (1 - part)) / part;
 }

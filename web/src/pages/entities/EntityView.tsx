@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Item } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
-import { type EntityView as EntityViewName, heedsRange } from '../../base/url';
+import { appliesRange, type EntityView as EntityViewName } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterChips } from '../../ui/filters/FilterChips';
 import { InternalSwitch } from '../../ui/InternalSwitch';
@@ -32,7 +32,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, class_name, q } = url.filters;
   // The removal time of a placement group is unknown, so its list ignores the range of time.
-  const { since_ns, until_ns } = heedsRange(view) ? url.filters : {};
+  const { since_ns, until_ns } = appliesRange(view) ? url.filters : {};
   const fields = useEntityFilters(view);
   const [sort, onSort] = useSort(kind.order);
   const internal = url.settings?.internal === 'show' ? 'true' : undefined;

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { LISTED } from '../../base/url';
+import { LIST_BY_ID_FIELD } from '../../base/url';
 import { ItemLink } from '../../ui/ItemLink';
 import { Value } from '../../ui/Value';
 
@@ -8,7 +8,7 @@ import { Value } from '../../ui/Value';
  */
 export function FieldValue({ name, value, of }: { name: string; value: unknown; of: string }) {
   const { t } = useTranslation();
-  const list = LISTED[name];
+  const list = LIST_BY_ID_FIELD[name];
   if (list !== undefined && name !== of && typeof value === 'string' && value !== '')
     return <ItemLink view={list} id={value} full />;
   if (typeof value === 'boolean') return t(value ? 'common.yes' : 'common.no');

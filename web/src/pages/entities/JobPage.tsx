@@ -27,7 +27,7 @@ import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { EntityFields } from './EntityFields';
-import { JobActs } from './JobActs';
+import { JobActions } from './JobActions';
 import css from './JobPage.module.css';
 import { jobDuration } from './jobDuration';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
@@ -70,7 +70,7 @@ function Job({ job }: { job: Item }) {
   return (
     <div className={layout.scrollPage} data-testid="job-page">
       <JobHead job={job} />
-      {hasDriver && <Ways id={id} />}
+      {hasDriver && <JobLinks id={id} />}
       {job.message ? (
         <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" mx={16} mb={12}>
           <span className={words.lines}>{String(job.message)}</span>
@@ -121,14 +121,14 @@ function JobHead({ job }: { job: Item }) {
         <Duration ns={jobDuration(job)} />
       </span>
       <span className={css.acts}>
-        <JobActs job={job} />
+        <JobActions job={job} />
       </span>
     </header>
   );
 }
 
 /** Links to the five views and the lists of a job. */
-function Ways({ id }: { id: string }) {
+function JobLinks({ id }: { id: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const lists = ['tasks', 'failures', 'actors', 'placement-groups', 'events'] as const;

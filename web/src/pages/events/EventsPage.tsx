@@ -16,7 +16,7 @@ import { toggleState, withFilter } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
-import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { oneLineMessage, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { ItemLink } from '../../ui/ItemLink';
 import { JobName } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
@@ -89,7 +89,7 @@ export default function EventsPage() {
         grow: true,
         cell: (event) => (
           <span className={words.ellipsis} title={event.message ?? undefined}>
-            {inShort(event)}
+            {oneLineMessage(event)}
           </span>
         ),
       },

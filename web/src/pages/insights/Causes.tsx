@@ -16,7 +16,7 @@ import { type Part, partsOf, shadeOf } from './causes';
 /** Number of causes with their own part of the bar. */
 const PARTS = 9;
 /** Minimum share of the bar for a label. */
-const WORDS_FROM = 0.12;
+const MIN_LABEL_SHARE = 0.12;
 
 /** A job's total time by cause. */
 export function Causes({ insights }: { insights: Insights }) {
@@ -43,7 +43,7 @@ export function Causes({ insights }: { insights: Insights }) {
                 label={`${name} ${percent(part.share)}% ${beside}`}
                 testId="cause-part"
               >
-                {part.share >= WORDS_FROM && (
+                {part.share >= MIN_LABEL_SHARE && (
                   <span className={css.words}>
                     {name} {percent(part.share)}%
                   </span>

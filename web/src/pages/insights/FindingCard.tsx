@@ -61,7 +61,7 @@ export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
           <p className={css.advice}>{texts.advice(finding)}</p>
           <Evidence finding={finding} />
           {finding.sketch !== '' && <Sketch code={finding.sketch} />}
-          <Ways finding={finding} job={job} />
+          <FindingLinks finding={finding} job={job} />
         </div>
       )}
     </li>
@@ -106,7 +106,7 @@ function Sketch({ code }: { code: string }) {
 }
 
 /** Links to views that show the finding. */
-function Ways({ finding, job }: { finding: Finding; job: string }) {
+function FindingLinks({ finding, job }: { finding: Finding; job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const filters = filtersOf(finding);

@@ -47,12 +47,12 @@ export function Findings({ insights }: { insights: Insights }) {
           {t('insights.findings.more', { n: count(findings.length - shown.length) })}
         </button>
       )}
-      {silent.length > 0 && <Silent silent={silent} />}
+      {silent.length > 0 && <SkippedChecks silent={silent} />}
     </Panel>
   );
 }
 
-function Silent({ silent }: Pick<Insights, 'silent'>) {
+function SkippedChecks({ silent }: Pick<Insights, 'silent'>) {
   const { t } = useTranslation();
   const texts = useFindingTexts();
   return (

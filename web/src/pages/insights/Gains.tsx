@@ -22,7 +22,7 @@ const SHOWN = 10;
 /** Minimum full scale of the bars, as a share of the job. Otherwise tiny savings would look large. */
 const MIN_SCALE = 0.1;
 /** The speed-up that the server tries: half the time. */
-const TWICE = 2;
+const TRIED_SPEEDUP = 2;
 
 type Try = (change: Change) => void;
 
@@ -99,7 +99,7 @@ function FunctionTable(props: {
           {shown.map((row) => (
             <Row
               key={`${row.is_driver} ${row.function}`}
-              change={changeOf('speed', row.function, TWICE)}
+              change={changeOf('speed', row.function, TRIED_SPEEDUP)}
               onTry={props.onTry}
               testId="gain"
               name={

@@ -8,7 +8,7 @@ import { NewPath } from './NewPath';
 import css from './WhatIfResult.module.css';
 
 /** Savings below this share count as none. */
-const NOTHING = 0.001;
+const MIN_SAVING = 0.001;
 
 /** The predicted duration with the changes, next to the recorded one. */
 export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: boolean }) {
@@ -22,7 +22,7 @@ export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: b
   const share = Math.abs(saving) / Math.max(1, before);
   const times = (speedup ?? 1).toFixed(2);
   const text =
-    share < NOTHING
+    share < MIN_SAVING
       ? t('insights.whatif.same')
       : t(saving > 0 ? 'insights.whatif.saves' : 'insights.whatif.costs', {
           times,
@@ -31,7 +31,7 @@ export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: b
         });
   return (
     <div className={css.result} data-outdated={outdated || undefined} data-testid="whatif-result">
-      <p className={css.said} data-tone={share < NOTHING ? undefined : saving > 0 ? 'good' : 'bad'}>
+      <p className={css.said} data-tone={share < MIN_SAVING ? undefined : saving > 0 ? 'good' : 'bad'}>
         {text}
       </p>
       <dl className={css.bars}>

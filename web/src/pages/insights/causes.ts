@@ -8,14 +8,14 @@ export interface Part {
 }
 
 /** Shares below this are not drawn. */
-const SLIVER = 0.0005;
+const MIN_SHARE = 0.0005;
 
 /** Parts of the bar: the `most` largest causes, and the rest to make them add up to 1. */
 export function partsOf(causes: readonly Cause[], whole: number, most: number): Part[] {
-  const shown = causes.slice(0, most).filter(({ share }) => share > SLIVER);
+  const shown = causes.slice(0, most).filter(({ share }) => share > MIN_SHARE);
   const rest = 1 - shown.reduce((sum, { share }) => sum + share, 0);
   const parts: Part[] = shown.map((cause) => ({ cause, total_ns: cause.total_ns, share: cause.share }));
-  return rest > SLIVER ? [...parts, { cause: null, total_ns: rest * whole, share: rest }] : parts;
+  return rest > MIN_SHARE ? [...parts, { cause: null, total_ns: rest * whole, share: rest }] : parts;
 }
 
 /** Opacities of parts with the same colour, in percent, ordered so that neighbours look different. */

@@ -42,8 +42,10 @@ export function FileTree(props: {
     const of = new Map<string, LogFile[]>();
     for (const file of files.files) {
       if (mine === 'users' && !USERS.has(file.kind)) continue;
-      const told = [fileTitle(t, file), ...fileDetails(t, file), ...file.functions, file.name].join(' ');
-      if (wanted !== '' && !told.toLowerCase().includes(wanted)) continue;
+      const searchable = [fileTitle(t, file), ...fileDetails(t, file), ...file.functions, file.name].join(
+        ' ',
+      );
+      if (wanted !== '' && !searchable.toLowerCase().includes(wanted)) continue;
       const known = of.get(file.node_id);
       if (known === undefined) of.set(file.node_id, [file]);
       else known.push(file);

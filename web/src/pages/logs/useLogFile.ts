@@ -24,7 +24,7 @@ export interface Look {
 }
 
 const PAGE = 1_000;
-const MORE = 2_000;
+const PAGE_LINES = 2_000;
 const FOLLOW_MS = 2_000;
 
 /**
@@ -97,8 +97,8 @@ export function useLogFile(look: Look, follow: boolean) {
       try {
         const page =
           where === 'before'
-            ? await ask({ before: known.prev ?? 0, limit: MORE })
-            : await ask({ offset: known.next, limit: MORE });
+            ? await ask({ before: known.prev ?? 0, limit: PAGE_LINES })
+            : await ask({ offset: known.next, limit: PAGE_LINES });
         if (current.current === key)
           setState((now) =>
             now.key !== key || now.loaded === undefined

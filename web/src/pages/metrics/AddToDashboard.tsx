@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import { IconLayoutDashboard, IconPlus } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { withSettings } from '../../base/url';
-import { type Dashboard, type DashboardChart, type DashboardInShort, tidied } from '../../ui/charts/boards';
+import { type Dashboard, type DashboardChart, type DashboardSummary, tidied } from '../../ui/charts/boards';
 import { formatQueries } from '../../ui/charts/queries';
 import { dashboardsChanged, getDashboard, useDashboards } from '../../ui/charts/useMetrics';
 import { useOperatorAction } from '../../ui/operator';
@@ -15,7 +15,7 @@ export function AddToDashboard({ chart }: { chart: DashboardChart }) {
   const [, change] = useSessionUrl();
   const dashboards = useDashboards().data?.items ?? [];
 
-  async function add(board: DashboardInShort): Promise<void> {
+  async function add(board: DashboardSummary): Promise<void> {
     const done = await act<Dashboard>({
       method: 'PUT',
       path: `/dashboards/${encodeURIComponent(board.name)}`,

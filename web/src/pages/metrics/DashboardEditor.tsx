@@ -19,7 +19,7 @@ import { ChartFields, type Draft } from './ChartFields';
 import css from './DashboardEditor.module.css';
 import shared from './metrics.module.css';
 
-const NEW: DashboardChart = { title: '', queries: [{ expr: '' }], unit: '', width: 1 };
+const EMPTY_CHART: DashboardChart = { title: '', queries: [{ expr: '' }], unit: '', width: 1 };
 
 /** Creates or edits a dashboard. A new one can start with the explorer's queries, `begun`. */
 export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: string }) {
@@ -30,7 +30,10 @@ export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: s
   const [title, setTitle] = useState(board?.title ?? '');
   const [charts, setCharts] = useState<Draft[]>(() => {
     const queries = parseQueries(begun).map((expr) => ({ expr }));
-    const first = queries.length > 0 ? { ...NEW, title: queries[0]?.expr.slice(0, 60) ?? '', queries } : NEW;
+    const first =
+      queries.length > 0
+        ? { ...EMPTY_CHART, title: queries[0]?.expr.slice(0, 60) ?? '', queries }
+        : EMPTY_CHART;
     return (board?.charts ?? [first]).map((chart, id) => ({ ...chart, id }));
   });
   const [tried, setTried] = useState(false);
@@ -106,7 +109,7 @@ export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: s
         variant="light"
         leftSection={<IconPlus size={14} />}
         onClick={() =>
-          setCharts((now) => [...now, { ...NEW, id: Math.max(0, ...now.map(({ id }) => id)) + 1 }])
+          setCharts((now) => [...now, { ...EMPTY_CHART, id: Math.max(0, ...now.map(({ id }) => id)) + 1 }])
         }
         data-testid="board-add-chart"
       >

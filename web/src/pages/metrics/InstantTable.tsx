@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { QueryAnswer } from '../../api/schema';
 import { count, fullTime, shortId } from '../../base/format';
-import { tellingLabels } from '../../ui/charts/series';
+import { distinguishingLabels } from '../../ui/charts/series';
 import { valueText } from '../../ui/charts/units';
 import words from '../../ui/theme/words.module.css';
 import css from './InstantTable.module.css';
@@ -14,7 +14,10 @@ export function InstantTable({ answer }: { answer: QueryAnswer }) {
   const rows = moment?.rows ?? [];
   const all = rows.map(({ labels }) => labels);
   // The labels that distinguish the series come first.
-  const names = new Set([...tellingLabels(all), ...all.flatMap((labels) => Object.keys(labels).sort())]);
+  const names = new Set([
+    ...distinguishingLabels(all),
+    ...all.flatMap((labels) => Object.keys(labels).sort()),
+  ]);
   if (new Set(all.map((labels) => labels.__name__)).size === 1) names.delete('__name__');
   const isId = (value: string) => /^[0-9a-f]{16,}$/.test(value);
   return (

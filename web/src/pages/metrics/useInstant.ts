@@ -7,9 +7,9 @@ import { CHART_REFRESH } from '../../ui/charts/useChart';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
 
 /** PromQL's lookback, ms. Series that have ended have no value after their end. */
-const LOOK_BACK = 300_000;
+const LOOKBACK_MS = 300_000;
 const STEP = 5_000;
-const MOST_SERIES = 500;
+const MAX_SERIES = 500;
 
 /** The values of each query just before the end of the page's range, or its error. */
 export function useInstant(session: string, exprs: readonly string[]): UseQueryResult<QueryAnswer>[] {
@@ -19,8 +19,8 @@ export function useInstant(session: string, exprs: readonly string[]): UseQueryR
       queryKey: ['instant', session, expr, choice, bounds.live ? null : bounds.last],
       queryFn: ({ signal }: { signal: AbortSignal }) => {
         const { to } = rangeOf(choice, bounds, Date.now());
-        const times = { from_ns: nanos(to - LOOK_BACK), to_ns: nanos(to), step_ns: nanos(STEP) };
-        return get<QueryAnswer>('/metrics/query', { session, expr, ...times, limit: MOST_SERIES }, signal);
+        const times = { from_ns: nanos(to - LOOKBACK_MS), to_ns: nanos(to), step_ns: nanos(STEP) };
+        return get<QueryAnswer>('/metrics/query', { session, expr, ...times, limit: MAX_SERIES }, signal);
       },
       enabled: ready,
       placeholderData: keepPreviousData,

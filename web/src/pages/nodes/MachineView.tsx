@@ -20,7 +20,7 @@ import { drawMachine } from './machineDraw';
 import { NoNodes } from './NoNodes';
 import { useCells } from './useNodes';
 
-const NOWHERE: Spot = { node: NONE, worker: NONE };
+const NO_SPOT: Spot = { node: NONE, worker: NONE };
 
 /** All nodes and workers as cells, coloured by usage. */
 export function MachineView(props: { openKey: string | undefined; onOpen: (id: string) => void }) {
@@ -46,12 +46,12 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
   const palette = usePalette();
   const measure = MEASURES.find((one) => one === url.settings?.color) ?? 'cpu';
   const fullest = url.settings?.order === 'used';
-  const [spot, setSpot] = useState<Spot>(NOWHERE);
+  const [spot, setSpot] = useState<Spot>(NO_SPOT);
   const [hover, setHover] = useState<(Spot & { x: number; y: number }) | null>(null);
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   const machine = useMemo(() => machineOf(cells, measure, fullest), [cells, measure, fullest]);
-  const many = machine.order.length;
-  const grid = useMemo(() => machineGrid(many, size.width, size.height), [many, size]);
+  const cellCount = machine.order.length;
+  const grid = useMemo(() => machineGrid(cellCount, size.width, size.height), [cellCount, size]);
   const idOf = (node: number) => cells.nodes.id[node] ?? cells.dead[node - cells.nodes.id.length]?.id;
   const open = props.openKey === undefined ? NONE : cells.nodes.id.indexOf(props.openKey);
   const texts = useMemo(() => ({ unknown: '–', dead: t('nodes.deadCell') }), [t]);
@@ -68,9 +68,9 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
     const row = Math.floor((y - MARGIN) / grid.height);
     const place = row * grid.columns + column;
     const node = column < 0 || column >= grid.columns || row < 0 ? undefined : machine.order[place];
-    if (node === undefined) return NOWHERE;
+    if (node === undefined) return NO_SPOT;
     const cell = cellOf(grid, place);
-    if (!inside(cell, x, y)) return NOWHERE;
+    if (!inside(cell, x, y)) return NO_SPOT;
     const slot = workerBoxes(machine, cell, node).findIndex((one) => inside(one, x, y));
     return { node, worker: machine.workers[node]?.[slot] ?? NONE };
   };

@@ -11,7 +11,7 @@ import { toView } from '../../base/url';
 import { Dot } from '../../ui/Dot';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { inShort } from '../../ui/eventPlace';
+import { oneLineMessage } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
@@ -55,7 +55,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
             <span className={words.breaks}>
               {name(event.event)} <b>{event.title}</b>
               {event.count > 1 && <span className={words.num}> × {count(event.count)}</span>}
-              {event.message && <span className={words.dim}> {inShort(event)}</span>}
+              {event.message && <span className={words.dim}> {oneLineMessage(event)}</span>}
             </span>
           </li>
         ))}

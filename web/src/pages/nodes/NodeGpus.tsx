@@ -90,14 +90,14 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
   ));
   return (
     <>
-      {holders.length > 0 && <GivenGpus workers={holders} />}
+      {holders.length > 0 && <AssignedGpus workers={holders} />}
       {measured}
     </>
   );
 }
 
 /** The GPUs that Ray assigned to actors and tasks. Their actual usage is measured separately. */
-function GivenGpus({ workers }: { workers: readonly NodeWorker[] }) {
+function AssignedGpus({ workers }: { workers: readonly NodeWorker[] }) {
   const { t } = useTranslation();
   return (
     <Section title={<span title={t('gpu.givenHint')}>{t('gpu.given')}</span>} testId="node-given-gpus">

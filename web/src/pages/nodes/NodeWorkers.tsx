@@ -19,7 +19,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeWorkers.module.css';
 import shared from './nodes.module.css';
 
-const MOST_ROWS = 16;
+const MAX_ROWS = 16;
 const keyOf = (worker: NodeWorker) => worker.id;
 
 /** The workers of a node with their current work and usage. */
@@ -153,7 +153,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         </EmptyState>
       </div>
     );
-  const height = Math.min(MOST_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
+  const height = Math.min(MAX_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
   return (
     <>
       {isDead && (

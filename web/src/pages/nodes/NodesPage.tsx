@@ -26,7 +26,7 @@ export default function NodesPage() {
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
   const mode: Mode = MODES.find((one) => one === url.settings?.mode) ?? 'table';
-  const listed = mode === 'table' || mode === 'cards';
+  const hasList = mode === 'table' || mode === 'cards';
   const [sort, onSort] = useSort('-start_ns');
   const { state, q, node_id, since_ns, until_ns } = url.filters;
   const params = { session: url.session, state, q, node_id, since_ns, until_ns, sort };
@@ -60,7 +60,7 @@ export default function NodesPage() {
           }
           data-testid="nodes-mode"
         />
-        {listed && (
+        {hasList && (
           <>
             <SearchField filter="q" placeholder={t('filter.nameOrId')} />
             <Select
@@ -80,7 +80,7 @@ export default function NodesPage() {
           </>
         )}
         <Group gap={8} justify="flex-end" ml="auto">
-          {listed && <TableCount list={list} />}
+          {hasList && <TableCount list={list} />}
           {mode === 'table' && <ColumnChooser columns={columns} choice={choice} />}
         </Group>
       </div>

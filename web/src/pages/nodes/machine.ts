@@ -18,10 +18,11 @@ export interface Machine {
 
 export const MARGIN = 8;
 /** Maximum width of a cell, px. */
-const WIDEST = 340;
-/** Cells narrower than `NAMED` have no name, and those narrower than `HEADED` no head, px. */
-const NAMED = 74;
-const HEADED = 26;
+const MAX_CELL_WIDTH = 340;
+/** Minimum width of a cell with a name, px. */
+const MIN_NAMED_WIDTH = 74;
+/** Minimum width of a cell with a head, px. */
+const MIN_HEADED_WIDTH = 26;
 
 export function machineOf(cells: Cells, measure: Measure, fullestFirst: boolean): Machine {
   const workers: number[][] = cells.nodes.id.map(() => []);
@@ -45,25 +46,25 @@ export function machineOf(cells: Cells, measure: Measure, fullestFirst: boolean)
 }
 
 /** The grid of cells on a canvas. The cells are as large as fit, up to a maximum. */
-export function machineGrid(many: number, width: number, height: number): Grid {
-  const grid = gridOf(many, Math.max(1, width - 2 * MARGIN), Math.max(1, height - 2 * MARGIN));
-  if (grid.width <= WIDEST) return grid;
-  const columns = Math.max(1, Math.min(many, Math.floor((width - 2 * MARGIN) / WIDEST)));
+export function machineGrid(cellCount: number, width: number, height: number): Grid {
+  const grid = gridOf(cellCount, Math.max(1, width - 2 * MARGIN), Math.max(1, height - 2 * MARGIN));
+  if (grid.width <= MAX_CELL_WIDTH) return grid;
+  const columns = Math.max(1, Math.min(cellCount, Math.floor((width - 2 * MARGIN) / MAX_CELL_WIDTH)));
   return {
     ...grid,
     columns,
-    rows: Math.ceil(many / columns),
-    width: WIDEST,
-    height: (grid.height / grid.width) * WIDEST,
+    rows: Math.ceil(cellCount / columns),
+    width: MAX_CELL_WIDTH,
+    height: (grid.height / grid.width) * MAX_CELL_WIDTH,
   };
 }
 
 /** Unique node names: those that occur more than once are extended by the beginning of the id. */
 export function cellNames(cells: Cells): string[] {
-  const many = new Map<string, number>();
-  for (const name of cells.nodes.name) many.set(name, (many.get(name) ?? 0) + 1);
+  const counts = new Map<string, number>();
+  for (const name of cells.nodes.name) counts.set(name, (counts.get(name) ?? 0) + 1);
   return cells.nodes.name.map((name, at) =>
-    (many.get(name) ?? 0) > 1 ? `${name} · ${cells.nodes.id[at]?.slice(0, 6)}` : name,
+    (counts.get(name) ?? 0) > 1 ? `${name} · ${cells.nodes.id[at]?.slice(0, 6)}` : name,
   );
 }
 
@@ -89,8 +90,8 @@ export function workerValue({ cells, measure }: Machine, worker: number): number
 
 /** Height of the cell's head above the workers, px. */
 export function headOf(cell: Box): number {
-  if (cell.width < HEADED || cell.height < 16) return 0;
-  return cell.width < NAMED ? 5 : 17;
+  if (cell.width < MIN_HEADED_WIDTH || cell.height < 16) return 0;
+  return cell.width < MIN_NAMED_WIDTH ? 5 : 17;
 }
 
 export function cellOf(grid: Grid, place: number): Box {
@@ -100,8 +101,8 @@ export function cellOf(grid: Grid, place: number): Box {
 
 /** The boxes of a node's workers inside its cell. */
 export function workerBoxes(machine: Machine, cell: Box, node: number): Box[] {
-  const many = machine.workers[node]?.length ?? 0;
-  if (many === 0) return [];
+  const workerCount = machine.workers[node]?.length ?? 0;
+  if (workerCount === 0) return [];
   const head = headOf(cell);
   const pad = cell.width < 40 ? 1.5 : 4;
   const room = {
@@ -110,9 +111,9 @@ export function workerBoxes(machine: Machine, cell: Box, node: number): Box[] {
     width: cell.width - 2 * pad,
     height: cell.height - head - 2 * pad,
   };
-  const shape = slotGrid(Math.max(many, Math.min(machine.most, 4 * many)), room);
+  const shape = slotGrid(Math.max(workerCount, Math.min(machine.most, 4 * workerCount)), room);
   const gap = shape.width < 5 ? 0.5 : Math.min(3, shape.width * 0.12);
-  return Array.from({ length: many }, (_, at) => ({
+  return Array.from({ length: workerCount }, (_, at) => ({
     x: room.x + (at % shape.columns) * shape.width,
     y: room.y + Math.floor(at / shape.columns) * shape.height,
     width: Math.max(1, shape.width - gap),

@@ -35,7 +35,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
                   ns={alert.active_ns}
                   to={toView(url, 'alerts', { q: alert.rule })}
                   name={alert.rule}
-                  text={whatFires(annotations(alert.annotations))}
+                  text={alertText(annotations(alert.annotations))}
                 />
               ))}
             </ul>
@@ -46,7 +46,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
   );
 }
 
-const whatFires = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
+const alertText = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
 
 /** Whether an alert fires (or did when the session ended), is above severity `info`, and is not silenced. */
 export const isFiring = (alert: Alert) =>

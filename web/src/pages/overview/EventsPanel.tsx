@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
-import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { oneLineMessage, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -43,7 +43,7 @@ export function EventsPanel({ live }: { live: boolean }) {
                       ? t(`events.event.${event.event}` as 'overview.events')
                       : event.event
                   }
-                  text={[event.title, inShort(event)].filter(Boolean).join(' · ')}
+                  text={[event.title, oneLineMessage(event)].filter(Boolean).join(' · ')}
                   times={event.count}
                 />
               ))}

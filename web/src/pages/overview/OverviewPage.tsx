@@ -12,7 +12,7 @@ import { InsightsPanel } from '../../ui/insights/InsightsPanel';
 import { Link } from '../../ui/Link';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { WhyPanel } from '../../ui/panels/WhyPanel';
-import { lastedText } from '../../ui/session';
+import { durationText } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -29,7 +29,7 @@ import { UseCharts } from './UseCharts';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
 
 /** Failures within this period before the latest record count as recent, ns. */
-const LATELY_NS = 300e9;
+const RECENT_NS = 300e9;
 /** A session at a glance: its health, usage, jobs, failures, and links to details. */
 export default function OverviewPage({ summary }: { summary?: Summary }) {
   const { t } = useTranslation();
@@ -70,7 +70,7 @@ const ICONS = {
 };
 
 /** A link to the details of the health sentence. */
-function wayOf(key: HealthKey, url: SessionUrl): Url | null {
+function linkOf(key: HealthKey, url: SessionUrl): Url | null {
   switch (key) {
     case 'critical':
     case 'firing':
@@ -125,21 +125,21 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
     nodesLost: dead.filter((node) => isLost(node.death_reason as string | null)).length,
     never: sum(pending.filter((one) => one.reason.never)),
     pending: sum(pending),
-    failedLately: failedWithin(summary.failures, summary.last_ns, LATELY_NS),
+    failedLately: failedWithin(summary.failures, summary.last_ns, RECENT_NS),
     jobsFailed: failedJobs?.total ?? 0,
     final: outcomes.final,
     recovered: outcomes.recovered,
     recordingFails: summary.ingest?.error != null,
   });
   const Icon = ICONS[health.tone];
-  const way = wayOf(health.key, url);
+  const target = linkOf(health.key, url);
   const number = new Intl.NumberFormat('en-US');
   const text = t(`overview.health.${health.key}`, {
     ...Object.fromEntries(
       Object.entries(health.numbers).map(([name, value]) => [name, number.format(value)]),
     ),
     names: health.names.slice(0, 3).join(i18n.language === 'zh' ? '、' : ', '),
-    lasted: lastedText(props.session),
+    lasted: durationText(props.session),
   });
   const never = pending.find((one) => one.reason.never);
   const why = health.key === 'never' && never !== undefined ? reasonText(never.reason) : undefined;
@@ -155,8 +155,8 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
       <span>
         <b>{text}</b> {why} {crashed}
       </span>
-      {way !== null && (
-        <Link to={way} testId="health-link">
+      {target !== null && (
+        <Link to={target} testId="health-link">
           {t('overview.look')}
         </Link>
       )}

@@ -48,7 +48,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                     key={`${one.kind} ${one.name} ${one.id} ${one.job_id} ${one.reason.code}`}
                     tone={one.reason.never ? 'bad' : 'waiting'}
                     ns={one.since_ns}
-                    to={wherePending(url, one, live)}
+                    to={pendingLink(url, one, live)}
                     name={one.name || t(`overview.kind.${one.kind === 'actor' ? 'actor' : 'task'}`)}
                     text={`${asks(one.resources)}. ${reasonText(one.reason)}`}
                     times={one.count}
@@ -110,7 +110,7 @@ export function PendingPanel({ live }: { live: boolean }) {
 }
 
 /** A link to the pending tasks, actors or placement group. */
-function wherePending(
+function pendingLink(
   url: Parameters<typeof toView>[0],
   one: { kind: string; name: string; id: string | null; job_id: string | null },
   live: boolean,

@@ -7,12 +7,12 @@ import css from './serve.module.css';
 import type { Application } from './types';
 
 /** Maximum number of deployments with charts; more would be too many to read. */
-const MOST = 8;
+const MAX_DEPLOYMENTS = 8;
 
 /** Target and actual number of replicas, and the requests on which the autoscaler bases its decision. */
 export function Autoscaler({ application }: { application: Application }) {
   const { t } = useTranslation();
-  const autoscaled = application.deployments.filter(isAutoscaled).slice(0, MOST);
+  const autoscaled = application.deployments.filter(isAutoscaled).slice(0, MAX_DEPLOYMENTS);
   if (autoscaled.length === 0) return null;
   return autoscaled.map(({ name, deployment_id, config, autoscaling }) => {
     const of = labels({ application: application.name, deployment: name });

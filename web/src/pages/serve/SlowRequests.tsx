@@ -33,7 +33,7 @@ export function SlowRequests({ application }: { application: string }) {
     queryFn: ({ signal }) =>
       get<RequestPage>(
         `/serve-requests/${encodeURIComponent(application)}`,
-        { session: url.session, order, limit: MOST },
+        { session: url.session, order, limit: MAX_REQUESTS },
         signal,
       ),
     placeholderData: keepPreviousData,

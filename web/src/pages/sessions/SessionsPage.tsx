@@ -25,7 +25,7 @@ import css from './SessionsPage.module.css';
 /** Rows that are shown at first and added with each click. Each row has a menu and several tooltips. */
 const ROWS = 100;
 /** Minimum number of sessions for a filter. */
-const MANY = 5;
+const MIN_FILTERABLE = 5;
 /** Delay between the last keystroke and the filter, ms. */
 const PAUSE = 250;
 
@@ -46,7 +46,7 @@ export function SessionsPage() {
             {t('app.tagline')}
           </Text>
         </div>
-        {(typed !== '' || (items?.length ?? 0) >= MANY) && (
+        {(typed !== '' || (items?.length ?? 0) >= MIN_FILTERABLE) && (
           <TextInput
             className={css.search}
             size="xs"
@@ -66,7 +66,7 @@ export function SessionsPage() {
         <ErrorPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
       )}
       {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={84} mb={8} radius="sm" />)}
-      {items?.length === 0 && (q === '' ? <NothingYet /> : <NoneFound />)}
+      {items?.length === 0 && (q === '' ? <NoSessions /> : <NoneFound />)}
       <ul>
         {items?.slice(0, rows).map((session) => (
           <SessionRow key={session.session} session={session} />
@@ -192,7 +192,7 @@ function NoneFound() {
   return <EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />;
 }
 
-function NothingYet() {
+function NoSessions() {
   const { t } = useTranslation();
   return (
     <div className={css.nothing} data-testid="sessions-empty">

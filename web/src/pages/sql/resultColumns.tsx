@@ -1,5 +1,5 @@
 import { duration, fullTime, shortId } from '../../base/format';
-import { LISTED, toItem } from '../../base/url';
+import { LIST_BY_ID_FIELD, toItem } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Link } from '../../ui/Link';
 import type { Column } from '../../ui/table/columns';
@@ -7,24 +7,29 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { numberOf, type Result, type Row, textOf, timeOf, type Value } from './result';
 
-/** Column widths, px: of a character, of the padding, the minimum and the maximum. */
+/** Width of a character, px. */
 const CHARACTER = 8;
-const [PADDING, NARROW, WIDE] = [34, 80, 420];
+/** Horizontal padding of a column, px. */
+const PADDING = 34;
+/** Minimum width of a column, px. */
+const MIN_WIDTH = 80;
+/** Maximum width of a column, px. */
+const MAX_WIDTH = 420;
 /** Rows that determine the width of a column. */
-const LOOKED_AT = 50;
+const SAMPLED_ROWS = 50;
 
 /** A column for each column of the result, as wide as its content. */
 export function resultColumns({ columns, rows }: Result): Column<Row>[] {
   return columns.map(([name, type], at) => {
-    const values = (rows as Value[][]).slice(0, LOOKED_AT).map((row) => row[at] ?? null);
+    const values = (rows as Value[][]).slice(0, SAMPLED_ROWS).map((row) => row[at] ?? null);
     const isNumber = values.some((value) => numberOf(value, type) !== null);
     const longest = Math.max(name.length + 2, ...values.map((value) => shown(name, value).length));
     return {
       id: `${at}`,
       header: name,
       hint: type,
-      width: Math.min(Math.max(longest * CHARACTER + PADDING, NARROW), WIDE),
-      grow: !isNumber && (at === columns.length - 1 || longest * CHARACTER > WIDE),
+      width: Math.min(Math.max(longest * CHARACTER + PADDING, MIN_WIDTH), MAX_WIDTH),
+      grow: !isNumber && (at === columns.length - 1 || longest * CHARACTER > MAX_WIDTH),
       align: isNumber ? 'right' : undefined,
       cell: (row) => <Cell name={name} type={type} value={row.values[at] ?? null} />,
     };
@@ -42,7 +47,7 @@ function Cell({ name, type, value }: { name: string; type: string; value: Value 
   const [url] = useSessionUrl();
   if (value === null) return <Dash />;
   const text = shown(name, value);
-  const list = LISTED[name];
+  const list = LIST_BY_ID_FIELD[name];
   if (name.endsWith('task_id') && isId(value) && value.length === 48)
     return (
       <Link

@@ -126,10 +126,10 @@ it('lists the longest waits of the attempt, what still blocks first, with the ta
     extra: null,
     blocked_on,
   });
-  const many = Array.from({ length: 5 }, (_, at) => `${at}`.repeat(48));
+  const taskIds = Array.from({ length: 5 }, (_, at) => `${at}`.repeat(48));
   const spans = [
     ...Array.from({ length: 12 }, (_, at) => span('ray.get', at + 1, ['b'.repeat(48)])),
-    span('ray.wait', 500, many),
+    span('ray.wait', 500, taskIds),
     span('ray.get', null, ['c'.repeat(48)]),
     span('execute', 900, null),
     span('ray.get', 900, ['d'.repeat(48)], 0),

@@ -76,7 +76,7 @@ export function ParallelCoordinates({ experiment, ...pointing }: { experiment: E
                 const share = axis.at(axis === last ? trial.value : trial.parameters[axis.name]);
                 return share === null ? [] : [`${x(index).toFixed(1)},${y(share).toFixed(1)}`];
               });
-              const tells = [
+              const tooltip = [
                 trial.trial_id,
                 ...parameters.map(({ name }) => `${name}: ${short(trial.parameters[name] ?? '–')}`),
                 ...(metric === null || trial.value === null ? [] : [`${metric}: ${short(trial.value)}`]),
@@ -98,7 +98,7 @@ export function ParallelCoordinates({ experiment, ...pointing }: { experiment: E
                   onPointerLeave={() => pointing.onHover(undefined)}
                   onClick={() => pointing.onChoose(trial.trial_id)}
                 >
-                  <title>{tells.join('\n')}</title>
+                  <title>{tooltip.join('\n')}</title>
                   <polyline points={points.join(' ')} />
                   <polyline className={css.target} points={points.join(' ')} />
                 </g>

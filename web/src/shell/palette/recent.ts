@@ -5,12 +5,12 @@ const KEY = 'palette.recent';
 const MAX_SHOWN = 5;
 const MAX_KEPT = 40;
 
-type Kept = Entry & { session?: string };
+type RecentEntry = Entry & { session?: string };
 
-function kept(): Kept[] {
+function loadRecent(): RecentEntry[] {
   try {
     const value: unknown = JSON.parse(load(KEY) ?? '[]');
-    return Array.isArray(value) ? (value as Kept[]) : [];
+    return Array.isArray(value) ? (value as RecentEntry[]) : [];
   } catch {
     return [];
   }
@@ -18,7 +18,7 @@ function kept(): Kept[] {
 
 /** Recently chosen entries of this session, newest first. */
 export function recentEntries(session: string | undefined): Entry[] {
-  return kept()
+  return loadRecent()
     .filter((entry) => entry.session === session)
     .slice(0, MAX_SHOWN)
     .map(({ session: _, ...entry }) => ({ ...entry, key: `recent ${entry.key}` }));
@@ -26,7 +26,7 @@ export function recentEntries(session: string | undefined): Entry[] {
 
 export function keepRecent(session: string | undefined, entry: Entry): void {
   const key = entry.key.replace(/^recent /, '');
-  const others = kept().filter((one) => one.session !== session || one.key !== key);
+  const others = loadRecent().filter((one) => one.session !== session || one.key !== key);
   // The state is dropped because it would be outdated.
   save(KEY, JSON.stringify([{ ...entry, key, state: undefined, session }, ...others].slice(0, MAX_KEPT)));
 }

@@ -28,22 +28,22 @@ const LOGS: Record<string, string | null> = {
   until_ns: null,
 };
 
-type Given = [name: string, value: string, option: string | null][];
+type ListFilters = [name: string, value: string, option: string | null][];
 
 /** The filters and order of a page's list; null if the client has no such list. */
-function asked(url: SessionUrl): Given | null {
+function listFilters(url: SessionUrl): ListFilters | null {
   const options = url.view === 'logs' ? LOGS : COMMANDS[url.view];
   if (options === undefined || (url.view === 'jobs' && url.item !== undefined)) return null;
   const { internal, mode, ...settings } = url.settings ?? {};
-  const given: Record<string, string | undefined> = {
+  const entries: Record<string, string | undefined> = {
     ...url.filters,
     ...(url.view === 'logs' && { ...settings, regex: mode === 'regex' ? 'true' : undefined }),
     sort: url.sort,
     internal: internal === 'show' ? 'true' : undefined,
   };
   return Object.entries(options).flatMap(([name, option]) => {
-    const value = given[name];
-    return value ? [[name, value, option] as Given[number]] : [];
+    const value = entries[name];
+    return value ? [[name, value, option] as ListFilters[number]] : [];
   });
 }
 
@@ -54,9 +54,9 @@ const forShell = (text: string) =>
 
 /** The command that prints the same list, and the filters for which it has no option. */
 export function asCommand(url: SessionUrl, server: string): { text: string; missing: string[] } | null {
-  const given = asked(url);
-  if (given === null) return null;
-  const words = given.flatMap(([name, value, option]) => {
+  const entries = listFilters(url);
+  if (entries === null) return null;
+  const words = entries.flatMap(([name, value, option]) => {
     if (option === null) return [];
     if (FLAGS.has(name)) return [option];
     // A value that starts with a dash would be parsed as an option.
@@ -65,16 +65,16 @@ export function asCommand(url: SessionUrl, server: string): { text: string; miss
   const text = ['rayscope', url.view, ...words, '--session', forShell(url.session), '--server', server];
   return {
     text: text.join(' '),
-    missing: given.filter(([, , option]) => option === null).map(([name]) => name),
+    missing: entries.filter(([, , option]) => option === null).map(([name]) => name),
   };
 }
 
 /** The same list with the Python client. */
 export function asPython(url: SessionUrl, server: string): string | null {
-  const given = asked(url);
-  if (given === null) return null;
+  const entries = listFilters(url);
+  if (entries === null) return null;
   const { method, values } =
-    url.view === 'logs' ? logCall(given) : { method: url.view.replaceAll('-', '_'), values: given };
+    url.view === 'logs' ? logCall(entries) : { method: url.view.replaceAll('-', '_'), values: entries };
   const words = [
     ...values.map(([name, value]) => {
       if (FLAGS.has(name)) return `${name}=True`;
@@ -93,8 +93,8 @@ export function asPython(url: SessionUrl, server: string): string | null {
 }
 
 /** The client call for the lines of a file, a search in all files, or the list of files. */
-function logCall(given: Given): { method: string; values: Given } {
-  const has = (name: string) => given.some(([each]) => each === name);
+function logCall(entries: ListFilters): { method: string; values: ListFilters } {
+  const has = (name: string) => entries.some(([each]) => each === name);
   const isFile = has('file') && has('node');
   const names: Record<string, string | undefined> = {
     node: 'node_id',
@@ -107,9 +107,9 @@ function logCall(given: Given): { method: string; values: Given } {
       until_ns: 'until',
     }),
   };
-  const values = given.flatMap(([name, value]) => {
+  const values = entries.flatMap(([name, value]) => {
     const parameter = names[name];
-    return parameter === undefined ? [] : [[parameter, value, null] as Given[number]];
+    return parameter === undefined ? [] : [[parameter, value, null] as ListFilters[number]];
   });
   return { method: isFile ? 'log_page' : has('search') ? 'search_logs' : 'log_files', values };
 }

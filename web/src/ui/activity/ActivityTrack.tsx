@@ -11,7 +11,7 @@ import css from './ActivityTrack.module.css';
 import { type Activity, bucketOf, drawActivity, timeOf } from './activity';
 
 /** Distance in buckets from which a pointer movement counts as a drag. */
-const DRAG = 3;
+const DRAG_THRESHOLD = 3;
 const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
   ['busy', 'running'],
   ['waiting', 'inFlight'],
@@ -41,7 +41,7 @@ export function ActivityTrack({ activity, filters = {} }: { activity: Activity; 
     return Math.min(Math.max(Math.floor(((x - left) / width) * parts), 0), parts - 1);
   };
   const parts = activity.in_flight.length;
-  const isDrag = pressed !== null && pointed !== null && Math.abs(pointed - pressed) >= DRAG;
+  const isDrag = pressed !== null && pointed !== null && Math.abs(pointed - pressed) >= DRAG_THRESHOLD;
   const range = rangeIn(url.filters);
   const shown = isDrag
     ? { begin: Math.min(pressed, pointed), end: Math.max(pressed, pointed) + 1 }

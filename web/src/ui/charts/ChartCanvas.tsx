@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { type Palette, usePalette } from '../canvas';
 import css from './ChartCanvas.module.css';
 import { ChartMarks, type PlotArea } from './ChartMarks';
-import { type Line, lonely, stackedUp } from './series';
+import { isolatedPoints, type Line, stackLines } from './series';
 import { dragged, type Range } from './timeRange';
 import { increments, timeMarks, type Unit, valueText } from './units';
 import type { Mark } from './useMarks';
@@ -108,7 +108,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
 }
 
 function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData {
-  return [times, ...(stacked ? stackedUp(lines) : lines.map((line) => line.values))];
+  return [times, ...(stacked ? stackLines(lines) : lines.map((line) => line.values))];
 }
 
 const FONT = '11px Inter, system-ui, "Noto Sans", sans-serif';
@@ -152,7 +152,7 @@ function optionsOf(
     scales: {
       x: { time: true, min: range.from, max: range.to, auto: false },
       y: {
-        range: (_, least, most) => heights(least, reaching(most, now.current.threshold), now.current.unit),
+        range: (_, least, most) => heights(least, maxOf(most, now.current.threshold), now.current.unit),
       },
     },
     axes: [
@@ -185,7 +185,12 @@ function optionsOf(
           fill: stacked ? `${color}80` : lines.length === 1 ? `${color}1f` : undefined,
           dash: dashed ? [6, 4] : undefined,
           spanGaps: false,
-          points: { show: true, size: 4, fill: color, filter: (u, series) => lonely(u.data[series] ?? []) },
+          points: {
+            show: true,
+            size: 4,
+            fill: color,
+            filter: (u, series) => isolatedPoints(u.data[series] ?? []),
+          },
         };
       }),
     ],
@@ -240,7 +245,7 @@ function areaOf({ bbox }: uPlot, before: PlotArea | null): PlotArea {
 }
 
 /** The maximum, or the threshold if it is greater. */
-function reaching(most: number | null, threshold: number | undefined): number | null {
+function maxOf(most: number | null, threshold: number | undefined): number | null {
   return threshold === undefined ? most : Math.max(most ?? threshold, threshold);
 }
 

@@ -13,14 +13,14 @@ export interface PlotArea {
   height: number;
 }
 
-const GRAVEST: Tone[] = ['bad', 'waiting', 'busy'];
+const TONES_BY_SEVERITY: Tone[] = ['bad', 'waiting', 'busy'];
 /** Maximum number of lines in a tooltip. */
-const MOST = 8;
+const MAX_TOOLTIP_LINES = 8;
 
 /** Thin lines across a plot, each with a handle on the time axis whose tooltip describes the event. */
 export function ChartMarks({ marks, range, area }: { marks: Mark[]; range: Range; area: PlotArea }) {
   return placed(marks, range.from, range.to, area.width).map(({ x, marks: those }) => {
-    const tone = GRAVEST.find((one) => those.some((mark) => mark.tone === one)) ?? 'quiet';
+    const tone = TONES_BY_SEVERITY.find((one) => those.some((mark) => mark.tone === one)) ?? 'quiet';
     const texts = those.map(({ text }) => text).join(', ');
     return (
       <div
@@ -37,7 +37,7 @@ export function ChartMarks({ marks, range, area }: { marks: Mark[]; range: Range
       >
         <Tooltip
           withinPortal
-          label={those.slice(-MOST).map(({ ms, text }) => (
+          label={those.slice(-MAX_TOOLTIP_LINES).map(({ ms, text }) => (
             <div key={`${ms} ${text}`}>
               <Time ns={ms * 1e6} exact /> {text}
             </div>

@@ -99,11 +99,18 @@ export function MetricChart(props: MetricChartProps) {
   const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
   const [asTable, setAsTable] = useState(false);
 
-  const told = useMemo(() => (stacked ? occurring(data?.lines ?? []) : (data?.lines ?? [])), [data, stacked]);
-  const looks = useMemo(() => looksOf(told, group.colors, scheme), [told, group.colors, scheme]);
+  const seriesLines = useMemo(
+    () => (stacked ? occurring(data?.lines ?? []) : (data?.lines ?? [])),
+    [data, stacked],
+  );
+  const looks = useMemo(
+    () => looksOf(seriesLines, group.colors, scheme),
+    [seriesLines, group.colors, scheme],
+  );
   const lines = useMemo(
-    () => told.map((line) => (stateColors[line.name] ? { ...line, name: stateName(line.name) } : line)),
-    [told, stateName],
+    () =>
+      seriesLines.map((line) => (stateColors[line.name] ? { ...line, name: stateName(line.name) } : line)),
+    [seriesLines, stateName],
   );
   const chosen = lines.some((line) => only.has(line.key));
   const shown = useMemo(() => {
@@ -123,7 +130,7 @@ export function MetricChart(props: MetricChartProps) {
       data-outdated={chart.isPlaceholderData || undefined}
       data-testid={props.testId ?? 'chart'}
       data-title={title}
-      aria-label={spoken(title, lines, unit)}
+      aria-label={spokenText(title, lines, unit)}
     >
       <figcaption className={css.head} {...NOT_IN_PICTURE}>
         <span className={`${css.title} ${words.ellipsis}`} title={hint ? `${title}\n${hint}` : title}>
@@ -201,7 +208,7 @@ export function MetricChart(props: MetricChartProps) {
                 looks={looks}
                 unit={unit}
                 place={place}
-                most={tall ? lines.length : LEGEND_MOST}
+                most={tall ? lines.length : MAX_LEGEND_LINES}
                 only={chosen ? only : null}
                 onOnly={setOnly}
                 onFocus={setFocus}
@@ -220,7 +227,7 @@ export function MetricChart(props: MetricChartProps) {
  */
 const LEGEND = 46;
 /** Lines listed below a small chart until the user asks for more. */
-const LEGEND_MOST = 8;
+const MAX_LEGEND_LINES = 8;
 
 /** The index of a line among the visible ones; null if it is hidden. */
 function at(shown: readonly number[], line: number): number | null {
@@ -229,7 +236,7 @@ function at(shown: readonly number[], line: number): number | null {
 }
 
 /** The title and the latest values of the first lines, for screen readers. */
-function spoken(title: string, lines: Drawn['lines'], unit: string): string {
+function spokenText(title: string, lines: Drawn['lines'], unit: string): string {
   const end = endOf(lines);
   const text = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values, end), unit)}`);
   return text.length === 0 ? title : `${title}: ${text.join(', ')}${lines.length > 6 ? ', …' : ''}`;

@@ -77,7 +77,7 @@ export function RangePicker() {
           <IconZoomOut size={17} />
         </ActionIcon>
       </Tooltip>
-      <FromTo range={range} onSet={set} />
+      <RangeFields range={range} onSet={set} />
     </fieldset>
   );
 }
@@ -100,7 +100,7 @@ const fieldText = (millis: number) =>
     .slice(0, 19)
     .replace(' ', 'T');
 
-function FromTo({ range, onSet }: { range: Range; onSet: (choice: Choice) => void }) {
+function RangeFields({ range, onSet }: { range: Range; onSet: (choice: Choice) => void }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const [from, setFrom] = useState('');

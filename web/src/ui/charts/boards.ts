@@ -36,7 +36,7 @@ export interface DashboardChart {
 }
 
 /** A dashboard as it appears in the list. */
-export interface DashboardInShort {
+export interface DashboardSummary {
   name: string;
   title: string;
   charts_total: number;

@@ -7,11 +7,11 @@ import {
   endOf,
   figures,
   fillLegend,
+  isolatedPoints,
   latest,
-  lonely,
   occurring,
   type QueryAnswer,
-  stackedUp,
+  stackLines,
 } from './series';
 import {
   aligned,
@@ -184,16 +184,16 @@ describe('lines of a chart', () => {
     const known = new Map<string, number>();
     const [a, b] = colorsOf(['a', 'b'], known, 12);
     expect(colorsOf(['c', 'b', 'a'], known, 12).slice(1)).toEqual([b, a]);
-    const many = Array.from({ length: 12 }, (_, at) => `line ${at}`);
-    expect(new Set(colorsOf(many, known, 12)).size).toBe(12);
-    expect(colorsOf([...many, 'more'], new Map(), 12)).toHaveLength(13);
+    const names = Array.from({ length: 12 }, (_, at) => `line ${at}`);
+    expect(new Set(colorsOf(names, known, 12)).size).toBe(12);
+    expect(colorsOf([...names, 'more'], new Map(), 12)).toHaveLength(13);
   });
   it('are stacked without a gap of one tearing a hole into another', () => {
     const lines = [
       [1, null, null, 4],
       [10, 20, null, null],
     ].map((values, at) => ({ key: String(at), name: '', values }));
-    expect(stackedUp(lines)).toEqual([
+    expect(stackLines(lines)).toEqual([
       [1, 0, null, 4],
       [11, 20, null, 4],
     ]);
@@ -205,7 +205,7 @@ describe('lines of a chart', () => {
     expect(latest([1, null, null, null])).toBeNull();
     expect(endOf([{ values: [1, 2, null, null] }, { values: [1, null, null, null] }])).toBe(2);
     expect(latest([1, 2, null, null], 2)).toBe(2);
-    expect(lonely([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+    expect(isolatedPoints([1, null, 2, 3, null, 4])).toEqual([0, 5]);
   });
   it('are saved so that no spreadsheet runs them', () => {
     const lines = [{ key: '', name: '=cmd("x")', values: [1, null] }];

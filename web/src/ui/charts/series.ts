@@ -36,7 +36,7 @@ export interface Drawn {
 }
 
 /** Labels without meaning to a user. */
-const DULL = new Set([
+const IGNORED_LABELS = new Set([
   '__name__',
   'SessionName',
   'session',
@@ -60,19 +60,21 @@ export function fillLegend(template: string, labels: Record<string, string>): st
 }
 
 /** The labels whose values differ between series, so that they distinguish them. */
-export function tellingLabels(all: readonly Record<string, string>[]): string[] {
+export function distinguishingLabels(all: readonly Record<string, string>[]): string[] {
   const names = new Set(all.flatMap((labels) => Object.keys(labels)));
   return [...names]
     .filter((name) => all.some((labels) => labels[name] !== all[0]?.[name]))
-    .sort((a, b) => Number(DULL.has(a)) - Number(DULL.has(b)) || (a < b ? -1 : 1));
+    .sort((a, b) => Number(IGNORED_LABELS.has(a)) - Number(IGNORED_LABELS.has(b)) || (a < b ? -1 : 1));
 }
 
 /** An id adds nothing if the address already distinguishes the series. */
-function named(labels: Record<string, string>, telling: readonly string[], expr: string): string {
-  const shown = telling.filter(
-    (name) => labels[name] && !(name === 'node_id' && telling.includes('node_ip')),
+function named(labels: Record<string, string>, distinguishing: readonly string[], expr: string): string {
+  const shown = distinguishing.filter(
+    (name) => labels[name] && !(name === 'node_id' && distinguishing.includes('node_ip')),
   );
-  const useful = shown.some((name) => !DULL.has(name)) ? shown.filter((name) => !DULL.has(name)) : shown;
+  const useful = shown.some((name) => !IGNORED_LABELS.has(name))
+    ? shown.filter((name) => !IGNORED_LABELS.has(name))
+    : shown;
   if (useful.length === 0) return labels.__name__ ?? expr;
   return useful.map((name) => short(name, labels[name] ?? '')).join(' · ');
 }
@@ -82,7 +84,9 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
   const [first] = answers;
   const times = [...new Set(answers.flatMap((answer) => answer.times_ms))].sort((a, b) => a - b);
   const place = new Map(times.map((time, at) => [time, at]));
-  const telling = tellingLabels(answers.flatMap((answer) => answer.series.map(({ labels }) => labels)));
+  const distinguishing = distinguishingLabels(
+    answers.flatMap((answer) => answer.series.map(({ labels }) => labels)),
+  );
   const lines = answers.flatMap((answer, which) => {
     const { expr, legend, bold }: Query = queries[which] ?? { expr: answer.expr };
     return answer.series.map(({ labels, values }) => {
@@ -91,7 +95,7 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
         const value = values[at];
         spread[place.get(time) ?? 0] = typeof value === 'number' && Number.isFinite(value) ? value : null;
       });
-      const name = legend == null ? named(labels, telling, expr) : fillLegend(legend, labels) || expr;
+      const name = legend == null ? named(labels, distinguishing, expr) : fillLegend(legend, labels) || expr;
       return { key: `${which} ${JSON.stringify(Object.entries(labels).sort())}`, name, values: spread, bold };
     });
   });
@@ -100,7 +104,7 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
   if (queries.length === 1) lines.sort((a, b) => compare(a.name, b.name) || compare(a.key, b.key));
   return {
     times,
-    lines: apart(byQuery(lines, queries)),
+    lines: uniqueNames(byQuery(lines, queries)),
     leftOut: answers.reduce((sum, answer) => sum + answer.left_out, 0),
     warnings: [...new Set(answers.flatMap((answer) => answer.warnings))],
     source: answers.some((answer) => answer.source === 'prometheus') ? 'prometheus' : 'record',
@@ -133,7 +137,7 @@ function byQuery(lines: Line[], queries: readonly Query[]): Line[] {
 }
 
 /** Makes the names of different series unique. */
-function apart(lines: Line[]): Line[] {
+function uniqueNames(lines: Line[]): Line[] {
   const seen = new Map<string, number>();
   return lines.map((line) => {
     const before = seen.get(line.name) ?? 0;
@@ -167,7 +171,7 @@ export function colorsOf(names: readonly string[], known: Map<string, number>, s
 }
 
 /** Stacks lines: each becomes the sum up to itself. A time without any value stays a gap. */
-export function stackedUp(lines: readonly Line[]): (number | null)[][] {
+export function stackLines(lines: readonly Line[]): (number | null)[][] {
   const sums: (number | null)[] = [];
   return lines.map(({ values }) =>
     values.map((value, at) => {
@@ -221,7 +225,7 @@ export function latest(values: readonly (number | null)[], end = values.length):
 }
 
 /** Points with a gap on either side, which a line would not show. */
-export function lonely(values: ArrayLike<number | null | undefined>): number[] {
+export function isolatedPoints(values: ArrayLike<number | null | undefined>): number[] {
   const found: number[] = [];
   for (let at = 0; at < values.length; at += 1) {
     if (values[at] != null && values[at - 1] == null && values[at + 1] == null) found.push(at);

@@ -28,18 +28,19 @@ const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3
  * Margin around a whole session, ms. Collectors sample every few seconds, so a short session may fall between
  * two samples.
  */
-const AROUND = 10_000;
+const RANGE_MARGIN = 10_000;
 /** Minimum range for a new session, unless the user chooses a shorter one, ms. */
-const YOUNGEST = 120_000;
-/** Longest range that the record can hold, and shortest one that can be drawn, ms. */
-const LONGEST = 400 * 86_400e3;
-const SHORTEST = 5_000;
+const MIN_SESSION_RANGE = 120_000;
+/** Longest range that the record can hold, ms. */
+const MAX_RANGE = 400 * 86_400e3;
+/** Shortest range that can be drawn, ms. */
+const MIN_RANGE = 5_000;
 
 /** `90s`, `15m`, `6h`, `7d` in ms; null if it is none. */
 export function spanMillis(text: string | undefined): number | null {
   const found = /^(\d{1,6})([smhd])$/.exec(text ?? '');
   const millis = found === null ? 0 : Number(found[1]) * (UNITS[found[2] ?? ''] ?? 0);
-  return millis >= SHORTEST && millis <= LONGEST ? millis : null;
+  return millis >= MIN_RANGE && millis <= MAX_RANGE ? millis : null;
 }
 
 const millis = (ns: string) => Number(BigInt(ns) / 1_000n) / 1e3;
@@ -74,10 +75,11 @@ export const nanos = (millis: number) => String(BigInt(Math.round(millis)) * 1_0
 /** The range of a choice at the time `now`. */
 export function rangeOf(choice: Choice, bounds: Bounds, now: number): Range {
   if (choice.kind === 'fixed') return { from: choice.from, to: choice.to };
-  const end = bounds.live ? now : (bounds.last ?? now) + AROUND;
-  if (choice.kind === 'all') return { from: Math.min((bounds.first ?? end) - AROUND, end - 60_000), to: end };
+  const end = bounds.live ? now : (bounds.last ?? now) + RANGE_MARGIN;
+  if (choice.kind === 'all')
+    return { from: Math.min((bounds.first ?? end) - RANGE_MARGIN, end - 60_000), to: end };
   // A new session starts with at least the minimum range.
-  const begin = Math.min((bounds.first ?? Number.NEGATIVE_INFINITY) - AROUND, end - YOUNGEST);
+  const begin = Math.min((bounds.first ?? Number.NEGATIVE_INFINITY) - RANGE_MARGIN, end - MIN_SESSION_RANGE);
   return { from: Math.max(end - (spanMillis(choice.span) ?? 0), begin), to: end };
 }
 
@@ -119,6 +121,6 @@ export function wider({ from, to }: Range, now: number): Range {
 export function dragged(one: number, other: number): Range {
   const from = Math.min(one, other);
   const to = Math.max(one, other);
-  const short = Math.max(0, SHORTEST - (to - from)) / 2;
+  const short = Math.max(0, MIN_RANGE - (to - from)) / 2;
   return { from: from - short, to: to + short };
 }

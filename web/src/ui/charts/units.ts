@@ -5,7 +5,7 @@ import { bytes, count, duration } from '../../base/format';
 /** `` (a plain number), `count`, `percent`, `ratio` (1 is 100 %), `s`, `bytes`, and each of them `/s`. */
 export type Unit = string;
 
-const SHORT = ['', 'k', 'M', 'G', 'T'];
+const SUFFIXES = ['', 'k', 'M', 'G', 'T'];
 
 /** Three digits: `0.25`, `12.5`, `1.23k`; whole numbers below 10,000 as they are. */
 function plain(value: number): string {
@@ -15,8 +15,8 @@ function plain(value: number): string {
   if (size < 0.001 || size >= 1e15) return value.toExponential(1);
   if (size < 1_000) return String(Number(value.toPrecision(3)));
   const rounded = Number(value.toPrecision(3));
-  const step = Math.min(SHORT.length - 1, Math.floor(Math.log10(Math.abs(rounded)) / 3 + 1e-9));
-  return `${Number((rounded / 1000 ** step).toPrecision(3))}${SHORT[step]}`;
+  const step = Math.min(SUFFIXES.length - 1, Math.floor(Math.log10(Math.abs(rounded)) / 3 + 1e-9));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))}${SUFFIXES[step]}`;
 }
 
 /** A value with its unit, short enough for an axis; `–` if there is none. */

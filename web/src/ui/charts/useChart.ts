@@ -12,7 +12,7 @@ export const CHART_REFRESH = 5_000;
  * Maximum number of lines in a chart, as more cannot be distinguished. The server keeps those with the
  * greatest mean.
  */
-export const MOST_LINES = 20;
+export const MAX_CHART_LINES = 20;
 
 /** The lines of a chart in the page's range of time. All queries request the same points. */
 export function useChart(session: string, queries: readonly Query[], enabled: boolean) {
@@ -27,7 +27,7 @@ export function useChart(session: string, queries: readonly Query[], enabled: bo
       const params = { session, from_ns: nanos(from), to_ns: nanos(to), step_ns: nanos(step * 1e3) };
       return Promise.all(
         exprs.map((expr) =>
-          get<QueryAnswer>('/metrics/query', { ...params, expr, limit: MOST_LINES }, signal),
+          get<QueryAnswer>('/metrics/query', { ...params, expr, limit: MAX_CHART_LINES }, signal),
         ),
       );
     },
@@ -37,11 +37,11 @@ export function useChart(session: string, queries: readonly Query[], enabled: bo
     staleTime: CHART_REFRESH / 2,
   });
   // Callers create new query objects on each render, so compare their content.
-  const said = JSON.stringify(queries);
+  const queriesKey = JSON.stringify(queries);
   const { data: answers, error, isPlaceholderData, refetch } = query;
   const data = useMemo(
-    () => (answers === undefined ? undefined : drawn(JSON.parse(said) as Query[], answers)),
-    [answers, said],
+    () => (answers === undefined ? undefined : drawn(JSON.parse(queriesKey) as Query[], answers)),
+    [answers, queriesKey],
   );
   return { data, error, isPlaceholderData, refetch };
 }

@@ -63,11 +63,11 @@ export function placed(marks: readonly Mark[], from: number, to: number, width: 
     if (mark.ms < from || mark.ms > to) continue;
     const x = ((mark.ms - from) / Math.max(1, to - from)) * width;
     const before = found[found.length - 1];
-    if (before !== undefined && x - before.x < APART) before.marks.push(mark);
+    if (before !== undefined && x - before.x < MARK_WIDTH) before.marks.push(mark);
     else found.push({ x, marks: [mark] });
   }
   return found;
 }
 
 /** Width of the handle of a mark, px. */
-const APART = 9;
+const MARK_WIDTH = 9;

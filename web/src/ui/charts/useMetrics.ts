@@ -5,7 +5,7 @@ import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import { queryClient } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { LatestAnswer } from '../../api/schema';
-import type { CatalogueChart, CataloguePage, Dashboard, DashboardInShort } from './boards';
+import type { CatalogueChart, CataloguePage, Dashboard, DashboardSummary } from './boards';
 
 export interface MetricName {
   name: string;
@@ -62,7 +62,7 @@ export function useDashboards() {
   return useQuery({
     queryKey: DASHBOARDS,
     queryFn: ({ signal }) =>
-      get<{ items: DashboardInShort[]; unreadable: string[] }>('/dashboards', {}, signal),
+      get<{ items: DashboardSummary[]; unreadable: string[] }>('/dashboards', {}, signal),
     refetchInterval: () => refreshInterval(30_000),
   });
 }

@@ -8,7 +8,7 @@ import { type LinePart, partsOf } from './lines';
 
 const ROW = 19;
 /** More lines are loaded when this many are left to scroll. */
-const NEAR = 60;
+const LOAD_AHEAD = 60;
 
 /** Log lines, of which only the visible ones are rendered. It supports the keys of a scroll area. */
 export function LogLines(props: {
@@ -74,9 +74,9 @@ export function LogLines(props: {
   // biome-ignore lint/correctness/useExhaustiveDependencies: as one comes near to an end.
   useEffect(() => {
     if (lines.length === 0) return;
-    if (from < NEAR) props.onBefore?.();
-    if (to > lines.length - NEAR) props.onAfter?.();
-  }, [from < NEAR, to > lines.length - NEAR, lines.length]);
+    if (from < LOAD_AHEAD) props.onBefore?.();
+    if (to > lines.length - LOAD_AHEAD) props.onAfter?.();
+  }, [from < LOAD_AHEAD, to > lines.length - LOAD_AHEAD, lines.length]);
 
   const widest = useMemo(
     () => lines.slice(0, 20_000).reduce((most, line) => Math.max(most, line.text.length), 0),

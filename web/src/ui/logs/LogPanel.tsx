@@ -38,17 +38,17 @@ export function LogPanel({ of }: { of: LogOwner }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
-  const asked = useQuery({
+  const logQuery = useQuery({
     queryKey: ['logs-of', url.session, of],
     queryFn: ({ signal }) => get<LogsOf>('/logs/of', { session: url.session, ...of, limit: 200 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
       query.state.data?.live ? refreshInterval(4_000) : query.state.error !== null && refreshInterval(10_000),
   });
-  const { data } = asked;
+  const { data } = logQuery;
   if (data === undefined)
-    return asked.error !== null ? (
-      <ErrorPanel error={asked.error} onRetry={() => void asked.refetch()} />
+    return logQuery.error !== null ? (
+      <ErrorPanel error={logQuery.error} onRetry={() => void logQuery.refetch()} />
     ) : (
       <p className={`${words.line} ${words.dim}`}>{t('logs.loading')}</p>
     );
@@ -57,7 +57,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
     (part) => part.problem !== null || part.page?.lines.some((line) => !line.is_mark),
   );
   const quietDriver = data.parts.some((part) => part.stream === 'driver' && !withLines.includes(part));
-  const silent = data.parts.length - withLines.length;
+  const emptyParts = data.parts.length - withLines.length;
   const shown = all ? withLines : withLines.slice(0, FEW);
   return (
     <div data-testid="log-panel">
@@ -80,8 +80,8 @@ export function LogPanel({ of }: { of: LogOwner }) {
       {quietDriver && withLines.length > 0 && (
         <p className={`${words.line} ${words.dim}`}>{t('logs.driverPrintedNothing')}</p>
       )}
-      {silent > 0 && withLines.length > 0 && (
-        <p className={`${words.line} ${words.dim}`}>{t('logs.silent', { n: count(silent) })}</p>
+      {emptyParts > 0 && withLines.length > 0 && (
+        <p className={`${words.line} ${words.dim}`}>{t('logs.silent', { n: count(emptyParts) })}</p>
       )}
       {data.left_out > 0 && (
         <p className={`${words.line} ${words.dim}`}>

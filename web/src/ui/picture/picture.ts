@@ -17,7 +17,12 @@ export interface Svg {
   height: number;
 }
 
-const [MARGIN, TITLE, LINE] = [16, 24, 18];
+/** Margin around the picture, px. */
+const MARGIN = 16;
+/** Height of the title, px. */
+const TITLE = 24;
+/** Height of a line below the title, px. */
+const LINE = 18;
 const MIN_WIDTH = 520;
 /** Maximum side length that browsers can draw, px. */
 const MAX_SIDE = 8_000;
@@ -31,8 +36,8 @@ export function withCaption(caption: Caption, { svg, width, height }: Svg, schem
   const top = MARGIN + TITLE + caption.lines.length * LINE + MARGIN / 2;
   const wide = Math.max(width, MIN_WIDTH);
   const ink = scheme === 'light' ? '#1d2733' : '#d5dae1';
-  const text = (y: number, size: number, weight: number, fill: string, said: string) =>
-    `<text x="${MARGIN}" y="${y}" font-size="${size}" font-weight="${weight}" fill="${fill}">${xmlText(said)}</text>`;
+  const text = (y: number, size: number, weight: number, fill: string, content: string) =>
+    `<text x="${MARGIN}" y="${y}" font-size="${size}" font-weight="${weight}" fill="${fill}">${xmlText(content)}</text>`;
   return {
     svg:
       `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${top + height}" ` +

@@ -6,7 +6,7 @@ import { useSessionUrl } from '../useUrl';
 import type { ColumnChoice } from './ColumnChooser';
 import { DataTable, type DataTableProps } from './DataTable';
 
-type FromTheList =
+type ListProps =
   | 'listKey'
   | 'visibility'
   | 'rows'
@@ -25,7 +25,7 @@ type FromTheList =
  * them, the table shows its own note.
  */
 export function LiveTable<T extends object>(
-  props: Omit<DataTableProps<T>, FromTheList> & { list: LiveList<T>; choice: ColumnChoice },
+  props: Omit<DataTableProps<T>, ListProps> & { list: LiveList<T>; choice: ColumnChoice },
 ) {
   const { list, choice, empty, ...rest } = props;
   const [{ filters }] = useSessionUrl();

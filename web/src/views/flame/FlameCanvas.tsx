@@ -9,7 +9,7 @@ import { useSavePicture } from '../../ui/picture/useSavePicture';
 import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './FlameCanvas.module.css';
-import { FlameTooltip, type Pointed } from './FlameTooltip';
+import { FlameTooltip, type PointedFrame } from './FlameTooltip';
 import {
   type Box,
   edges,
@@ -26,7 +26,7 @@ import { drawFlame, rowHeight } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
 
 /** Minimum width of a drawn box, px. */
-const LEAST = 0.4;
+const MIN_WIDTH = 0.4;
 
 /**
  * The flame graph. A click (or Enter) zooms, arrow keys move the selection, and the selected frame shows its
@@ -52,9 +52,9 @@ export function FlameCanvas(props: {
   const [top, setTop] = useState(0);
   /** Whether an arrow key caused the scrolling. The selected frame then stays selected. */
   const byKeys = useRef(false);
-  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [pointed, setPointed] = useState<PointedFrame | null>(null);
   const [width, setWidth] = useState(1000);
-  const boxes = useMemo(() => layout(zoomed, order, LEAST / width), [zoomed, order, width]);
+  const boxes = useMemo(() => layout(zoomed, order, MIN_WIDTH / width), [zoomed, order, width]);
   const rows = boxes.reduce((most, box) => Math.max(most, box.row), 0) + 1;
   const zoomedRow = lineOf(zoomed).length - 1;
   const matches = useMemo(() => matcher(find), [find]);

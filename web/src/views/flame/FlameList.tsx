@@ -6,7 +6,7 @@ import { type FlameFrame, shareText } from './flame';
 import { useFrameName } from './flameText';
 
 /** Number of callers or callees that are listed. */
-const LISTED = 8;
+const MAX_LISTED = 8;
 
 /** The largest of some frames, with links. */
 export function FlameList(props: {
@@ -33,7 +33,7 @@ export function FlameList(props: {
       <h3>{props.title}</h3>
       {sorted.length === 0 && <p className={words.dim}>{t('flame.none')}</p>}
       <ul>
-        {sorted.slice(0, LISTED).map((frame) => (
+        {sorted.slice(0, MAX_LISTED).map((frame) => (
           <li key={frame.id}>
             <button
               type="button"
@@ -57,8 +57,8 @@ export function FlameList(props: {
           </li>
         ))}
       </ul>
-      {sorted.length > LISTED && (
-        <p className={words.dim}>{t('flame.moreOf', { n: count(sorted.length - LISTED) })}</p>
+      {sorted.length > MAX_LISTED && (
+        <p className={words.dim}>{t('flame.moreOf', { n: count(sorted.length - MAX_LISTED) })}</p>
       )}
     </section>
   );

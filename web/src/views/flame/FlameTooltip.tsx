@@ -5,7 +5,7 @@ import css from './FlameTooltip.module.css';
 import { type FlameAnswer, type FlameFrame, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
 
-export interface Pointed {
+export interface PointedFrame {
   id: string;
   /** Position of the text in the canvas box, px. */
   x: number;
@@ -20,7 +20,7 @@ export function FlameTooltip(props: {
   frame: FlameFrame;
   answer: FlameAnswer;
   relative: boolean;
-  pointed: Pointed;
+  pointed: PointedFrame;
   width: number;
   height: number;
 }) {

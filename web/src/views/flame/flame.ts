@@ -83,14 +83,14 @@ export function layout(zoomed: Node, order: Order, least: number): Box[] {
 }
 
 /** Tolerance for rounding errors, so that touching edges are rounded alike, px. */
-const NOISE = 1e-6;
+const ROUNDING_TOLERANCE = 1e-6;
 
 /**
  * The whole pixels of a box on a canvas of the given width. A box starts where its neighbour ends and never
  * extends beyond the box above. A box narrower than a pixel may have none.
  */
 export function edges(box: Pick<Box, 'x' | 'width'>, width: number): { left: number; right: number } {
-  const round = (share: number) => Math.round(share * width + NOISE);
+  const round = (share: number) => Math.round(share * width + ROUNDING_TOLERANCE);
   return { left: round(box.x), right: round(box.x + box.width) };
 }
 

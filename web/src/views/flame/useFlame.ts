@@ -6,7 +6,7 @@ import type { FlameAnswer, SandwichAnswer, Weight } from './flame';
 
 const PATH = '/flow/flame';
 /** Merging a long record takes seconds, so the pause between fetches is this many times their duration. */
-const REST = 8;
+const PAUSE_FACTOR = 8;
 
 /** A query whose refetch interval depends on how long its fetches take. */
 function usePaced<T>(): {
@@ -21,7 +21,7 @@ function usePaced<T>(): {
       took.current = performance.now() - began;
       return answer;
     },
-    interval: () => Math.max(refreshInterval(REFRESH_ENDED), REST * took.current),
+    interval: () => Math.max(refreshInterval(REFRESH_ENDED), PAUSE_FACTOR * took.current),
   };
 }
 

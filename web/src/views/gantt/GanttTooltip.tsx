@@ -8,7 +8,7 @@ import words from '../../ui/theme/words.module.css';
 import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
 import type { Gantt, GanttLane } from './ganttData';
-import { atOnce } from './ganttLanes';
+import { parallelismText } from './ganttLanes';
 import { QUIET_SHARE } from './ganttLayout';
 import { runningAt } from './ganttProfile';
 import type { Hit } from './useGanttHit';
@@ -53,7 +53,10 @@ export function GanttTooltip(
           )}
           {isBand && (
             <div>
-              {t('gantt.runningAt', { n: atOnce(runningAt(running, time)), most: atOnce(running.most) })}
+              {t('gantt.runningAt', {
+                n: parallelismText(runningAt(running, time)),
+                most: parallelismText(running.most),
+              })}
             </div>
           )}
           {row?.kind === 'quiet' && <div>{t('gantt.quietHint', { share: QUIET_SHARE * 100 })}</div>}

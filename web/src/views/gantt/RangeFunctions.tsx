@@ -6,7 +6,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
-import { atATime } from './rangeText';
+import { meanText } from './rangeText';
 import type { RangeAnswer } from './useRange';
 
 /** Functions that ran in the range, with their times. */
@@ -34,7 +34,7 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
               <span className={shared.partName}>
                 <span className={`${words.ellipsis} ${words.name}`}>{row.name || t('common.unknown')}</span>
                 <span className={`${shared.more} ${words.dim} ${words.num}`}>
-                  {count(row.attempts)}× · {t('range.atATime', { mean: atATime(row.mean) })}
+                  {count(row.attempts)}× · {t('range.atATime', { mean: meanText(row.mean) })}
                   {row.blocked_ns > 0 && ` · ${t('range.blocked', { span: duration(row.blocked_ns) })}`}
                   {row.failed > 0 && (
                     <span className={shared.bad}> · {t('gantt.tipFailed', { n: count(row.failed) })}</span>

@@ -7,7 +7,7 @@ import words from '../../ui/theme/words.module.css';
 import { useStateName } from '../../ui/useStateName';
 import shared from './gantt.module.css';
 import css from './RangeSums.module.css';
-import { atATime } from './rangeText';
+import { meanText } from './rangeText';
 import type { RangeAnswer } from './useRange';
 
 /** Number of attempts in the range, their states, and their parallelism. */
@@ -35,8 +35,8 @@ export function RangeSums({ answer }: { answer: RangeAnswer }) {
           </p>
           <p className={`${words.dim} ${words.num}`} data-testid="gantt-range-running">
             {most === null
-              ? t('range.meanOnly', { mean: atATime(mean) })
-              : t('range.running', { mean: atATime(mean), most: count(most) })}
+              ? t('range.meanOnly', { mean: meanText(mean) })
+              : t('range.running', { mean: meanText(mean), most: count(most) })}
           </p>
         </>
       )}

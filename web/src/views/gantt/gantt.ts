@@ -3,7 +3,7 @@
 import type { Span } from '../shared/span';
 
 /** Maximum zoom, ns. Times in JavaScript are only exact to 256 ns. */
-export const LEAST_SPAN = 20_000;
+export const MIN_SPAN = 20_000;
 export const ROW = 18;
 /** Height of a bar, px. */
 export const BAR = ROW - 3;
@@ -15,8 +15,8 @@ export function powerOfTwo(least: number): number {
 
 /** The window with its length limited, at most half of it outside `whole`. */
 export function within(window: Span, whole: Span): Span {
-  const most = Math.max(LEAST_SPAN, (whole.end - whole.begin) * 1.5);
-  const length = Math.min(most, Math.max(LEAST_SPAN, window.end - window.begin));
+  const most = Math.max(MIN_SPAN, (whole.end - whole.begin) * 1.5);
+  const length = Math.min(most, Math.max(MIN_SPAN, window.end - window.begin));
   const middle = (window.begin + window.end) / 2;
   const begin = Math.min(
     Math.max(middle - length / 2, whole.begin - length / 2),
@@ -27,7 +27,7 @@ export function within(window: Span, whole: Span): Span {
 
 /** The window scaled around `at`; a `factor` below 1 zooms in. */
 export function zoomed(window: Span, factor: number, at: number): Span {
-  const least = LEAST_SPAN / (window.end - window.begin);
+  const least = MIN_SPAN / (window.end - window.begin);
   const by = Math.max(factor, Math.min(1, least));
   return { begin: at - (at - window.begin) * by, end: at + (window.end - at) * by };
 }

@@ -16,7 +16,7 @@ import { rowIndex } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
 import type { Arrow, Scene } from './ganttScene';
 
-const MOST_ARROWS = 60;
+const MAX_ARROWS = 60;
 
 export const keyOf = (task: string, attempt: number) => `${task}:${attempt}`;
 
@@ -54,7 +54,7 @@ export function useRowLabels(
       const lane = lanes.get(row.lane);
       if (lane === undefined) return undefined;
       const peak = (most: number | undefined) =>
-        most === undefined || most <= 0 ? '' : t('gantt.peak', { n: atOnce(most) });
+        most === undefined || most <= 0 ? '' : t('gantt.peak', { n: parallelismText(most) });
       if (row.kind === 'quiet') return { text: t('gantt.quiet', { n: count(row.lanes) }), beside: '' };
       if (row.kind === 'node')
         return {
@@ -90,7 +90,8 @@ export function findingOfLane(findings: Findings, lane: GanttLane): Finding | un
 }
 
 /** A number of attempts at once. It is an average where short attempts are merged. */
-export const atOnce = (n: number) => (n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n)));
+export const parallelismText = (n: number) =>
+  n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n));
 
 const nodeText = (lane: Pick<GanttLane, 'label' | 'node_ip' | 'node_id'>) =>
   lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
@@ -188,7 +189,7 @@ export function useArrows(
     if (task === undefined || task.task_id !== taskId || selected < 0 || index === null) return [];
     const arrows: Arrow[] = [];
     const add = (from: number | undefined, to: number | undefined, kind: Arrow['kind'], at?: number) => {
-      if (from !== undefined && to !== undefined && from !== to && arrows.length < MOST_ARROWS)
+      if (from !== undefined && to !== undefined && from !== to && arrows.length < MAX_ARROWS)
         arrows.push({ from, to, kind, ...(at !== undefined && { at }) });
     };
     if (task.parent) add(index.byTask.get(task.parent.task_id), selected, 'parent');

@@ -7,6 +7,7 @@ const HEADER = 30;
 const FOLDED = 24;
 /** A lane with more rows is drawn as a band until it is unfolded. */
 const MANY_ROWS = 3;
+/** Height of a band, in rows. */
 const BAND_ROWS = 2;
 /** Workers that were busy for less than this share of the run are folded together. */
 export const QUIET_SHARE = 0.01;
@@ -67,10 +68,10 @@ export function layoutOf(
   const placeLane = (to: 'pinned' | 'rows', at: number) => {
     const lane = lanes.get(at);
     const key = laneKey(lane, at);
-    const many = Math.max(1, lane?.rows ?? 1);
-    const folds = many > MANY_ROWS && lane?.kind !== 'not_placed';
+    const rowCount = Math.max(1, lane?.rows ?? 1);
+    const folds = rowCount > MANY_ROWS && lane?.kind !== 'not_placed';
     const folded = folds && !unfolded.has(key);
-    const height = (folded ? BAND_ROWS : many) * ROW + LANE_GAP;
+    const height = (folded ? BAND_ROWS : rowCount) * ROW + LANE_GAP;
     byLane.set(at, place(to, { kind: 'lane', key, lane: at, lanes: 1, height, folds, folded }));
   };
   for (const [at, lane] of [...lanes].sort(([a], [b]) => a - b))

@@ -11,7 +11,7 @@ import type { GanttHit } from './useGanttHit';
 import { useWheel } from './useWheel';
 
 /** How long a click waits for the second one of a double click, ms. */
-const DOUBLE = 240;
+const DOUBLE_CLICK = 240;
 
 export interface Point {
   x: number;
@@ -118,7 +118,7 @@ export function useGanttPointer(chart: {
       else if (lane && row?.kind === 'lane' && x >= left - PIN_WIDTH - MARK_WIDTH && chart.onFinding(lane))
         return;
       else if (lane && lane.kind !== 'not_placed') onLanePick(lane);
-      else if (bar >= 0) click.current = setTimeout(() => bars.select(bar), DOUBLE);
+      else if (bar >= 0) click.current = setTimeout(() => bars.select(bar), DOUBLE_CLICK);
     },
     onPointerCancel: () => {
       drag.current = null;

@@ -17,7 +17,7 @@ import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbou
 import { nodeName } from './logicalNames';
 
 /** Number of neighbours that are listed per kind. */
-const LISTED = 10;
+const MAX_LISTED = 10;
 
 /** The numbers of a node, its neighbours, and links. */
 export function LogicalPanel(props: {
@@ -173,11 +173,11 @@ function Neighbours(props: {
   const { t } = useTranslation();
   if (props.of.length === 0) return null;
   const byId = new Map(props.graph.nodes.map((node) => [node.id, node]));
-  const rest = props.of.length - LISTED;
+  const rest = props.of.length - MAX_LISTED;
   return (
     <Section title={props.title} testId={props.testId}>
       <MiniList>
-        {props.of.slice(0, LISTED).map(({ id, count: many, bytes: size }) => {
+        {props.of.slice(0, MAX_LISTED).map(({ id, count: many, bytes: size }) => {
           const node = byId.get(id);
           const name = node === undefined ? id : nodeName(t, node, true);
           return (

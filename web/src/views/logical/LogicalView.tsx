@@ -46,12 +46,12 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
     onlyMineOf(url),
     unfold,
   ]);
-  const { layout, laid, failed, arrange, arranged } = useLogicalLayout(
+  const { layout, arrangedGraph, failed, arrange, arranged } = useLogicalLayout(
     graph.isPlaceholderData ? undefined : answer,
     question,
     url.session,
   );
-  const selected = laid?.nodes.find((node) => node.id === url.settings?.node);
+  const selected = arrangedGraph?.nodes.find((node) => node.id === url.settings?.node);
   const select = (id: string | undefined) =>
     change((before) => withSettings(before, { node: id }), { replace: true });
   const toggle: OnUnfold = (setting, name) =>
@@ -75,12 +75,12 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
           )
         }
       />
-      <LogicalToolbar answer={laid} layout={layout} shown={shown} minor={minor?.hidden ?? 0} />
+      <LogicalToolbar answer={arrangedGraph} layout={layout} shown={shown} minor={minor?.hidden ?? 0} />
       {answer && <LogicalNotes answer={answer} onUnfold={toggle} />}
       <div className={css.logical} data-outdated={graph.isPlaceholderData || undefined}>
         {graph.error !== null && answer === undefined ? (
           <ErrorPanel error={graph.error} onRetry={() => void graph.refetch()} />
-        ) : failed !== null && laid === undefined ? (
+        ) : failed !== null && arrangedGraph === undefined ? (
           <ErrorPanel
             error={new ApiError(0, 'layout', failed.message, t('logical.layoutRemedy'))}
             title={t('logical.layoutFailed')}
@@ -94,12 +94,12 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
               {t('logical.emptyText')}
             </EmptyState>
           )
-        ) : laid === undefined || layout === undefined ? (
-          <Laying />
+        ) : arrangedGraph === undefined || layout === undefined ? (
+          <LayoutProgress />
         ) : (
-          <Suspense fallback={<Laying />}>
+          <Suspense fallback={<LayoutProgress />}>
             <LogicalCanvas
-              graph={laid}
+              graph={arrangedGraph}
               layout={layout}
               question={arranged}
               weight={weight}
@@ -112,15 +112,15 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
             />
           </Suspense>
         )}
-        {selected !== undefined && laid !== undefined && answer?.nodes.length !== 0 && (
-          <LogicalPanel graph={laid} node={selected} onSelect={select} />
+        {selected !== undefined && arrangedGraph !== undefined && answer?.nodes.length !== 0 && (
+          <LogicalPanel graph={arrangedGraph} node={selected} onSelect={select} />
         )}
       </div>
     </>
   );
 }
 
-function Laying() {
+function LayoutProgress() {
   const { t } = useTranslation();
   return (
     <div className={css.wait} role="status">

@@ -64,8 +64,9 @@ export function edgeShape(
   };
 }
 
-/** Radius of a rounded corner, and distance of a label's centre from the end of its edge, px. */
+/** Radius of a rounded corner, px. */
 const CORNER = 10;
+/** Distance of a label's centre from the end of its edge, px. */
 const BEFORE_END = 54;
 
 /** A line with rounded corners and its label in the gap before the last node. */
@@ -84,7 +85,7 @@ function along(route: readonly Point[]): EdgeShape {
   points.slice(1, -1).forEach((corner, at) => {
     const [before, after] = [points[at] as Point, points[at + 2] as Point];
     const round = Math.min(CORNER, distance(before, corner) / 2, distance(corner, after) / 2);
-    const [from, to] = [towards(corner, before, round), towards(corner, after, round)];
+    const [from, to] = [moveTowards(corner, before, round), moveTowards(corner, after, round)];
     path += ` L ${from.x} ${from.y} Q ${corner.x} ${corner.y}, ${to.x} ${to.y}`;
   });
   const stop = points.at(-1) as Point;
@@ -104,18 +105,18 @@ function labelsOn(turns: readonly Point[]): Point[] {
   const last = parts.at(-1) as { from: Point; to: Point };
   const ordered = [...parts].sort((a, b) => distance(b.from, b.to) - distance(a.from, a.to));
   const inside = [0.5, 0.25, 0.75].flatMap((share) =>
-    ordered.map(({ from, to }) => towards(from, to, share * distance(from, to))),
+    ordered.map(({ from, to }) => moveTowards(from, to, share * distance(from, to))),
   );
   // Edges with a common trunk differ only near their ends.
   const own = [BEFORE_END, BEFORE_END - 16, BEFORE_END + 24, BEFORE_END + 48]
     .filter((before) => distance(last.from, last.to) >= before + CORNER)
-    .map((before) => towards(last.to, last.from, before));
+    .map((before) => moveTowards(last.to, last.from, before));
   return [...own, ...inside];
 }
 
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
 
-function towards(from: Point, to: Point, by: number): Point {
+function moveTowards(from: Point, to: Point, by: number): Point {
   const share = by / (distance(from, to) || 1);
   return { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
 }
@@ -154,10 +155,12 @@ interface Label {
   labels: readonly Point[];
 }
 
-/** Estimated sizes relative to the font size: width of a letter, height of a line, and horizontal padding. */
-const LETTER = 0.62;
-const HIGH = 1.5;
-const ASIDE = 0.8;
+/** Estimated width of a letter, in font sizes. */
+const LETTER_WIDTH = 0.62;
+/** Height of a line, in font sizes. */
+const LINE_HEIGHT = 1.5;
+/** Horizontal padding of a label, in font sizes. */
+const PADDING = 0.8;
 
 /**
  * Places labels where they overlap nothing; labels without room are left out. Earlier ones have priority.
@@ -167,10 +170,10 @@ export function placeLabels(labels: Label[], taken: readonly Rect[], size: numbe
   const found = new Map<string, Point>();
   const rects = [...taken];
   for (const { id, text, labels: places } of labels) {
-    const width = ([...text].length * LETTER + ASIDE) * size;
-    const height = HIGH * size;
+    const width = ([...text].length * LETTER_WIDTH + PADDING) * size;
+    const height = LINE_HEIGHT * size;
     const rect = ({ x, y }: Point) => ({ x: x - width / 2, y: y - height / 2, width, height });
-    const at = places.find((place) => rects.every((other) => isApart(rect(place), other)));
+    const at = places.find((place) => rects.every((other) => isDisjoint(rect(place), other)));
     if (at === undefined) continue;
     found.set(id, at);
     rects.push(rect(at));
@@ -178,5 +181,5 @@ export function placeLabels(labels: Label[], taken: readonly Rect[], size: numbe
   return found;
 }
 
-const isApart = (a: Rect, b: Rect) =>
+const isDisjoint = (a: Rect, b: Rect) =>
   a.x >= b.x + b.width || b.x >= a.x + a.width || a.y >= b.y + b.height || b.y >= a.y + a.height;

@@ -56,8 +56,8 @@ export function toSvg(
       text(x + rect.width - 10, y + 38, duration(node.duration_ns), 'text-anchor="end"'),
     );
     let at = x + 10;
-    for (const [state, many] of orderedStates(node.states)) {
-      const wide = ((rect.width - 20) * many) / node.attempts;
+    for (const [state, n] of orderedStates(node.states)) {
+      const wide = ((rect.width - 20) * n) / node.attempts;
       const fill = stateColors[state]?.[scheme] ?? toneColors.quiet[scheme];
       parts.push(`<rect x="${at}" y="${y + 45}" width="${wide}" height="5" fill="${fill}"/>`);
       at += wide;

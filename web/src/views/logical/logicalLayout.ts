@@ -33,9 +33,9 @@ export const HEAD = 46;
 const PAD = 12;
 const GAP = 24;
 /** Gap between layers, with space for lines and labels, px. */
-const BETWEEN = 124;
+const LAYER_GAP = 124;
 /** Additional vertical space in a box for the lines and labels of self-calls, px. */
-const LOOP = 20;
+const LOOP_SPACE = 20;
 
 let elk: Promise<ELK> | undefined;
 
@@ -53,7 +53,7 @@ const LAYERED = {
   'elk.algorithm': 'layered',
   'elk.direction': 'RIGHT',
   'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
-  'elk.layered.spacing.nodeNodeBetweenLayers': String(BETWEEN),
+  'elk.layered.spacing.nodeNodeBetweenLayers': String(LAYER_GAP),
   'elk.spacing.nodeNode': String(GAP),
   'elk.spacing.componentComponent': '40',
   'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
@@ -62,7 +62,7 @@ const LAYERED = {
 };
 const boxOptions = (loop: number) => ({
   'elk.padding': `[top=${HEAD + 6 + loop},left=${PAD},bottom=${PAD + loop},right=${PAD}]`,
-  'elk.layered.spacing.nodeNodeBetweenLayers': String(BETWEEN),
+  'elk.layered.spacing.nodeNodeBetweenLayers': String(LAYER_GAP),
   'elk.spacing.nodeNode': String(GAP),
 });
 
@@ -87,7 +87,12 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
   const loops = new Set(graph.nodes.flatMap(({ id, parent }) => (own.has(id) ? [parent] : [])));
   for (const node of graph.nodes) {
     const made: ElkNode = isBox(node)
-      ? { id: node.id, layoutOptions: boxOptions(loops.has(node.id) ? LOOP : 0), children: [], ports: [] }
+      ? {
+          id: node.id,
+          layoutOptions: boxOptions(loops.has(node.id) ? LOOP_SPACE : 0),
+          children: [],
+          ports: [],
+        }
       : { id: node.id, ...LEAF, layoutOptions: split, ports: [] };
     known.set(node.id, made);
     const above = node.parent === null ? root : known.get(node.parent);
@@ -114,8 +119,9 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
   return root;
 }
 
-/** Target aspect ratio, and the maximum number of columns per layer used to approach it. */
+/** Target aspect ratio of the layout. */
 const SCREEN = 1.6;
+/** Maximum number of columns per layer. */
 const MAX_COLUMNS = 6;
 /** Graphs with more nodes are laid out only once. */
 const MAX_SPREAD = 150;
@@ -123,16 +129,16 @@ const MAX_SPREAD = 150;
 /** The number of columns per layer that make a tall graph fit the screen. */
 export function columnsFor(width: number, height: number): number {
   let columns = 1;
-  const isTall = () => (width + (columns - 1) * (LEAF.width + BETWEEN)) * columns < SCREEN * height;
+  const isTall = () => (width + (columns - 1) * (LEAF.width + LAYER_GAP)) * columns < SCREEN * height;
   while (columns < MAX_COLUMNS && isTall()) columns += 1;
   return columns;
 }
 
 export async function layout(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): Promise<Layout> {
   const elk = await engine();
-  let laid = await elk.layout(toElk(graph));
-  const columns = columnsFor(laid.width ?? 0, laid.height ?? 0);
-  if (columns > 1 && graph.nodes.length <= MAX_SPREAD) laid = await elk.layout(toElk(graph, columns));
+  let root = await elk.layout(toElk(graph));
+  const columns = columnsFor(root.width ?? 0, root.height ?? 0);
+  if (columns > 1 && graph.nodes.length <= MAX_SPREAD) root = await elk.layout(toElk(graph, columns));
   const places = new Map<string, Rect>();
   const visit = (node: ElkNode, left: number, top: number) => {
     for (const child of node.children ?? []) {
@@ -142,10 +148,10 @@ export async function layout(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'dat
       visit(child, x, y);
     }
   };
-  visit(laid, 0, 0);
+  visit(root, 0, 0);
   const routes = new Map<string, readonly Point[]>();
   const sources = new Map([...graph.calls, ...graph.data].map(({ id, source }) => [id, source]));
-  for (const { id, sections } of laid.edges ?? []) {
+  for (const { id, sections } of root.edges ?? []) {
     const [way] = sections ?? [];
     const from = places.get(sources.get(id) ?? '');
     if (way === undefined || sections?.length !== 1 || from === undefined) continue;

@@ -199,12 +199,12 @@ export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data
 export function hottest<T extends { id: string }>(
   edges: T[],
   of: (edge: T) => number,
-  many = 3,
+  limit = 3,
 ): Set<string> {
-  if (edges.length <= many) return new Set();
+  if (edges.length <= limit) return new Set();
   const values = edges.map(of).sort((a, b) => b - a);
   // Edges of equal size are either all hot or none of them.
-  const least = values[many - 1] === values[many] ? values[0] : values[many - 1];
+  const least = values[limit - 1] === values[limit] ? values[0] : values[limit - 1];
   const hot = edges.filter((edge) => of(edge) > 0 && of(edge) >= (least ?? 0));
   return new Set(hot.length === edges.length ? [] : hot.map((edge) => edge.id));
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { keepLayout, type Layout, layout } from './logicalLayout';
 import { type LogicalAnswer, structureOf } from './logicalModel';
 
-interface Laid {
+interface LayoutState {
   /** The request to which this layout belongs, and the structure that was laid out. */
   question: string;
   structure: string;
@@ -14,11 +14,11 @@ interface Laid {
  * not move others.
  */
 export function useLogicalLayout(answer: LogicalAnswer | undefined, question: string, session: string) {
-  const [state, setState] = useState<Laid>();
-  const [laid, setGraph] = useState<LogicalAnswer>();
+  const [state, setState] = useState<LayoutState>();
+  const [arrangedGraph, setGraph] = useState<LogicalAnswer>();
   const [failed, setFailed] = useState<Error | null>(null);
   const [turn, setTurn] = useState(0);
-  const latest = useRef<{ state?: Laid; turn: number }>({ turn: 0 });
+  const latest = useRef<{ state?: LayoutState; turn: number }>({ turn: 0 });
   const asked = `${question}#${turn}`;
   const running = useRef<{ asked: string }>(undefined);
   const [done, setDone] = useState(0);
@@ -61,7 +61,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
   }, [answer, asked, done]);
   return {
     layout: state?.layout,
-    laid: laid?.session === session ? laid : undefined,
+    arrangedGraph: arrangedGraph?.session === session ? arrangedGraph : undefined,
     failed,
     arrange: () => setTurn((before) => before + 1),
     /** Changes when the layout of another request is shown. */

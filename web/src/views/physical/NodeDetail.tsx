@@ -18,7 +18,7 @@ import { Since } from './Since';
 import { tasksAt } from './tasksAt';
 
 /** Number of workers that are listed per node. */
-const LISTED = 40;
+const MAX_LISTED = 40;
 
 /** A node at a time: its reservations, bundles and workers. */
 export function NodeDetail(props: {
@@ -86,7 +86,7 @@ export function NodeDetail(props: {
       <Section title={t('physical.workersOf', { n: count(answer.workers_total) })}>
         {props.gone && <p className={words.dim}>{t('physical.workerGone')}</p>}
         <ul>
-          {answer.workers.slice(0, LISTED).map((worker) => (
+          {answer.workers.slice(0, MAX_LISTED).map((worker) => (
             <li key={worker.id}>
               <button
                 type="button"
@@ -105,9 +105,9 @@ export function NodeDetail(props: {
             </li>
           ))}
         </ul>
-        {answer.workers_total > LISTED && (
+        {answer.workers_total > MAX_LISTED && (
           <p className={words.dim}>
-            {t('physical.moreWorkers', { n: count(answer.workers_total - LISTED) })}
+            {t('physical.moreWorkers', { n: count(answer.workers_total - MAX_LISTED) })}
           </p>
         )}
       </Section>

@@ -16,10 +16,11 @@ const FIT: Camera = { scale: 1, x: 0, y: 0 };
 const MARGIN = 8;
 /** A cell grows with its content, up to about this width per slot, px. */
 const SLOT = 260;
+/** Minimum of the maximum cell width, px. */
 const MIN_WIDEST = 520;
-const CLOSEST = 60;
+const MAX_ZOOM = 60;
 /** Pointer movement up to which a press counts as a click, px. */
-const CLICK = 4;
+const CLICK_TOLERANCE = 4;
 
 /** A scene without the layout of its cells. */
 export type Content = Omit<Scene, 'grid'>;
@@ -44,16 +45,16 @@ export function PhysicalCanvas(props: {
   const [camera, setCamera] = useState<Camera>(FIT);
   const [hover, setHover] = useState<(Target & { x: number; y: number }) | null>(null);
   const pressed = useRef<{ x: number; y: number; camera: Camera; moved: boolean } | null>(null);
-  const many = content.order.length;
+  const cellCount = content.order.length;
   const grid = useMemo(
     () =>
       gridOf(
-        many,
+        cellCount,
         Math.max(1, size.width - 2 * MARGIN),
         Math.max(1, size.height - 2 * MARGIN),
         Math.max(MIN_WIDEST, SLOT * Math.ceil(Math.sqrt(content.most))),
       ),
-    [many, size, content.most],
+    [cellCount, size, content.most],
   );
   const scene = useMemo<Scene>(() => ({ ...content, grid }), [content, grid]);
   const shown = useMemo(() => ({ ...camera, x: camera.x + MARGIN, y: camera.y + MARGIN }), [camera]);
@@ -85,7 +86,7 @@ export function PhysicalCanvas(props: {
   const zoom = useCallback(
     (by: number, x = size.width / 2, y = size.height / 2) =>
       setCamera((before) => {
-        const scale = Math.min(Math.max(before.scale * by, 1), CLOSEST);
+        const scale = Math.min(Math.max(before.scale * by, 1), MAX_ZOOM);
         const part = scale / before.scale;
         const next = {
           scale,
@@ -100,7 +101,7 @@ export function PhysicalCanvas(props: {
     const place = scene.order.indexOf(node);
     if (place < 0) return;
     const scale = Math.min(
-      CLOSEST,
+      MAX_ZOOM,
       Math.max(1, Math.min(size.width / grid.width, size.height / grid.height) * 0.9),
     );
     const cell = cellBox(scene, FIT, place);
@@ -200,7 +201,7 @@ export function PhysicalCanvas(props: {
             setHover(target.node === NONE ? null : { ...target, x, y });
             return;
           }
-          if (!press.moved && Math.hypot(x - press.x, y - press.y) < CLICK) return;
+          if (!press.moved && Math.hypot(x - press.x, y - press.y) < CLICK_TOLERANCE) return;
           if (!press.moved) event.currentTarget.setPointerCapture(event.pointerId);
           press.moved = true;
           setHover(null);

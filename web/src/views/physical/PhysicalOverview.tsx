@@ -14,8 +14,9 @@ import { type Color, numeric, type Physical, type Transfers } from './physical';
 import { groupColor } from './physicalColor';
 import { ReservedResources } from './ReservedResources';
 
-/** Number of legend entries, and of node pairs, that are listed. */
+/** Number of legend entries that are listed. */
 const NAMED = 12;
+/** Number of node pairs that are listed. */
 const PAIRS = 15;
 
 /** Reserved and total resources of the whole cluster. */
@@ -58,10 +59,10 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
     measured: [[], []] as const,
   }[color.by];
   const counted = useMemo(() => {
-    const many = names.map(() => 0);
-    for (const place of column) if (place !== NONE) many[place] = (many[place] ?? 0) + 1;
+    const counts = names.map(() => 0);
+    for (const place of column) if (place !== NONE) counts[place] = (counts[place] ?? 0) + 1;
     return names
-      .map((name, at) => [name, many[at] ?? 0] as const)
+      .map((name, at) => [name, counts[at] ?? 0] as const)
       .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   }, [names, column]);
   const numbers = color.by === 'annotation' ? numeric(data.values) : null;
@@ -85,13 +86,13 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
         </div>
       ) : (
         <ul className={css.names}>
-          {counted.slice(0, NAMED).map(([name, many]) => (
+          {counted.slice(0, NAMED).map(([name, n]) => (
             <li key={name}>
               <span className={panels.swatch} style={{ background: palette.named(name) }} />
               <span className={words.ellipsis} title={name}>
                 {name || '–'}
               </span>
-              <span className={`${words.num} ${words.dim} ${css.amount}`}>{count(many)}</span>
+              <span className={`${words.num} ${words.dim} ${css.amount}`}>{count(n)}</span>
             </li>
           ))}
           {counted.length > NAMED && (

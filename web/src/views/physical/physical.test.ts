@@ -139,17 +139,17 @@ test('what a URL says of colours', () => {
 });
 
 test('cells do not overlap and fit, however many there are', () => {
-  for (const many of [1, 2, 7, 50, 1000]) {
-    const grid = gridOf(many, 900, 500);
+  for (const cellCount of [1, 2, 7, 50, 1000]) {
+    const grid = gridOf(cellCount, 900, 500);
     expect(grid.columns * grid.width).toBeLessThanOrEqual(900.001);
     expect(grid.rows * grid.height).toBeLessThanOrEqual(500.001);
-    expect(grid.columns * grid.rows).toBeGreaterThanOrEqual(many);
+    expect(grid.columns * grid.rows).toBeGreaterThanOrEqual(cellCount);
     const [first, second] = [cellAt(grid, 0), cellAt(grid, 1)];
     expect(first.width).toBeGreaterThan(5);
     if (grid.columns > 1) expect(second.x).toBeGreaterThanOrEqual(first.x + first.width);
-    const slots = slotGrid(many, first);
+    const slots = slotGrid(cellCount, first);
     expect(slots.columns * slots.width).toBeLessThanOrEqual(first.width + 0.001);
-    expect(Math.ceil(many / slots.columns) * slots.height).toBeLessThanOrEqual(first.height + 0.001);
+    expect(Math.ceil(cellCount / slots.columns) * slots.height).toBeLessThanOrEqual(first.height + 0.001);
   }
 });
 

@@ -230,10 +230,10 @@ export function headOf(width: number): number {
 
 /** Unique node names: those that occur more than once are extended by the beginning of the id. */
 export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
-  const many = new Map<string, number>();
-  for (const node of nodes) many.set(node.name, (many.get(node.name) ?? 0) + 1);
+  const counts = new Map<string, number>();
+  for (const node of nodes) counts.set(node.name, (counts.get(node.name) ?? 0) + 1);
   return nodes.map((node) =>
-    (many.get(node.name) ?? 0) > 1 ? `${node.name} · ${node.id.slice(0, 6)}` : node.name,
+    (counts.get(node.name) ?? 0) > 1 ? `${node.name} · ${node.id.slice(0, 6)}` : node.name,
   );
 }
 

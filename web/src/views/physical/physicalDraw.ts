@@ -16,7 +16,7 @@ const TINY = 8;
 const SMALL_FONT = `10px ${fonts.text}`;
 /** Minimum width of a box with large details, px. */
 const LARGE = 140;
-/** Radius of drivers' corners; small drivers are round, px. */
+/** Maximum diameter of drivers' rounded corners, px. Smaller drivers are circles. */
 const ROUND = 90;
 const LARGE_FONT = `13px ${fonts.text}`;
 

@@ -94,7 +94,7 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const { workers, classes, functions, kinds } = scene.data;
   const running = workers.running[worker] ?? 0;
   const name = functions[workers.function[worker] ?? NONE];
-  const many = running > 1 ? ` ×${running}` : '';
+  const suffix = running > 1 ? ` ×${running}` : '';
   const kind = kinds[workers.kind[worker] ?? NONE];
   const actor = classes[workers.actor_class[worker] ?? NONE];
   const blocked = (workers.blocked[worker] ?? 0) > 0 ? ` · ${scene.texts.blocked}` : '';

@@ -18,7 +18,7 @@ import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 
 const ROW = 30;
-/** Maximum depth of indentation. */
+/** Maximum depth of indentation, in levels. */
 const DEEPEST_INDENT = 24;
 const INDENT = 16;
 

@@ -8,7 +8,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
 /** Operator actions on a submitted job. */
-export function JobActs({ job }: { job: Item }) {
+export function JobActions({ job }: { job: Item }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const act = useOperatorAction();
