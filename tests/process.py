@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from rayscope.client.server_url import Known, known_server
+from rayscope.client.server_url import ServerEntry, known_server
 from tests.waiting import wait_until
 
 
@@ -37,7 +37,7 @@ def serving(data_dir: str, cwd: Path, **settings: str) -> Iterator[Process]:
 
         try:
             known = wait_until(lambda: known_server(cwd / data_dir) or popen.poll() is not None, "its URL")
-            assert isinstance(known, Known), printed()
+            assert isinstance(known, ServerEntry), printed()
             yield Process(popen, known.url, known.ingest_url)
         finally:
             if popen.poll() is None:

@@ -1,4 +1,4 @@
-"""The command line: one module for each command, thin over the server and Ray."""
+"""The command line: a thin layer over the server and Ray, with one module per command."""
 
 try:
     import rayscope.version  # noqa: F401

@@ -1,4 +1,4 @@
-"""``rayscope alerts``: what fires, a rule tried on what is on record, a test notification, rules exported."""
+"""``rayscope alerts``: list alerts, test rules, send test notifications, export rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.alerts.durations import duration_s
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
 from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Format, counted, print_rows
@@ -35,7 +35,7 @@ Operator = Annotated[
 
 app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
 
-#: Exit status for what the server refused, or what could not be delivered.
+#: Exit status if the server refused the request or the notification could not be delivered.
 FAILED = 1
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
 
@@ -51,7 +51,7 @@ def list_alerts(
     token: Token = None,
 ) -> None:
     """List firing and pending alerts, and every rule with its state."""
-    with asking(server, data_dir, token, status=FAILED) as api:
+    with open_client(server, data_dir, token, status=FAILED) as api:
         alerts = api.get("/api/alerts", session=session)
         rules = api.get("/api/alerts/rules", session=session)
     if form is Format.json:
@@ -118,7 +118,7 @@ def try_rule(
     else:
         body["rule"] = rule
     body["to_ns"] = None if end is None else _time_ns(end, time.time_ns())
-    with asking(server, data_dir, token, status=FAILED) as api:
+    with open_client(server, data_dir, token, status=FAILED) as api:
         if begin is not None:
             newest_ns = next(iter(api.sessions(name=session)))["last_ns"]
             body["from_ns"] = _time_ns(begin, body["to_ns"] or newest_ns)
@@ -174,14 +174,14 @@ def add_rule(
         seconds = duration_s(for_s)
     except ValueError:
         fail(f"{for_s[:50]!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.", FAILED)
-    with asking(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
+    with open_client(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
         body = {
             "expr": expr,
             "for_s": seconds,
             "labels": {"severity": severity},
             "annotations": {"summary": summary} if summary else {},
         }
-        api.ask(Call("PUT", f"/api/alerts/rules/{quote(name, safe='')}", body=body, acts=True))
+        api.ask(Call("PUT", f"/api/alerts/rules/{quote(name, safe='')}", body=body, needs_operator=True))
     stdout().print(f"Added {name}. Try it on what is on record: rayscope alerts test {name}")
 
 
@@ -194,9 +194,9 @@ def notify(
     token: Token = None,
 ) -> None:
     """Send a test notification through a channel."""
-    with asking(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
+    with open_client(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
         path = f"/api/alerts/channels/{quote(channel, safe='')}/test"
-        found: dict[str, Any] = api.ask(Call("POST", path, acts=True))
+        found: dict[str, Any] = api.ask(Call("POST", path, needs_operator=True))
     if not found["ok"]:
         fail(f"{channel} rejected the test notification: {found['error']}", "See the server's log.", FAILED)
     stdout().print(f"{channel} accepted a test notification.")
@@ -215,7 +215,7 @@ def export_rules(
     token: Token = None,
 ) -> None:
     """Print the rules as a file that Prometheus loads (`promtool check rules` accepts it)."""
-    with asking(server, data_dir, token, status=FAILED) as api:
+    with open_client(server, data_dir, token, status=FAILED) as api:
         text = api.text("/api/alerts/export", **({"rule": rules} if rules else {}))
     if output is None:
         sys.stdout.write(visible(text))
@@ -231,7 +231,7 @@ def _clock(ns: int) -> str:
 
 
 def _time_ns(text: str, end_ns: int) -> int:
-    """``-30m`` before the end, or a time in ISO's form (this machine's zone unless it says so)."""
+    """Parse ``-30m`` (before the end) or an ISO time, which is in this machine's time zone by default."""
     if match := re.fullmatch(r"-(\d+)([smhd])", text):
         return end_ns - int(match[1]) * UNIT_S[match[2]] * 10**9
     try:

@@ -1,4 +1,4 @@
-"""The client, with what only the command line asks of a server."""
+"""The client with additional requests of the command line."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["Api", "RayscopeError"]
 
 
 class Api(Client):
-    """Calls of the server at ``url``. ``token`` None: none is shown. Every method raises RayscopeError.
+    """A client of the server at ``url``. ``token`` None: send none. Every method raises RayscopeError.
 
-    ``url`` None: the server that a Client finds.
-    ``folder``: the data directory whose operator's token is shown with what acts, if the server is its own.
+    ``url`` None: find the server like Client does. ``folder``: the data directory. Its operator token is sent
+    with actions if the server is its own.
     """
 
     _request_names = COMMANDS
@@ -40,41 +40,45 @@ class Api(Client):
         super().__init__(url, token or "", operator_token, session, timeout_s=timeout_s, folder=folder)
 
     def by_name(self) -> dict[str, SessionItem]:
-        """Session name -> what ``/api/sessions`` says of it, newest first."""
+        """The items of ``/api/sessions`` by session name, newest first."""
         return {item["session"]: item for item in self.sessions()}
 
     def attach_cluster(self, address: str) -> str:
-        """Begin snapshots of the GCS at ``address``, with this user's Ray token; the session's name."""
+        """Start snapshots of the GCS at ``address`` with this user's Ray token; returns its session."""
         return self.attach(address, ray_token())
 
     def drain(self, url: str, session: str, timeout_s: float) -> bool:
-        """Whether all events of ``session`` have arrived within ``timeout_s``; ``url`` holds the key."""
+        """Wait for the events of ``session``. Returns whether all arrived within ``timeout_s``. ``url``
+        contains the key.
+        """
         body = {"session": session, "timeout_s": timeout_s}
         answer: dict[str, Any] = self.ask(Call("POST", url, body=body, timeout_s=timeout_s + 5))
         return bool(answer.get("drained"))
 
     def tell_program_end(self, url: str, **how: Any) -> None:
-        """Tell how a program ended that may have been a driver; ``url`` holds the key."""
+        """Report how a program ended that may have been a driver. ``url`` contains the key."""
         self.ask(Call("POST", url, body=how, timeout_s=_END_S))
 
     def send_output(self, url: str, data: bytes, where: Mapping[str, Any]) -> bool:
-        """Whether the session knows a driver of the program that printed this; ``url`` holds the key."""
+        """Send output of a program. Returns whether the session has a driver of that program. ``url``
+        contains the key.
+        """
         answer: dict[str, Any] = self.ask(Call("POST", url, where, content=data, timeout_s=_END_S))
         return bool(answer.get("taken"))
 
-    def get(self, path: str, **given: Any) -> Any:
-        """Any answer of the API."""
-        return self.ask(Call("GET", path, _known(given)))
+    def get(self, path: str, **parameters: Any) -> Any:
+        """Send a GET request and return the answer."""
+        return self.ask(Call("GET", path, _without_none(parameters)))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Any answer of the API to a POST that changes nothing."""
-        return self.ask(Call("POST", path, body=_known(body)))
+        """Send a POST request that changes nothing and return the answer."""
+        return self.ask(Call("POST", path, body=_without_none(body)))
 
-    def text(self, path: str, **given: Any) -> str:
-        """An answer that is no JSON."""
-        with self.stream(Call("GET", path, _known(given))) as response:
+    def text(self, path: str, **parameters: Any) -> str:
+        """Send a GET request for an answer that is not JSON."""
+        with self.stream(Call("GET", path, _without_none(parameters))) as response:
             return response.read().decode()
 
 
-def _known(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
+def _without_none(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if value is not None}

@@ -1,4 +1,4 @@
-"""``rayscope archive``: ended sessions on object storage, without a server."""
+"""``rayscope archive``: manage ended sessions on object storage, without a server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List, push, pull, verify, and prune archived sessions.", no_args_is_help=True)
 
-#: Exit status if something could not be archived, brought back or verified.
+#: Exit status if a session could not be archived, restored or verified.
 _ERROR = 1
 _COLUMNS = (
     Column("name", lambda row: shown(row["name"] or "-"), long=True),
@@ -54,7 +54,7 @@ def list_(archive: ArchiveUrl = None, form: Form = Format.table, wide: Wide = Fa
     """List the sessions of an archive, the newest first."""
     with _open(archive) as location:
         manifests, unreadable = _manifests(location, None)
-        rows = [_row(one) for one in manifests]
+        rows = [_row(manifest) for manifest in manifests]
         if not rows and not unreadable:
             say(f"nothing is archived in {location.url}")
     print_rows(form, sorted(rows, key=lambda row: -row["first_ns"]), _COLUMNS, wide)
@@ -113,16 +113,16 @@ def pull(
     with _open(archive) as location:
         settings = settings_from(data_dir)
         folder = settings.folder / "sessions"
-        for one in _manifests(location, sessions)[0]:
-            here = folder / one.session
+        for manifest in _manifests(location, sessions)[0]:
+            here = folder / manifest.session
             if any((here / part.file).exists() for part in PARTS.values()):
-                warn(f"{one.session} is in {folder} already")
+                warn(f"{manifest.session} is in {folder} already")
                 continue
-            seal.make_folder(location, one, here)
+            seal.make_folder(location, manifest, here)
             with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as work:
                 for part in PARTS:
-                    seal.pull_part(location, one, part, here, Path(work), settings.min_free_bytes)
-            say(f"{shown(one.about.name or one.session)}: pulled")
+                    seal.pull_part(location, manifest, part, here, Path(work), settings.min_free_bytes)
+            say(f"{shown(manifest.about.name or manifest.session)}: pulled")
 
 
 @app.command("verify")
@@ -132,14 +132,14 @@ def verify(sessions: Sessions = None, archive: ArchiveUrl = None) -> None:
 
     with _open(archive) as location:
         manifests, damaged = _manifests(location, sessions)
-        for one in manifests:
-            title = shown(one.about.name or one.session)
-            problems = seal.check(location, one)
+        for manifest in manifests:
+            title = shown(manifest.about.name or manifest.session)
+            problems = seal.check(location, manifest)
             damaged += bool(problems)
             for problem in problems:
                 warn(f"{title}: {problem}")
             if not problems:
-                say(f"{title}: {len(one.objects)} objects, {size(one.bytes)}, intact")
+                say(f"{title}: {len(manifest.objects)} objects, {size(manifest.bytes)}, intact")
     if damaged:
         fail(
             f"{damaged} of the sessions cannot be read back as they were archived.",
@@ -156,28 +156,28 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     archive: ArchiveUrl = None,
 ) -> None:
-    """Delete sessions from the archive that ended more than so many days ago."""
+    """Delete sessions from the archive that ended more than --older-than days ago."""
     from rayscope.archive import seal
 
     with _open(archive) as location:
         before_ns = time.time_ns() - older_than * 86400 * 10**9
-        old = [one for one in _manifests(location, None)[0] if one.about.last_ns < before_ns]
+        old = [manifest for manifest in _manifests(location, None)[0] if manifest.about.last_ns < before_ns]
         if not old:
             say("nothing to delete")
             return
-        total = size(sum(one.bytes for one in old))
+        total = size(sum(manifest.bytes for manifest in old))
         if not yes and not typer.confirm(
             f"Delete {len(old)} sessions ({total}) from {location.url} for good?"
         ):
             raise typer.Exit(_ERROR)
-        for one in old:
-            seal.remove(location, one)
+        for manifest in old:
+            seal.remove(location, manifest)
         say(f"deleted {len(old)} sessions, {total}")
 
 
 @contextlib.contextmanager
 def _open(url: str | None) -> Iterator[Location]:
-    """The archive that is meant. Exits on what cannot be done there."""
+    """Open the configured archive. Exits with the error if that fails."""
     from rayscope.archive.location import Location
 
     url = url or settings_from().archive
@@ -198,7 +198,7 @@ def _catalog(data_dir: Path | None) -> Catalog:
 
 
 def _not_sealable(catalog: Catalog, about: About) -> str | None:
-    """Why a session is not sealed, None if it can be."""
+    """The reason why a session cannot be sealed, None if it can."""
     from rayscope.storage.catalog import LIVE_NS
 
     if not catalog.path(about.session).exists():
@@ -209,9 +209,9 @@ def _not_sealable(catalog: Catalog, about: About) -> str | None:
 
 
 def _manifests(location: Location, sessions: list[str] | None) -> tuple[list[Manifest], int]:
-    """The manifests of some sessions, or of all. In the latter case warns of those that cannot be read.
+    """The manifests of some sessions, or of all, and the number of unreadable ones.
 
-    Returns the manifests, and how many cannot be read.
+    If all are requested, unreadable manifests cause a warning instead of an error.
     """
     from rayscope.archive import seal
     from rayscope.storage.errors import StoreError
@@ -228,17 +228,17 @@ def _manifests(location: Location, sessions: list[str] | None) -> tuple[list[Man
     return found, unreadable
 
 
-def _row(one: Manifest) -> dict[str, Any]:
-    about = one.about
+def _row(manifest: Manifest) -> dict[str, Any]:
+    about = manifest.about
     return {
         "name": about.name,
-        "session": one.session,
-        "cluster": one.cluster,
-        "day": one.day,
+        "session": manifest.session,
+        "cluster": manifest.cluster,
+        "day": manifest.day,
         "first_ns": about.first_ns,
         "last_ns": about.ended_ns or about.last_ns,
         "tasks": about.tasks,
         "failed": about.failed,
-        "bytes": one.bytes,
-        "sealed_ns": one.sealed_ns,
+        "bytes": manifest.bytes,
+        "sealed_ns": manifest.sealed_ns,
     }

@@ -1,4 +1,4 @@
-"""``rayscope attach``: look at a cluster that was started without recording."""
+"""``rayscope attach``: record snapshots of a cluster that was started without recording."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def attach(
             version = api.by_name()[session]["ray_version"]
         except RayscopeError as error:
             fail(error.message, error.remedy)
-        if not serving.own and (note := version_note(version)):  # our own server has logged it
+        if not serving.own and (note := version_note(version)):  # our own server already logged it
             warn(note)
         say(f"recording snapshots of {session} at {address}")
         say(session_url(serving.url, session))

@@ -1,4 +1,4 @@
-"""The program that we run: its signals and its exit status are what they would be without us."""
+"""Running a program so that its signals and exit status are the same as without Rayscope."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ import psutil
 if TYPE_CHECKING:
     from rayscope.cli.output import Output
 
-#: The signal that kills a program which the ones before did not end.
+#: Number of the signal on which the program is killed, if the earlier ones did not end it.
 _KILL_AT = 3
 
 
 def exit_status(returncode: int) -> int:
-    """A process's return code as a shell tells it: 128+N for one that signal N ended."""
+    """Convert a return code to a shell's exit status: 128+N if signal N ended the process."""
     return 128 - returncode if returncode < 0 else returncode
 
 
 class Child:
     """A started program with our standard streams and in our process group.
 
-    While :meth:`wait` waits, SIGTERM and SIGHUP are passed on. Ctrl-C at a terminal reaches the program by
-    itself, since it is in the terminal's foreground group, and must not end us before it; without a terminal
-    SIGINT was meant for us alone and is passed on too. A program that is still there at the third signal
-    (a Ray driver whose cluster is gone can hang at its exit) is killed.
+    While :meth:`wait` waits, SIGTERM and SIGHUP are forwarded. At a terminal, Ctrl-C reaches the program
+    directly, since it is in the foreground process group, and must not end us first. Without a terminal,
+    SIGINT was sent only to us and is forwarded too. A program that still runs at the third signal is killed:
+    a Ray driver can hang at its exit if its cluster is gone.
     """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], output: Output | None = None) -> None:
-        """Start ``command``. Raises OSError if the system cannot. ``output`` takes what it prints.
+        """Start ``command``. Raises OSError if that fails. ``output`` receives its output.
 
-        ``terminated`` becomes true when SIGTERM or SIGHUP comes while the program runs: they mean us too.
+        ``terminated`` becomes true when SIGTERM or SIGHUP arrives while the program runs, since it applies to
+        us too.
         """
         self._passed_on = [signal.SIGTERM, signal.SIGHUP]
         if not _has_terminal():
@@ -72,10 +73,10 @@ class Child:
         if self._output is not None:
             self._output.resize()
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(number)  # it may have looked before
+            self._process.send_signal(number)  # the program may have checked before
 
     def wait(self) -> int:
-        """Wait for its end; its exit status as a shell tells it."""
+        """Wait until the program ends, and return its exit status as a shell reports it."""
         try:
             status = exit_status(self._process.wait())
             if self._output is not None:
@@ -86,7 +87,7 @@ class Child:
                 signal.signal(number, handler)
 
     def family(self) -> set[int]:
-        """The process ids of the program and of all that it started and that still lives."""
+        """The process ids of the program and of all its living descendants."""
         pids = {self._process.pid}
         with contextlib.suppress(psutil.Error):
             pids.update(one.pid for one in psutil.Process(self._process.pid).children(recursive=True))

@@ -1,4 +1,4 @@
-"""How we speak to people: on stderr, so that the output of what we start stays its own."""
+"""Messages to the user. They go to stderr, so that the output of a started program stays unmodified."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ from rich.text import Text
 
 from rayscope.client.request_names import COMMANDS, name_requests
 
-#: Exit status for a wrong use or configuration, as argument parsers give it.
+#: Exit status for wrong usage or configuration, as argument parsers use it.
 USAGE_ERROR = 2
 
 
 class _Console(Console):
-    """A console on which data is only text: no markup, no control characters."""
+    """A console that treats all data as plain text: no markup, no control characters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As the base class, with every piece of text made visible."""
+        """Render like the base class, with control characters made visible."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else Segment(visible(piece.text), piece.style)
 
 
 def stderr() -> Console:
-    """A console on today's stderr (tests replace it), without colours unless it is a terminal."""
+    """A console on the current stderr (tests replace it), without colours unless it is a terminal."""
     return _Console(stderr=True, soft_wrap=True)
 
 
 def stdout(width: int | None = None) -> Console:
-    """A console on today's stdout."""
+    """A console on the current stdout."""
     return _Console(width=width)
 
 
 def visible(text: str) -> str:
-    """A text from outside as it may be printed: control characters and those that turn text around spelt out.
+    """A text from outside with control and bidirectional characters escaped, so that it can be printed
+    safely.
 
-    Lines and tabs stay. Everything that the command line prints of what others wrote goes through this.
+    Newlines and tabs stay. The command line passes all foreign text through this.
     """
     if text.isprintable():
         return text
@@ -54,12 +55,12 @@ def visible(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The same on one line."""
+    """The same text on one line."""
     return visible(re.sub(r"[\n\t\r]", " ", text))
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """JSON on stdout, on one line without ``indent``; what is not printable is escaped."""
+    """Print JSON on stdout, on one line without ``indent``. Unprintable characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     if not text.replace("\n", "").isprintable():
         text = "".join(
@@ -69,20 +70,20 @@ def print_json(value: Any, indent: int | None = None) -> None:
 
 
 def say(message: str, style: str = "") -> None:
-    """One line of ours."""
+    """Print a one-line message."""
     line = Text("Rayscope: ", style="bold cyan")
     line.append(name_requests(message, COMMANDS), style=style or "not bold default")
     stderr().print(line)
 
 
 def warn(message: str) -> None:
-    """One line about something that will not be as expected."""
+    """Print a one-line warning."""
     say(message, "yellow")
 
 
 def fail(message: str, remedy: str = "", code: int = USAGE_ERROR) -> NoReturn:
-    """Say what is wrong and what to do about it, in red, and exit."""
-    gap = "\n" if "\n" in message else " "  # what several lines point at stays apart
+    """Print an error and its remedy in red, and exit."""
+    gap = "\n" if "\n" in message else " "  # keep a multi-line error separate from the remedy
     text = gap.join(part for part in (f"Error: {message}", remedy) if part)
     stderr().print(Text(name_requests(text, COMMANDS), style="red"))
     raise typer.Exit(code)

@@ -1,4 +1,4 @@
-"""The sentence about workers that crashed."""
+"""A sentence about crashed workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def crashes_text(crashes: CrashesAnswer, url: str) -> str:
-    """How many workers crashed and whether it did harm; '' if none crashed. ``url``: the server's."""
+    """The number of crashed workers and the harm done; '' if none crashed. ``url`` is the server's."""
     total = crashes["total"]
     if not total:
         return ""

@@ -1,4 +1,4 @@
-"""``rayscope diagnose``: what slowed a job down, and what would help."""
+"""``rayscope diagnose``: the bottlenecks of a job and their remedies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.findings import gain, owned, saving, shares, where
 from rayscope.cli.options import DataDir, ServerUrl, Session, SessionArgument, Token
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from rayscope.client import Client
     from rayscope.client.types import FindingItem, InsightsAnswer
 
-#: Functions whose gain is told, and letters of a bar.
-_FUNCTIONS, _BAR = 5, 20
-#: The exit status with ``--fail-on`` where nothing grave was found in a job that could not be analyzed.
+#: Number of functions whose saving is printed.
+_FUNCTIONS = 5
+#: Width of a bar, characters.
+_BAR = 20
+#: Exit status with ``--fail-on`` if a job could not be analyzed and no severe finding is known.
 _NOT_ANALYZED = 4
 _STYLES = {"critical": "bold red", "warning": "yellow", "info": "dim"}
 
 
 class Form(str, Enum):
-    """How the answer is printed."""
+    """The output format."""
 
     text = "text"
     json = "json"
@@ -38,7 +40,7 @@ class Form(str, Enum):
 
 
 class Severity(str, Enum):
-    """From which severity on the command fails."""
+    """The severity from which the command fails."""
 
     warning = "warning"
     critical = "critical"
@@ -70,78 +72,78 @@ def diagnose(
     token: Token = None,
 ) -> None:
     """Explain what slowed a job down, what would help, and how much time that would save."""
-    with asking(server, data_dir, token, session or argument) as client:
-        found = client.insights(job, long=long)
-        name = "" if form is Form.json else _job_name(client, found["job_id"])
+    with open_client(server, data_dir, token, session or argument) as client:
+        answer = client.insights(job, long=long)
+        name = "" if form is Form.json else _job_name(client, answer["job_id"])
     if form is Form.json:
-        print_json(found, indent=2)
+        print_json(answer, indent=2)
     elif form is Form.md:
-        typer.echo("\n".join(_markdown(found, name)))
+        typer.echo("\n".join(_markdown(answer, name)))
     else:
         console = stdout()
-        for line in _lines(found, name):
+        for line in _lines(answer, name):
             console.print(line)
     if fail_on is None:
         return
     grave = {"critical"} | ({"warning"} if fail_on is Severity.warning else set())
-    if any(finding["severity"] in grave for finding in found["findings"]):
+    if any(finding["severity"] in grave for finding in answer["findings"]):
         raise typer.Exit(1)
-    if _is_incomplete(found):
+    if _is_incomplete(answer):
         raise typer.Exit(_NOT_ANALYZED)
 
 
 def _is_incomplete(insights: InsightsAnswer) -> bool:
-    """Whether findings may be missing because the record is incomplete or the job too large."""
+    """Whether findings may be missing, because the record is incomplete or the job is too large."""
     withheld = insights["withheld"]
     return bool(insights["not_recorded"]) or (withheld is not None and withheld["code"] == "too_large")
 
 
 def _job_name(client: Client, job_id: str) -> str:
-    """A job by its script and arguments, if it told them."""
+    """The script and arguments of a job, or its id if they are unknown."""
     entrypoints = [job["entrypoint"] for job in client.jobs(job_id=job_id, internal=True)]
     return shown(program_name(next(filter(None, entrypoints), None) or ""))
 
 
-def _head(found: InsightsAnswer, name: str) -> str:
-    took = duration(found["calibration"]["recorded_ns"])
-    verb = "has taken" if found["so_far"] else "took"
-    error = found["calibration"]["error"]
+def _head(answer: InsightsAnswer, name: str) -> str:
+    took = duration(answer["calibration"]["recorded_ns"])
+    verb = "has taken" if answer["so_far"] else "took"
+    error = answer["calibration"]["error"]
     trust = "" if error is None else f" The replay of its record is off by {abs(error):.1%}."
-    job = f"{name} (job {found['job_id']})" if name else f"Job {found['job_id']}"
-    return f"{job} {verb} {took} for {counted(found['attempts'], 'attempt')}.{trust}"
+    job = f"{name} (job {answer['job_id']})" if name else f"Job {answer['job_id']}"
+    return f"{job} {verb} {took} for {counted(answer['attempts'], 'attempt')}.{trust}"
 
 
-def _nothing(found: InsightsAnswer) -> str:
-    if _is_incomplete(found):
+def _nothing(answer: InsightsAnswer) -> str:
+    if _is_incomplete(answer):
         return "Found nothing in what is recorded."
-    if found["silent"]:
+    if answer["silent"]:
         return "Found nothing."
     return "Found nothing that costs 1% of its time or more, and no risk."
 
 
-def _notes(found: InsightsAnswer) -> Iterator[str]:
-    """Why findings or savings may be missing."""
-    for missing in found["not_recorded"]:
+def _notes(answer: InsightsAnswer) -> Iterator[str]:
+    """Reasons why findings or savings may be missing."""
+    for missing in answer["not_recorded"]:
         yield missing["message"]
-    if found["withheld"] is not None:
-        yield f"Savings are not predicted: {found['withheld']['message']}"
-    for silent in found["silent"]:
-        yield f"Not enough data for {silent['kind']}: {silent['message']}"
+    if answer["withheld"] is not None:
+        yield f"Savings are not predicted: {answer['withheld']['message']}"
+    for skipped in answer["silent"]:
+        yield f"Not enough data for {skipped['kind']}: {skipped['message']}"
 
 
-def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
-    yield Text(_head(found, name), style="bold")
-    if found["verdict"] is not None:
-        yield Text(shown(found["verdict"]["text"]))
-    origins = {one["function"]: one["origin"] for one in found["functions"]}
-    if causes := shares(found["causes"], origins):
+def _lines(answer: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
+    yield Text(_head(answer, name), style="bold")
+    if answer["verdict"] is not None:
+        yield Text(shown(answer["verdict"]["text"]))
+    origins = {one["function"]: one["origin"] for one in answer["functions"]}
+    if causes := shares(answer["causes"], origins):
         yield Text("\nWhere its time went", style="bold")
         for one in causes:
             bar = ("█" * round(one.tenths * _BAR / 1000)).ljust(_BAR)
             yield Text(f"  {one.name:30} {bar} {duration(one.total_ns):>9}  {one.tenths / 1000:6.1%}")
-        for text in filter(None, (cause["text"] for cause in found["causes"])):
+        for text in filter(None, (cause["text"] for cause in answer["causes"])):
             yield Padding(Text(shown(text), style="dim"), (0, 0, 0, 2))
-    for finding in found["findings"]:
+    for finding in answer["findings"]:
         yield Text()
         line = Text(f"{finding['severity']:8}  ", style=_STYLES[finding["severity"]])
         line.append(": ".join(filter(None, (finding["title"], where(finding)))), style="not bold default")
@@ -149,14 +151,14 @@ def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
         yield line
         yield Padding(Text(shown(finding["advice"])), (0, 0, 0, 10))
         yield Padding(Text(visible(finding["sketch"]), style="dim"), (0, 0, 0, 14))
-    if not found["findings"]:
-        yield Text(f"\n{_nothing(found)}")
-    if functions := found["functions"][:_FUNCTIONS]:
+    if not answer["findings"]:
+        yield Text(f"\n{_nothing(answer)}")
+    if functions := answer["functions"][:_FUNCTIONS]:
         yield Text("\nIf it took half the time, the job would save (9 of 10)", style="bold")
         for each in functions:
             function = owned(each["function"], each["origin"])
             yield Text(f"  {function:30} {saving(each):>16}  {each['share']:6.1%}")
-    for note in _notes(found):
+    for note in _notes(answer):
         yield Text(f"\n{note}", style="yellow")
 
 
@@ -165,22 +167,22 @@ def _sentence(finding: FindingItem) -> str:
     return f"It {'is ' if weight.startswith('a ') else ''}{weight}."
 
 
-def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:
-    yield from (f"# {_head(found, name)}", "")
-    if found["verdict"] is not None:
-        yield from (shown(found["verdict"]["text"]), "")
-    for finding in found["findings"]:
+def _markdown(answer: InsightsAnswer, name: str) -> Iterator[str]:
+    yield from (f"# {_head(answer, name)}", "")
+    if answer["verdict"] is not None:
+        yield from (shown(answer["verdict"]["text"]), "")
+    for finding in answer["findings"]:
         place = where(finding).replace("`", "")
         yield f"## {finding['title']}{f': `{place}`' if place else ''} ({finding['severity']})"
         yield from ("", f"{shown(finding['advice'])} {_sentence(finding)}", "")
         if finding["sketch"]:
             yield from ("```python", visible(finding["sketch"]), "```", "")
-    if not found["findings"]:
-        yield from (_nothing(found), "")
-    if found["functions"]:
+    if not answer["findings"]:
+        yield from (_nothing(answer), "")
+    if answer["functions"]:
         yield from ("| Function | Saving at half its time (9 of 10) | Share |", "|---|---|---|")
-        for one in found["functions"][:_FUNCTIONS]:
+        for one in answer["functions"][:_FUNCTIONS]:
             function = owned(one["function"], one["origin"]).replace("|", "\\|")
             yield f"| {function} | {saving(one)} | {one['share']:.1%} |"
-    for note in _notes(found):
+    for note in _notes(answer):
         yield from ("", note)

@@ -1,4 +1,4 @@
-"""``rayscope env``: what to set where Ray is started by somebody else."""
+"""``rayscope env``: the settings for a Ray cluster that something else starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rayscope.ray.auth import AUTH_MODE, ray_token
 
 
 class Shell(str, Enum):
-    """What the settings are printed for."""
+    """The format of the settings."""
 
     sh = "sh"
     fish = "fish"
@@ -90,7 +90,9 @@ def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS)
 
 
 def _kuberay(variables: dict[str, str], config: str) -> str:
-    """A part of a RayCluster. KubeRay puts rayStartParams into a shell command: hence the inner quotes."""
+    """A fragment of a RayCluster. The inner quotes are needed because KubeRay puts rayStartParams into a
+    shell command.
+    """
     pod = "\n".join(f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items())
     quoted = json.dumps(f"'{config}'")
     return (

@@ -1,4 +1,4 @@
-"""``rayscope export``: a recorded session as a file that other programs open."""
+"""``rayscope export``: a recorded session as a file for other programs."""
 
 from __future__ import annotations
 
@@ -151,12 +151,12 @@ _OURS = frozenset({"README.md", "about.json"})
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether an earlier export may have left this in its directory."""
+    """Whether the directory entry may be from an earlier export."""
     return path.is_file() and (path.suffix == ".parquet" or path.name in _OURS)
 
 
 def _real(output: Path) -> Path:
-    """Where it is that links lead to: that is written, and the link stays."""
+    """The target of symbolic links: the target is written, and the link stays."""
     return Path(os.path.realpath(output))
 
 
@@ -214,7 +214,7 @@ def _from_files(
 
 @contextlib.contextmanager
 def _explain_errors(target: Path) -> Iterator[None]:
-    """What goes wrong in writing, with what to do about it."""
+    """Convert errors while writing to messages with a remedy."""
     try:
         yield
     except OSError as error:
@@ -228,7 +228,7 @@ def _explain_errors(target: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    """Says on a terminal how many bytes there are."""
+    """Show the number of bytes on a terminal."""
     if not sys.stderr.isatty():
         yield lambda size: None
         return
@@ -237,7 +237,9 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 
 def _write(source: _Source, form: Format, target: Path, progress: Callable[[int], None]) -> int:
-    """Write it beside ``target`` first, so that there is never half a file; how many bytes it has."""
+    """Write under a temporary name first, so that there is never an incomplete file. Returns the size in
+    bytes.
+    """
     chunks, real = iter(source.chunks), _real(target)
     if target.suffix == ".gz":
         chunks = gzip_chunks(chunks)
@@ -260,7 +262,7 @@ def _copy(chunks: Iterable[bytes], part: IO[bytes], progress: Callable[[int], No
 
 
 def _unpack(archive: IO[bytes], folder: Path) -> None:
-    """The archive's files in ``folder``, instead of those that an export before left there."""
+    """Extract the archive's files into ``folder``, replacing those of an earlier export."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as made:
         with zipfile.ZipFile(archive) as files:
             for name in files.namelist():

@@ -1,4 +1,4 @@
-"""What was found in a job, in words: where, how much it weighs, and what the job's time went into."""
+"""The findings of a job as text: place, weight, and the causes of the job's duration."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rayscope.units import duration, duration_range
 if TYPE_CHECKING:
     from rayscope.client.types import FindingItem, FunctionGain, PathCause
 
-#: Causes that are named.
+#: Number of causes that are named.
 _CAUSES = 6
-#: What only the critical path has beside the phases of an attempt, and calls by other names.
+#: Phases that only the critical path has, and phases with another name there.
 _CAUSE_NAMES = {
     **PHASES,
     "preparing": "driver before its first task",
@@ -26,17 +26,17 @@ _CAUSE_NAMES = {
 
 
 def where(finding: FindingItem) -> str:
-    """Where a finding was found, and whose code that is; "" of one about the whole job."""
+    """The function or class of a finding with its origin; "" if it concerns the whole job."""
     return owned(finding["function"] or finding["actor_class"] or "", finding["origin"])
 
 
 def owned(name: str, origin: str | None) -> str:
-    """A function, and the library that it is of, unless it is the user's."""
+    """A function's name with its library, unless it is the user's."""
     return shown(name if origin in (None, "user") else f"{name} [{origin}]")
 
 
 def gain(finding: FindingItem) -> str:
-    """What the finding weighs."""
+    """The saving or cost of a finding."""
     if finding["is_risk"]:
         return "costs nothing so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
     if finding["saving_ns"] is None:
@@ -45,7 +45,7 @@ def gain(finding: FindingItem) -> str:
 
 
 def saving(item: FindingItem | FunctionGain) -> str:
-    """The range of the saving in 9 of 10 cases, ``-`` if it is not known."""
+    """The range of the saving in 9 of 10 cases, ``-`` if unknown."""
     low, high = item["saving_low_ns"], item["saving_high_ns"]
     return "-" if low is None or high is None else duration_range(low, high)
 
@@ -59,8 +59,8 @@ class Share(NamedTuple):
 
 
 def shares(causes: Sequence[PathCause], origins: Mapping[str, str | None]) -> list[Share]:
-    """The largest causes, and all others together: their tenths of a percent come to 1000."""
-    parts = [(_cause(one, origins), one["total_ns"], one["share"]) for one in causes[:_CAUSES]]
+    """The largest causes, and all others as one. Their tenths of a percent add up to 1000."""
+    parts = [(_cause(cause, origins), cause["total_ns"], cause["share"]) for cause in causes[:_CAUSES]]
     if len(causes) > _CAUSES:
         left = 1 - sum(share for _, _, share in parts)
         whole_ns = causes[0]["total_ns"] / causes[0]["share"]
@@ -73,8 +73,8 @@ def shares(causes: Sequence[PathCause], origins: Mapping[str, str | None]) -> li
     return found
 
 
-def _cause(one: PathCause, origins: Mapping[str, str | None]) -> str:
-    if one["phase"] in ("executing", "awaiting"):
-        name = owned(one["name"] or "a task", None if one["is_driver"] else origins.get(one["name"]))
-        return name if one["phase"] == "executing" else f"{name}, awaiting"
-    return _CAUSE_NAMES.get(one["phase"], one["phase"])
+def _cause(cause: PathCause, origins: Mapping[str, str | None]) -> str:
+    if cause["phase"] in ("executing", "awaiting"):
+        name = owned(cause["name"] or "a task", None if cause["is_driver"] else origins.get(cause["name"]))
+        return name if cause["phase"] == "executing" else f"{name}, awaiting"
+    return _CAUSE_NAMES.get(cause["phase"], cause["phase"])

@@ -1,4 +1,4 @@
-"""``rayscope jobs``: the list, and submit, stop and delete through Ray's own job API."""
+"""``rayscope jobs``: list jobs, and submit, stop and delete them through Ray's job API."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, say, shown, visible
 from rayscope.cli.lazy import ListByDefault
-from rayscope.cli.lists import given, took
+from rayscope.cli.lists import took, without_none
 from rayscope.cli.options import (
     DataDir,
     Form,
@@ -53,7 +53,7 @@ JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job ID or submission 
 
 
 def progress(job: Row) -> str:
-    """How many of a job's attempts have ended, and how: ``120/200, 3 failed, 2 cut off``."""
+    """The number of ended attempts of a job by outcome: ``120/200, 3 failed, 2 cut off``."""
     tasks: dict[str, int] = job.get("tasks") or {}
     failed, cut_off = tasks.get("FAILED", 0), tasks.get(CUT_OFF, 0)
     ended = tasks.get("FINISHED", 0) + failed + cut_off
@@ -63,7 +63,7 @@ def progress(job: Row) -> str:
 
 
 def job_state(job: Row) -> Text:
-    """Ray's state. A FINISHED job may have failed: nobody knows its driver's exit status."""
+    """Ray's state of a job. A FINISHED job may have failed, as the exit status of its driver is unknown."""
     if job.get("state") == "FINISHED":
         return Text("FINISHED, exit status unknown", style="yellow")
     return state_text(job.get("state"))
@@ -99,8 +99,8 @@ def list_(
     token: Token = None,
 ) -> None:
     """List jobs, newest first."""
-    filters = given(state=state, type=kind, q=query) | between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    filters = without_none(state=state, type=kind, q=query) | between(since, until)
+    with open_client(server, data_dir, token, session) as client:
         print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS, wide)
 
 
@@ -141,7 +141,7 @@ def submit(
     if not words:
         fail("Nothing to run.", "For example: rayscope jobs submit -- python train.py")
     environment = _environment(runtime_env, env or [])
-    request: dict[str, Any] = given(submission_id=submission_id)
+    request: dict[str, Any] = without_none(submission_id=submission_id)
     for name, value in (("entrypoint_num_cpus", num_cpus), ("entrypoint_num_gpus", num_gpus)):
         request |= {} if value is None else {name: value}
     if working_dir is not None:
@@ -149,7 +149,7 @@ def submit(
     if environment:
         request["runtime_env"] = environment
     entrypoint = shlex.join(words)
-    with asking(server, data_dir, token, session, needs_server=True) as client:
+    with open_client(server, data_dir, token, session, needs_server=True) as client:
         folder = environment.get("working_dir")
         if folder is not None and "://" not in str(folder):
             _check_folder(Path(str(folder)))
@@ -168,7 +168,7 @@ def stop(
     token: Token = None,
 ) -> None:
     """Stop a submitted job. Requires the operator token."""
-    with asking(server, data_dir, token, session, needs_server=True) as client:
+    with open_client(server, data_dir, token, session, needs_server=True) as client:
         stopped = client.stop_job(job)
     say(f"stopping {job}" if stopped else f"{job} had already ended")
 
@@ -182,13 +182,13 @@ def delete(
     token: Token = None,
 ) -> None:
     """Delete a submitted job that has ended from Ray. The record is kept. Requires the operator token."""
-    with asking(server, data_dir, token, session, needs_server=True) as client:
+    with open_client(server, data_dir, token, session, needs_server=True) as client:
         deleted = client.delete_job(job)
     say(f"deleted {job} from Ray; it stays on record" if deleted else f"Ray did not delete {job}")
 
 
 def _check_folder(folder: Path) -> None:
-    """Raises RayscopeError for a ZIP that `POST /api/jobs/folder` would refuse."""
+    """Raises RayscopeError for a folder that `POST /api/jobs/folder` would refuse."""
     if folder.suffix == ".zip" and folder.is_file():
         from rayscope.cluster.jobs.folders import check_folder
 
@@ -198,7 +198,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _submit_with_folder(client: Client, entrypoint: str, request: dict[str, Any]) -> str:
-    """Ray's own client packs the folder and sends it to the cluster."""
+    """Submit a job with Ray's own client, which packs the folder and uploads it to the cluster."""
     ray_client = client.job_client()
     try:
         return str(ray_client.submit_job(entrypoint=entrypoint, **request))

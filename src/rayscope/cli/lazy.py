@@ -1,4 +1,4 @@
-"""Classes of commands: loaded when called, so that `rayscope --help` starts quickly; groups that list."""
+"""Command classes: loading on demand, so that `rayscope --help` is fast, and groups with a default."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class LazyCommand(TyperCommand):
-    """Has the name and the first line of help of a command, and becomes that command when it is called."""
+    """A placeholder with the name and the first help line of a command. It loads the command when it is
+    called.
+    """
 
     where: str
 
     def load(self) -> Any:
-        """The command itself, or the group."""
+        """Load the command or the group."""
         module, _, attribute = self.where.partition(":")
         found = getattr(import_module(f"rayscope.cli.{module}"), attribute)
         parent = typer.Typer(
             rich_markup_mode="rich", pretty_exceptions_show_locals=False, add_completion=False
         )
-        parent.callback()(lambda: None)  # a group, even with one command
+        parent.callback()(lambda: None)  # keep it a group even if it has only one command
         if isinstance(found, typer.Typer):
             parent.add_typer(found, name=self.name)
         else:
@@ -29,7 +31,7 @@ class LazyCommand(TyperCommand):
         return typer.main.get_command(parent).commands[self.name]  # type: ignore[attr-defined]
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        """The context of the loaded command: it goes on from here by itself."""
+        """Return the context of the loaded command, which takes over from here."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 
@@ -39,11 +41,11 @@ def command_class(where: str) -> type[LazyCommand]:
 
 
 class ListByDefault(TyperGroup):
-    """A group of commands that runs its `list` if no command is named."""
+    """A group of commands that runs `list` by default."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As the base class, with `list` where no command is named."""
+        """Insert `list` if no command is named."""
         names_none = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
-        if names_none and not ctx.resilient_parsing:  # the shell completes the names of commands
+        if names_none and not ctx.resilient_parsing:  # the shell completes names
             args = ["list", *args]
         return super().parse_args(ctx, args)

@@ -1,4 +1,4 @@
-"""``rayscope tasks``, ``actors``, ``nodes``, ``functions`` and so on: lists for people and programs."""
+"""``rayscope tasks``, ``actors``, ``nodes``, ``functions`` and others: lists for people and programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import shown
 from rayscope.cli.options import (
     ClassName,
@@ -49,17 +49,17 @@ from rayscope.units import duration, size
 
 
 def share(value: float | None) -> str:
-    """A percentage."""
+    """Format a percentage."""
     return "-" if value is None else f"{value:.0f}%"
 
 
 def used(name: str) -> Any:
-    """The value of a column: what a node uses of something, in percent."""
+    """A column value: a node's usage of a resource, in percent."""
     return lambda row: share((row.get("usage") or {}).get(name))
 
 
 def took(begin: str, end: str) -> Column:
-    """A column of how long something took, by the fields of its two times; nothing if one is unknown."""
+    """A column of a duration between two time fields; empty if either is unknown."""
 
     def value(row: Row) -> str:
         first, last = row.get(begin), row.get(end)
@@ -112,7 +112,7 @@ _NODES = (
 
 
 def _runs(row: Row) -> str:
-    """The oldest attempt of a worker, for how long, how many more, and what it is blocked on."""
+    """The oldest attempt of a worker with its duration and wait, and the number of others."""
     if not row["attempts"]:
         return ""
     first = row["attempts"][0]
@@ -159,7 +159,7 @@ def _events_text(row: Row) -> str:
     return f"{what} ({row['count']} times)" if (row.get("count") or 1) > 1 else what
 
 
-#: What became of the tasks of a group of failures.
+#: Outcomes of the tasks of a group of failures.
 _OUTCOMES = {
     "final": Text("failed", "red"),
     "retrying": Text("retrying", "yellow"),
@@ -179,7 +179,7 @@ _FAILURES = (
 
 
 def _count(row: Row, name: str) -> int:
-    """How many attempts of a function are ``name``."""
+    """The number of a function's attempts in the state ``name``."""
     return failed_of(row.get(name), row) if name == "failed" else row.get(name) or 0
 
 
@@ -199,7 +199,7 @@ _FUNCTIONS = (
     ),
     text("type"),
 )
-#: What the scheduling of a function adds to its row.
+#: Fields that the scheduling of a function adds to its row.
 _OF_SCHEDULING = ("executing_ns", "awaiting_ns", "blocked_ns", "storing_ns", "cpu_ns")
 _PLACEMENT_GROUPS = (
     text("name", long=True),
@@ -218,8 +218,8 @@ _EVENTS = (
 )
 
 
-def given(**filters: str | None) -> dict[str, Any]:
-    """The filters that were given."""
+def without_none(**filters: str | None) -> dict[str, Any]:
+    """The filters that are not None."""
     return {name: value for name, value in filters.items() if value is not None}
 
 
@@ -245,10 +245,10 @@ def tasks(
     token: Token = None,
 ) -> None:
     """List task attempts, newest first."""
-    filters = given(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
-    filters |= given(func_name=function, error_type=error_type, q=query)
+    filters = without_none(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
+    filters |= without_none(func_name=function, error_type=error_type, q=query)
     filters |= between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS, wide, client=client)
 
 
@@ -272,10 +272,10 @@ def actors(
     token: Token = None,
 ) -> None:
     """List actors, alive and dead."""
-    filters = given(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
+    filters = without_none(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
     filters["internal"] = internal
     filters |= between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         rows = client.actors(sort=sort, limit=limit or None, **filters)
         print_list(form, rows, _ACTORS, wide, client=client)
 
@@ -299,9 +299,9 @@ def nodes(
     token: Token = None,
 ) -> None:
     """List nodes with their utilization."""
-    filters = given(state=state, at_least=at_least, q=query)
+    filters = without_none(state=state, at_least=at_least, q=query)
     filters |= between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES, wide)
 
 
@@ -324,10 +324,10 @@ def workers(
     token: Token = None,
 ) -> None:
     """List worker processes and drivers, newest first."""
-    filters = given(state=state, job_id=job, node_id=node, class_name=class_name, q=query)
+    filters = without_none(state=state, job_id=job, node_id=node, class_name=class_name, q=query)
     filters["internal"] = internal
     filters |= between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         rows = client.workers(sort=sort, limit=limit or None, **filters)
         print_list(form, rows, _WORKERS, wide, client=client)
 
@@ -348,8 +348,8 @@ def placement_groups(
     token: Token = None,
 ) -> None:
     """List placement groups, newest first."""
-    filters = given(state=state, job_id=job, q=query) | between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    filters = without_none(state=state, job_id=job, q=query) | between(since, until)
+    with open_client(server, data_dir, token, session) as client:
         rows = client.placement_groups(sort=sort, limit=limit or None, **filters)
         print_list(form, rows, _PLACEMENT_GROUPS, wide)
 
@@ -373,9 +373,9 @@ def failures(
     token: Token = None,
 ) -> None:
     """List failures by function, error, and line, unrecovered ones first."""
-    filters = given(job_id=job, func_name=function, q=query)
+    filters = without_none(job_id=job, func_name=function, q=query)
     filters |= between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         found = client.failures(outcome=outcome, limit=limit, **filters)
     print_list(form, found["items"], _FAILURES, wide, total=found["total"])
 
@@ -394,10 +394,10 @@ def functions(
     token: Token = None,
 ) -> None:
     """List the 50 functions with the longest total duration."""
-    with asking(server, data_dir, token, session) as client:
-        found = client.functions(**given(job_id=job, name=name, q=query), **between(since, until))
+    with open_client(server, data_dir, token, session) as client:
+        found = client.functions(**without_none(job_id=job, name=name, q=query), **between(since, until))
         scheduled: dict[str | None, Row] = {}
-        if not (name or query):  # those may pick some of a function's attempts
+        if not (name or query):  # those filters may select only some of a function's attempts
             items = client.scheduling(job_id=job, limit=1000, **between(since, until))["items"]
             scheduled = {one["func_name"]: one for one in items}
     rows = [
@@ -430,7 +430,7 @@ def events(
     token: Token = None,
 ) -> None:
     """List events, newest first."""
-    filters = given(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
+    filters = without_none(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
     filters |= between(since, until)
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         print_list(form, client.events(limit=limit or None, **filters), _EVENTS, wide, client=client)

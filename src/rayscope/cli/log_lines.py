@@ -1,4 +1,4 @@
-"""Lines of log files on stdout, as they are or as they come."""
+"""Printing lines of log files, as they are or as they are written."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from rayscope.client import Client, RayscopeError
 if TYPE_CHECKING:
     from rayscope.client.types import LogPage
 
-#: Between two looks for lines, and for more files, s; looks without a line after the end of the writer.
-_PERIOD_S, _OWNER_S, _LAST_LOOKS = 1.0, 5.0, 3
+#: Interval at which new lines are read, s.
+_PERIOD_S = 1.0
+#: Interval at which the state and the files of the owner are checked, s.
+_OWNER_S = 5.0
+#: Consecutive reads without a new line after which an ended writer counts as complete.
+_LAST_LOOKS = 3
 _ENDED = {"SUCCEEDED", "FAILED", "FINISHED", "STOPPED", "DEAD"}
 _KINDS = {"actor_id": "actors", "job_id": "jobs", "worker_id": "workers"}
 
 
 class Writer:
-    """Prints lines; where they are of several files, each file's name before its lines.
+    """Prints lines, preceded by the file's name if there are several files.
 
-    ``titles``: (node, name) -> what stands before each line of a file instead.
+    ``titles``: (node, name) -> a prefix for each line of a file instead of its name.
     """
 
     def __init__(self, as_json: bool, titles: Mapping[tuple[str, str], str] | None = None) -> None:
@@ -34,10 +38,10 @@ class Writer:
         self._terminal = sys.stdout.isatty()
 
     def line(self, node_id: str, name: str, line: Mapping[str, Any]) -> None:
-        """One line of a file."""
+        """Print one line of a file."""
         if self._json:
-            told = {"node_id": node_id, "name": name, **line}
-            print_json(told)
+            row = {"node_id": node_id, "name": name, **line}
+            print_json(row)
             return
         name = shown(name)
         text = visible(line["text"]) if self._terminal else line["text"]
@@ -52,7 +56,7 @@ class Writer:
 
 
 class Tail:
-    """A stretch of a file (bytes; ``end`` None: up to where it is written) and how far it was printed."""
+    """A stretch of a file (bytes; ``end`` None: up to its current end), and how far it was printed."""
 
     def __init__(self, node_id: str, name: str, begin: int = 0, end: int | None = None) -> None:
         self.node_id = node_id
@@ -63,11 +67,11 @@ class Tail:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What makes it the same stretch."""
+        """The identity of the stretch."""
         return self.node_id, self.name, self.begin
 
     def show(self, page: LogPage, writer: Writer, *, whole: bool) -> int:
-        """Print a page; ``whole``: without a last line that is still being written. How many lines."""
+        """Print a page and return the number of lines. ``whole``: skip an incomplete last line."""
         lines = [line for line in page["lines"] if not whole or line["offset"] < page["next"]]
         for line in lines:
             writer.line(self.node_id, self.name, line)
@@ -75,7 +79,7 @@ class Tail:
         return len(lines)
 
     def read(self, client: Client, writer: Writer) -> tuple[int, bool]:
-        """Print what has come; how many lines, and whether the file's node still lists it."""
+        """Print new lines. Returns their number, and whether the file's node still lists the file."""
         offset = self.begin if self.offset is None else self.offset
         page = client.log_page(
             self.node_id, self.name, offset=offset, begin=self.begin, end=self.end, limit=5000
@@ -86,9 +90,11 @@ class Tail:
 def follow_tails(
     client: Client, tails: Sequence[Tail], writer: Writer, owner: Mapping[str, str] | None = None
 ) -> None:
-    """Print what comes until whoever writes has ended, or Ctrl-C. ``owner``: whose files, new ones too."""
+    """Print new lines until the writers have ended, or Ctrl-C. ``owner``: also follow new files of this
+    owner.
+    """
     known = {tail.key: tail for tail in tails}
-    looked, quiet, ended = time.monotonic(), 0, False
+    checked_s, quiet, ended = time.monotonic(), 0, False
     try:
         while True:
             found = [tail.read(client, writer) for tail in known.values()]
@@ -98,12 +104,12 @@ def follow_tails(
             over = ended or (bool(found) and not any(live for _, live in found))
             if over and quiet >= _LAST_LOOKS:
                 return
-            if owner and not ended and time.monotonic() - looked >= _OWNER_S:
-                looked, ended = time.monotonic(), _has_ended(client, owner)
+            if owner and not ended and time.monotonic() - checked_s >= _OWNER_S:
+                checked_s, ended = time.monotonic(), _has_ended(client, owner)
                 for part in client.logs(**owner, limit=1)["parts"]:  # type: ignore[arg-type]
                     tail = Tail(part["node_id"], part["name"], part["begin"], part["end"])
-                    # The names hold the worker's or job's id: the same one is the same file, of nodes that
-                    # share a folder, until it is known on which of them its writer runs.
+                    # File names contain the worker's or job's id. On nodes that share a folder, equal names
+                    # are the same file until it is known on which node its writer runs.
                     same = next((other for other in known.values() if other.name == tail.name), tail)
                     known.setdefault(same.key, same).end = part["end"]
             time.sleep(_PERIOD_S)
@@ -118,4 +124,4 @@ def _has_ended(client: Client, owner: Mapping[str, str]) -> bool:
             return client.task(identity)["attempts"][-1]["end_ns"] is not None
         return client.one(_KINDS[field], identity)["state"] in _ENDED
     except (RayscopeError, LookupError):
-        return False  # what is not on record yet
+        return False  # the owner is not on record yet

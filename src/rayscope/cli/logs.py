@@ -1,4 +1,4 @@
-"""``rayscope logs``: which files there are, and the lines of a file, task, actor, job or worker."""
+"""``rayscope logs``: list log files, and print the lines of a file, task, actor, job or worker."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, say, shown, warn
-from rayscope.cli.lists import given
+from rayscope.cli.lists import without_none
 from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token, Wide
 from rayscope.cli.printing import Column, Format, counted, identity, print_rows, short_id, text, when
@@ -43,7 +43,7 @@ _NOTES = {
 
 
 class LineFormat(str, Enum):
-    """How lines and files are printed."""
+    """The output format of lines and files."""
 
     text = "text"
     json = "json"
@@ -98,7 +98,7 @@ def logs(
     token: Token = None,
 ) -> None:
     """Print the log of a task, actor, job, worker, or file, or list the log files, newest first."""
-    owner = given(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
+    owner = without_none(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
     if len(owner) + (file is not None) > 1:
         fail("These options conflict.", "Use only one of --file, --task, --actor, --job, and --worker.")
     if search is not None and (owner or follow):
@@ -111,8 +111,8 @@ def logs(
         fail("Nothing to follow.", "Use one of --file, --task, --actor, --job, and --worker.")
     if form is LineFormat.csv and (owner or file or search):
         fail("--format csv is for the list of files.", "Use json for lines.")
-    with asking(server, data_dir, token, session) as client:
-        if client.session is None:  # one session from the first line to the last
+    with open_client(server, data_dir, token, session) as client:
+        if client.session is None:  # use one session for all requests
             newest = client.sessions(limit=1).to_list()
             client.session = newest[0]["session"] if newest else None
         if owner:
@@ -120,13 +120,13 @@ def logs(
         elif file is not None:
             tail = Tail(*_file_of(client, node, file))
             writer = Writer(form.value == "json")
-            _of_file(client, tail, writer, given(q=search, level=level), regex, limit)
+            _of_file(client, tail, writer, without_none(q=search, level=level), regex, limit)
             if follow:
                 follow_tails(client, [tail], writer)
         elif search is not None:
-            _search(client, search, regex, given(node_id=node, kind=kind, level=level), limit, form)
+            _search(client, search, regex, without_none(node_id=node, kind=kind, level=level), limit, form)
         else:
-            _files(client, given(node_id=node, kind=kind), limit, form, every, wide)
+            _files(client, without_none(node_id=node, kind=kind), limit, form, every, wide)
 
 
 def _of_owner(
@@ -167,7 +167,7 @@ def _of_file(
 
 
 def _file_of(client: Client, node: str | None, name: str) -> tuple[str, str]:
-    """The node and the name of the one file that is called so, or has it in its name. Exits otherwise."""
+    """Node and name of the only file with this name, or with this text in its name. Exits otherwise."""
     files = client.log_files(q=name, node_id=node, limit=2000)["files"]
     named = [one for one in files if one["name"] == name] or [one for one in files if name in one["name"]]
     if len(named) == 1:
@@ -201,7 +201,7 @@ def _search(
 
 
 def _title(file: LogFile) -> str:
-    """What people know a file by: who wrote it, or else its name."""
+    """The display name of a file: its writer, otherwise its name."""
     title = writer_title(file, file["kind"])
     return f"{title} (pid {file['pid']})" if title and file["pid"] is not None else title or file["name"]
 

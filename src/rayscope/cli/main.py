@@ -1,4 +1,4 @@
-"""The ``rayscope`` command: its sub-commands and nothing else."""
+"""The ``rayscope`` command: it only defines the sub-commands."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rayscope.errors import RayscopeError
 
 
 class _Commands(TyperGroup):
-    """Ends with a message where the environment is at fault (a directory of another user, a full disk), and
-    spells out what the locale cannot show.
+    """Ends with a message on errors of the environment (a directory of another user, a full disk), and
+    escapes characters that the locale cannot encode.
     """
 
     def invoke(self, ctx: Any) -> Any:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # as Python itself does on stderr
+            sys.stdout.reconfigure(errors="backslashreplace")  # as Python itself does for stderr
         try:
             return super().invoke(ctx)
         except (RayscopeError, OSError) as error:
             if isinstance(error, OSError) and error.filename is None:
                 raise
-            from rayscope.cli.console import fail  # only now: `rayscope --help` starts sooner without it
+            from rayscope.cli.console import fail  # imported late, so that `rayscope --help` starts sooner
 
             if isinstance(error, RayscopeError):
                 fail(error.message, error.remedy)
@@ -43,8 +43,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 
-#: Name -> where the function or the group is, and the first line of its help. `rayscope --help` shows these
-#: lines; only the module of the command that is called gets loaded.
+#: Name -> the location of the command or group, and the first line of its help. `rayscope --help` prints
+#: these lines, so only the module of the called command is loaded.
 COMMANDS = {
     "run": ("run:run", "Run any Ray program unmodified and record it. Put Rayscope's options before SCRIPT."),
     "start": ("start:start", "Start a Ray node that records itself: rayscope start -- --head --port=6379."),
@@ -87,7 +87,7 @@ COMMANDS = {
     "doctor": ("doctor.command:doctor", "Check what is recorded, its overhead, and how to enable the rest."),
 }
 
-#: Panels of `rayscope --help`, with their commands.
+#: The panels of `rayscope --help` with their commands.
 _PANELS = {
     "Record": ("run", "start", "env", "serve", "attach"),
     "Look": (
@@ -98,12 +98,12 @@ _PANELS = {
     "Admin": ("doctor", "alerts", "token"),
 }
 
-#: What follows the first argument belongs to the program that we start.
+#: Arguments after the first one belong to the program that is started.
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 def _nothing() -> None:
-    """Stands for a command until its module is loaded."""
+    """A placeholder for a command until its module is loaded."""
 
 
 def _add_command(name: str, panel: str) -> None:
@@ -119,8 +119,8 @@ for _panel, _names in _PANELS.items():
 app.command("operator", hidden=True, cls=command_class(COMMANDS["token"][0]))(_nothing)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(value: bool) -> None:
+    if value:
         from rayscope.version import __version__
 
         typer.echo(f"rayscope {__version__}")

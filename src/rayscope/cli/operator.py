@@ -1,4 +1,4 @@
-"""``rayscope token``, once ``operator``: the token of whoever may act."""
+"""``rayscope token`` (formerly ``operator``): the token that allows changes."""
 
 from __future__ import annotations
 

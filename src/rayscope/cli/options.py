@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings that come of them."""
+"""Options that several commands share, and the resulting settings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Wide = Annotated[
 Seek = Annotated[
     str | None, typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, address, or ID prefix.")
 ]
-#: The times between which a list is narrowed: see time_ns.
+#: The times that limit a list: see time_ns.
 Since = Annotated[
     str | None,
     typer.Option(
@@ -59,7 +59,8 @@ Until = Annotated[
     str | None,
     typer.Option("--until", metavar="TIME", help="Only what started before TIME (same format as --since)."),
 ]
-#: The heading of the options that say which server and which session is meant, after those of a command.
+#: The help panel of the options that select the server and the session, shown after the command's own
+#: options.
 _SERVER = "Server and session"
 DataDir = Annotated[
     Path | None,
@@ -169,7 +170,7 @@ Session = Annotated[
         rich_help_panel=_SERVER,
     ),
 ]
-#: Where `--session` was an argument before.
+#: For commands where `--session` used to be an argument.
 SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", hidden=True, show_default=False)]
 
 
@@ -181,7 +182,9 @@ def settings_from(
     generate_token: bool = False,
     **others: str | None,
 ) -> Settings:
-    """Settings from the environment with the given options over them. Exits on what cannot be."""
+    """Settings from the environment, overridden by the given options. Exits with the error if they are
+    invalid.
+    """
     from pydantic import ValidationError
 
     from rayscope.server.settings import Settings, new_token
@@ -210,7 +213,7 @@ def settings_from(
 
 
 def recorded_folder(settings: Settings, code: int) -> Path:
-    """The data directory, to be read without a server. Exits with ``code`` if it is not there."""
+    """The data directory for reading without a server. Exits with ``code`` if it does not exist."""
     if not settings.folder.is_dir():
         fail(
             f"Data directory not found: {settings.folder}.",
@@ -224,7 +227,7 @@ def recorded_folder(settings: Settings, code: int) -> Path:
 def open_warehouse(
     url: str | None, *, create: bool = False, cluster: str | None = None, timeout_s: float | None = None
 ) -> Iterator[Warehouse]:
-    """The warehouse that is meant. Exits on what cannot be done there."""
+    """Open the configured warehouse. Exits with the error if that fails."""
     from rayscope.warehouse.client import TIMEOUT_S, connect
 
     url = url or settings_from().warehouse
@@ -238,12 +241,12 @@ def open_warehouse(
 
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s?([smhd])")
-#: The units of times ago.
+#: Seconds of the units in relative times.
 UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def time_ns(option: str, text: str | None) -> int | None:
-    """ns since the epoch; a time without a zone is of this machine's, and ``10m`` is ten minutes ago."""
+    """Parse a time as ns since the epoch. Without a time zone, it is local; ``10m`` is ten minutes ago."""
     if text is None:
         return None
     try:
@@ -264,6 +267,6 @@ def time_ns(option: str, text: str | None) -> int | None:
 
 
 def between(since: str | None, until: str | None) -> dict[str, Any]:
-    """The filters of a range of time that were given."""
+    """The filters for a range of time that are not None."""
     times = {"since_ns": time_ns("--since", since), "until_ns": time_ns("--until", until)}
     return {name: value for name, value in times.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What the program that we run prints: shown as it is, and sent to the server as the log of its driver."""
+"""Output of the program that we run: it is printed unchanged, and sent to the server as its driver's log."""
 
 from __future__ import annotations
 
@@ -16,25 +16,32 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.watch import Watch
 from rayscope.periodic import PeriodicTask
 
-#: What is held until a session takes it; beyond that the oldest is dropped. Bytes of one request.
-_HELD_BYTES, _SENT_BYTES = 16 << 20, 1 << 20
-#: How often output is sent, s, and the most processes that are named with it.
-_PERIOD_S, _PIDS = 1.0, 2000
-#: After the program's end: how long nothing comes until that was all, and how long to wait for that, s.
-_QUIET_S, _END_S = 0.1, 2.0
+#: Output that is held until a session accepts it. Beyond that the oldest is dropped.
+_HELD_BYTES = 16 << 20
+#: Maximum size of the output in one request.
+_SENT_BYTES = 1 << 20
+#: Interval at which output is sent, s.
+_PERIOD_S = 1.0
+#: Maximum number of process ids that are sent with it.
+_PIDS = 2000
+#: The output of an ended program is complete after this long without any, s.
+_QUIET_S = 0.1
+#: How long to wait for that at most, s.
+_END_S = 2.0
 
 
 class Output:
-    """Stands between a program and our stdout and stderr. A terminal stays one: the program gets another.
+    """Relays a program's output to our stdout and stderr. For a terminal, the program gets a terminal too.
 
-    ``stdout`` and ``stderr`` are for the program; None where ours is closed. :meth:`start` once it has them.
+    ``stdout`` and ``stderr`` are for the program; None where ours is closed. Call :meth:`start` once the
+    program has them.
     """
 
     def __init__(self) -> None:
-        self._targets: dict[int, int] = {}  # our end -> where it is copied to
+        self._targets: dict[int, int] = {}  # our end -> the file descriptor to which it is copied
         self._lock = threading.Lock()
         self._held = bytearray()
-        self._begin = 0  # of what is held, in all that was printed
+        self._begin = 0  # offset of the held output within everything printed
         self._ended, self._done = threading.Event(), threading.Event()
         self.stdout = self._between(1)
         self.stderr = self.stdout if _are_same(1, 2) else self._between(2)
@@ -50,26 +57,26 @@ class Output:
             ours, theirs = pty.openpty()
             with contextlib.suppress(termios.error):
                 mode = termios.tcgetattr(target)
-                mode[1] &= ~termios.OPOST  # our terminal does that
+                mode[1] &= ~termios.OPOST  # our own terminal does that
                 termios.tcsetattr(theirs, termios.TCSANOW, mode)
         self._targets[ours] = target
         self.resize()
         return theirs
 
     def resize(self) -> None:
-        """Give the program's terminals the size of ours."""
+        """Resize the program's terminals to the size of ours."""
         for ours, target in list(self._targets.items()):
             with contextlib.suppress(OSError):
                 fcntl.ioctl(ours, termios.TIOCSWINSZ, fcntl.ioctl(target, termios.TIOCGWINSZ, bytes(8)))
 
     def start(self) -> None:
-        """Begin to copy. Our copies of the program's ends are closed."""
+        """Start copying, and close our copies of the program's ends."""
         for theirs in {self.stdout, self.stderr} - {None}:
             os.close(theirs)  # type: ignore[arg-type]
         threading.Thread(target=self._copy, name="rayscope-output", daemon=True).start()
 
     def finish(self) -> None:
-        """The program has ended: wait until all that it printed is here. What it left running may go on."""
+        """Wait until all output of the ended program has been copied. Its descendants may continue to run."""
         self._ended.set()
         self._done.wait(_END_S)
 
@@ -89,12 +96,12 @@ class Output:
         self._done.set()
 
     def _pass_on(self, ours: int) -> bool:
-        """Copy what has come. False at the end, and when nobody reads ours: then the program is to know."""
+        """Copy available output. False at the end, or if our reader is gone, so that the program notices."""
         try:
             data = os.read(ours, 65536)
             self._hold(data)
             _write(self._targets[ours], data)
-        except OSError:  # a terminal's end is EIO
+        except OSError:  # a terminal's end raises EIO
             return False
         return bool(data)
 
@@ -109,13 +116,13 @@ class Output:
             self._begin += size
 
     def read(self, offset: int) -> tuple[int, bytes]:
-        """What was printed from ``offset`` on, or from what is still held, and where that begins."""
+        """Output from ``offset`` on, or from the oldest held byte, with the offset where it begins."""
         with self._lock:
             begin = max(offset, self._begin)
             return begin, bytes(self._held[begin - self._begin :][:_SENT_BYTES])
 
     def forget(self, offset: int) -> None:
-        """What came before ``offset`` is not needed any more."""
+        """Release the output before ``offset``."""
         with self._lock:
             self._cut(offset - self._begin)
 
@@ -140,7 +147,7 @@ class Sender:
         self.send(self._watch.clusters)
 
     def send(self, sessions: Iterable[str]) -> None:
-        """Send what each of the sessions does not have yet; to those that know no driver of ours, later."""
+        """Send new output to each session. Sessions that do not know a driver of the program get it later."""
         pids = None
         for session in list(sessions):
             while True:
@@ -159,9 +166,9 @@ class Sender:
             self._output.forget(min(self._sent.values()))
 
 
-def _are_same(one: int, other: int) -> bool:
+def _are_same(fd: int, other_fd: int) -> bool:
     try:
-        return os.path.sameopenfile(one, other)
+        return os.path.sameopenfile(fd, other_fd)
     except OSError:
         return False
 

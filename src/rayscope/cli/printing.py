@@ -1,4 +1,4 @@
-"""Rows for people and for programs: tables that fit the terminal, JSON, CSV."""
+"""Printing rows for people and for programs: tables that fit the terminal, JSON, CSV."""
 
 from __future__ import annotations
 
@@ -21,14 +21,20 @@ from rayscope.ray.common import headline
 if TYPE_CHECKING:
     from rayscope.client import Client
 
-#: Letters of a line where nobody looks at a terminal, of long texts at least and at most, between columns.
-_PIPED, _NARROW, _WIDE, _GAP = 200, 16, 80, 2
-#: Letters of a line that may be as long as its columns need.
+#: Line width if the output is not a terminal, characters.
+_PIPED = 200
+#: Minimum width of long texts, characters.
+_NARROW = 16
+#: Maximum width of long texts, characters.
+_WIDE = 80
+#: Gap between columns, characters.
+_GAP = 2
+#: Line width if a line may be as long as its columns need, characters.
 _UNLIMITED = 10_000
 _GOOD = frozenset({"FINISHED", "SUCCEEDED", "ALIVE", "CREATED", "RUNNING", "INFO", "live"})
 _BAD = frozenset({"FAILED", "DEAD", "ERROR", "STOPPED", "REMOVED", "unreadable"})
 
-#: The phases of an attempt in the order of its life, and what they are called.
+#: The phases of an attempt in chronological order, with their titles.
 PHASES = {
     "waiting_args": "waiting for arguments",
     "waiting_node": "waiting for resources",
@@ -46,7 +52,7 @@ Row = Mapping[str, Any]
 
 
 class Format(str, Enum):
-    """How rows are printed."""
+    """The output format of rows."""
 
     table = "table"
     json = "json"
@@ -54,7 +60,9 @@ class Format(str, Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table. ``long``: texts that may be cut; ``right``: numbers; ``is_id``: shown short."""
+    """A column of a table. ``long``: texts that may be truncated; ``right``: numbers; ``is_id``: shortened
+    ids.
+    """
 
     title: str
     value: Callable[[Row], str | Text]
@@ -64,7 +72,7 @@ class Column(NamedTuple):
 
 
 def text(name: str, title: str | None = None, *, long: bool = False, right: bool = False) -> Column:
-    """A column of a field as it is."""
+    """A column that shows a field unchanged."""
 
     def value(row: Row) -> str:
         found = row.get(name)
@@ -79,16 +87,17 @@ def identity(name: str) -> Column:
 
 
 def failed_of(failed: int | None, row: Row) -> int:
-    """How many of the ``failed`` attempts of a session, job or function count as failures: not those
+    """The number of ``failed`` attempts of a session, job or function that count as failures, without those
     that a library stopped on purpose.
     """
     return max(0, (failed or 0) - (row.get("stopped_by_libraries") or 0))
 
 
 def short_id(whole: str) -> str:
-    """The part of an id that tells it from its neighbours, as the UI shows it and every command takes it.
+    """The distinctive part of an id, as the UI shows it and every command accepts it.
 
-    Ray's task ids begin with random bytes, but an actor's creation task with ff's: then the end is shown.
+    Ray's task ids begin with random bytes, except that an actor's creation task begins with ff's, so its end
+    is shown.
     """
     if len(whole) <= 12:
         return whole
@@ -96,29 +105,29 @@ def short_id(whole: str) -> str:
 
 
 def error_line(name: str, title: str) -> Column:
-    """A column of a long text, such as an error with its traceback, in a line."""
+    """A column that shows a long text, such as an error with its traceback, on one line."""
     return Column(title, lambda row: shown(headline(str(row.get(name) or ""))), long=True)
 
 
 def state(name: str = "state") -> Column:
-    """A column of a state, coloured."""
+    """A coloured column of a state."""
     return Column(name, lambda row: state_text(row.get(name)))
 
 
 def state_text(value: Any) -> Text:
-    """A state: green, red or yellow."""
+    """A state in green, red or yellow."""
     found = str(value or "")
     style = "green" if found in _GOOD else "red" if found in _BAD else "yellow"
     return Text(shown(found), style=style)
 
 
 def when(name: str, title: str) -> Column:
-    """A column of a time, in this machine's zone."""
+    """A column of a time, in this machine's time zone."""
     return Column(title, lambda row: clock(row.get(name)))
 
 
 def clock(time_ns: int | None) -> str:
-    """A time: with its day, to the second; nothing if unknown."""
+    """A time with its date, to the second; empty if unknown."""
     if time_ns is None:
         return ""
     try:
@@ -134,9 +143,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column], wide: bool = False) -> int:
-    """Print rows: all their fields, or as a table those that fit beside each other; how many there were.
+    """Print rows with all their fields or, as a table, with the columns that fit. Returns the number of rows.
 
-    ``wide``: a table of all columns, with whole ids, however long its lines are.
+    ``wide``: a table of all columns with full ids, however long its lines are.
     """
     found = list(rows)
     if form is Format.json:
@@ -161,10 +170,10 @@ def print_list(
     client: Client | None = None,
     total: int | None = None,
 ) -> None:
-    """Print the rows of a list, and say how many there are beyond the limit.
+    """Print the rows of a list, and the number of rows beyond the limit.
 
-    ``client``: asks for the names of nodes, which tables show in their column ``node``. ``total``: how many
-    rows there are, if ``rows`` does not know.
+    ``client``: used to look up the names of nodes for the column ``node`` of tables. ``total``: the number of
+    rows, if ``rows`` does not know it.
     """
     named = _with_nodes(client, rows) if client is not None and form is Format.table else rows
     number = print_rows(form, named, columns, wide)
@@ -176,7 +185,7 @@ def print_list(
 
 
 def _with_nodes(client: Client, rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows with the name of their ``node``."""
+    """The rows with the name of their ``node`` added."""
     names = {node["node_id"]: node_title(node) for node in client.nodes()}
     for row in rows:
         node_id = row.get("node_id")
@@ -184,7 +193,7 @@ def _with_nodes(client: Client, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows of whatever a query asked for."""
+    """Print the rows of an arbitrary query."""
     if form is Format.json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     elif form is Format.csv:
@@ -192,7 +201,7 @@ def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any
     else:
         console = stdout()
         if not console.is_terminal:
-            console = stdout(_UNLIMITED)  # a program, or a file, has no width
+            console = stdout(_UNLIMITED)  # a program or a file has no width
         cells = [[_value_text(value) for value in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in columns:
@@ -202,7 +211,7 @@ def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any
         if stdout(_UNLIMITED).measure(table).maximum <= console.width:
             console.print(table)
             return
-        for number, row in enumerate(cells, 1):  # one field a line
+        for number, row in enumerate(cells, 1):  # one field per line
             console.print(Text(f"row {number:,}", style="dim"))
             fields = Table(box=None, pad_edge=False, show_header=False)
             fields.add_column(style="bold", no_wrap=True)
@@ -224,7 +233,7 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """A value for a spreadsheet, which would calculate what looks like a formula."""
+    """A value for a spreadsheet. Texts that look like formulas are escaped, or they would be evaluated."""
     if isinstance(value, (dict, list)):
         value = json.dumps(value)
     if not isinstance(value, str):
@@ -233,7 +242,7 @@ def _cell(value: Any) -> Any:
 
 
 def _table(rows: Sequence[Row], columns: Sequence[Column], width: int, whole: bool) -> Table:
-    """As many of the columns, which are in the order of their worth, as fit."""
+    """A table of as many columns as fit. Columns are in order of importance."""
     kept: list[tuple[Column, list[str | Text], int, int]] = []
     left = width
     for column in columns:
@@ -241,7 +250,7 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int, whole: bo
         if column.is_id and not whole:
             values = [short_id(str(value)) for value in values]
         if kept and rows and not any(len(value) for value in values):
-            continue  # nothing is known of it
+            continue  # nothing is known about it
         natural = max([len(column.title), *(len(value) for value in values)])
         least = min(natural, _NARROW) if column.long else natural
         needed = least + (_GAP if kept else 0)

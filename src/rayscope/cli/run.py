@@ -1,4 +1,4 @@
-"""``rayscope run``: run a Ray program unmodified, with everything recorded."""
+"""``rayscope run``: run a Ray program unmodified and record it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from rayscope.cli import recording, summary
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, stderr, warn
-from rayscope.cli.heir import Heir
 from rayscope.cli.options import (
     DataDir,
     GenerateToken,
@@ -33,6 +32,7 @@ from rayscope.cli.options import (
 )
 from rayscope.cli.output import Output, Sender
 from rayscope.cli.serving import Serving, any_server, problem_of, serve_until_stopped, warn_of_problem
+from rayscope.cli.takeover import Takeover
 from rayscope.cli.target import TargetError, can_import_hook, command_for, ray_version, unused_environment
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 from rayscope.ray.versions import version_note
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from rayscope.client.types import InsightsAnswer, Job
 
 T = TypeVar("T")
-#: How long the last events of a cluster that still runs may take to arrive, s.
+#: How long to wait for the last events of a cluster that is still running, s.
 _DRAIN_S = 5.0
-#: How long the server may take to merge what has arrived, s.
+#: How long to wait until the server has merged all events, s.
 _MERGE_S = 10.0
-#: How often a request is sent when the server ends in the midst of it.
+#: How often a request is sent if the server ends while handling it.
 _TRIES = 3
-#: Codes of errors that mean that the server is gone.
+#: Error codes which mean that the server is gone.
 _SERVER_GONE = ("unreachable", "broke_off")
 _FAILED_EARLY = "The script failed (exit status {status}) before it reached Ray."
-#: How long the end of a run waits for what slowed the jobs down, all sessions together, s.
+#: How long the end of a run waits for insights, for all sessions together, s.
 _INSIGHTS_S = 1.5
 
 
@@ -87,10 +87,10 @@ def run(
     except TargetError as error:
         fail(error.message, error.remedy)
     settings = settings_from(data_dir, host, port, token, generate_token)
-    environ = dict(os.environ)  # the program's: a server in this process may change its own
+    environ = dict(os.environ)  # the program's environment, since a server in this process may change its own
     with (
         any_server(settings) as serving,
-        Heir(settings, serving) as heir,
+        Takeover(settings, serving) as takeover,
         Api(serving.url, settings.token, folder=settings.folder) as api,
     ):
         stderr().print(f"Rayscope: {serving.url}")
@@ -99,14 +99,14 @@ def run(
             command,
             environ,
             serving,
-            heir,
+            takeover,
             api,
             recording.Parts(
                 not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
             ),
             Output() if not no_output else None,
         )
-        if (serving.own or heir.has_server) and not leave and not terminated:
+        if (serving.own or takeover.has_server) and not leave and not terminated:
             serve_until_stopped(f"serving {serving.url} until Ctrl-C")
     raise typer.Exit(status)
 
@@ -115,12 +115,15 @@ def _record(
     command: list[str],
     environ: Mapping[str, str],
     serving: Serving,
-    heir: Heir,
+    takeover: Takeover,
     api: Api,
     parts: recording.Parts,
     output: Output | None,
 ) -> tuple[int, bool]:
-    """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
+    """Run ``command`` to its end and print a summary.
+
+    Returns its exit status, and whether a signal asked us to stop.
+    """
     if (active := unused_environment(command)) is not None:
         warn(
             f"this runs with Rayscope's own Python, not with that of the active environment {active}. "
@@ -134,10 +137,10 @@ def _record(
             f"the Python of {command[0]} has no rayscope-agent, so the last second of a cluster that it "
             "starts may be lost. To avoid this, run pip install rayscope-agent there."
         )
-    env = recording.child_env(serving.ingest_url, parts, hook=hook, environ={**environ, **heir.environ()})
+    env = recording.child_env(serving.ingest_url, parts, hook=hook, environ={**environ, **takeover.environ()})
     env = recording.with_py_spy(env)
     try:
-        before = _retry(heir, api.by_name)
+        before = _retry(takeover, api.by_name)
     except RayscopeError as error:
         fail(error.message, error.remedy)
     began_ns = time.time_ns()
@@ -162,16 +165,16 @@ def _record(
         status = child.wait()
     end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
     try:
-        _retry(heir, lambda: _conclude(api, serving, before, watch, end, sender))
+        _retry(takeover, lambda: _conclude(api, serving, before, watch, end, sender))
     except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
 
 
-def _retry(heir: Heir, ask: Callable[[], T]) -> T:
-    """What ``ask`` returns, with a server whenever there is one. Raises RayscopeError."""
+def _retry(takeover: Takeover, ask: Callable[[], T]) -> T:
+    """Call ``ask``, retrying while there is no server. Raises RayscopeError."""
     for left in reversed(range(_TRIES)):
-        heir.await_server()
+        takeover.await_server()
         try:
             return ask()
         except RayscopeError as error:
@@ -188,9 +191,9 @@ def _conclude(
     end: Mapping[str, int],
     sender: Sender | None,
 ) -> None:
-    """Wait for what is still under way, then print a summary of each session that the program used.
+    """Wait for pending events, then print a summary of each session that the program used.
 
-    ``end``: how the program ended, which is recorded with the jobs that it was the driver of.
+    ``end``: how the program ended, which is recorded for the jobs whose driver it was.
     """
     _drain(api, serving, clusters_in_reach())
     watch.look(timeout_s=0)
@@ -204,23 +207,25 @@ def _conclude(
         return
     if sender is not None:
         sender.send(used)
-    gone = watch.gone(end["pid"], used)
+    ended_sessions = watch.ended_with(end["pid"], used)
     for session in used:
         url = recording.program_end_url(serving.ingest_url)
-        api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
+        api.tell_program_end(url, session=session, cluster_is_gone=session in ended_sessions, **end)
     if end["exit_code"] and not any(_has_jobs(api, session) for session in used):
         warn(_FAILED_EARLY.format(status=end["exit_code"]))
         return
     known = api.by_name()
     deadline = time.monotonic() + _INSIGHTS_S
     summaries: list[Callable[[], None]] = []
-    for session in reversed(used):  # the newest last, where the eye is
-        waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
+    for session in reversed(used):  # the newest last, next to the prompt
+        waited = (
+            api.get("/api/cluster/status", session=session)["pending"] if session in ended_sessions else []
+        )
         failures = api.failures(session=session, limit=summary.FAILURES)
         ended = api.summary(session)
         shown = {**ended, "never_placed": waited, "failures": failures}
         for note in ended["lanes"]["versions"]:
-            if not (serving.own and note["code"] == "untested_ray"):  # our own server has logged it
+            if not (serving.own and note["code"] == "untested_ray"):  # our own server already logged it
                 warn(f"{note['message']} {note['remedy']}")
         if session in known:
             shown["title"] = summary.session_title(known[session])
@@ -229,7 +234,7 @@ def _conclude(
         insights = _insights(api, session, job_id, deadline)
         crashes = api.crashes(session=session, limit=1)
         summaries.append(partial(summary.show, stderr(), shown, serving.url, path, insights, crashes))
-    for show in summaries:  # at once: a server that ends in between begins all of it anew
+    for show in summaries:  # all at once, because this block is repeated if the server ends in between
         show()
 
 
@@ -238,7 +243,7 @@ def _has_jobs(api: Api, session: str) -> bool:
 
 
 def _longest_job(api: Api, session: str, since_ns: int) -> str | None:
-    """Of the jobs with tasks that began since then the longest; None if there is none."""
+    """The longest job with tasks that began since ``since_ns``; None if there is none."""
 
     def took_ns(job: Job) -> float:
         return (job["end_ns"] or math.inf) - (job["start_ns"] or 0)
@@ -248,13 +253,13 @@ def _longest_job(api: Api, session: str, since_ns: int) -> str | None:
 
 
 def _critical_path(api: Api, session: str, job_id: str | None) -> Mapping[str, Any] | None:
-    with contextlib.suppress(RayscopeError):  # it ran no task
+    with contextlib.suppress(RayscopeError):  # the job ran no task
         return api.critical_path(job_id, session)
     return None
 
 
 def _insights(api: Api, session: str, job_id: str | None, deadline: float) -> InsightsAnswer | None:
-    """What slowed a job down; None if that is not known by the deadline, as of a large job."""
+    """The insights into a job; None if they are not available by the deadline, as for a large job."""
     left_s = deadline - time.monotonic()
     if left_s <= 0:
         return None
@@ -265,7 +270,7 @@ def _insights(api: Api, session: str, job_id: str | None, deadline: float) -> In
 
 
 def _drain(api: Api, serving: Serving, alive: Iterable[str]) -> None:
-    """Wait for the last events of clusters that still run; those that are gone have drained themselves."""
+    """Wait for the last events of running clusters. Clusters that have ended were already drained."""
     url = recording.drain_url(serving.ingest_url)
     for session in set(alive) & set(api.by_name()):
         if not api.drain(url, session, _DRAIN_S):
@@ -279,7 +284,7 @@ def _await_merge(api: Api) -> None:
 
 
 def _explain_nothing(watch: Watch, problem: str | None, status: int) -> None:
-    """Say why there is no record. ``problem``: why the server cannot record; ``status``: of the program."""
+    """Explain why there is no record. ``problem``: why the server cannot; ``status``: the program's."""
     if problem is not None:
         warn(f"no session was recorded: {problem}")
     elif watch.refused:
@@ -287,10 +292,10 @@ def _explain_nothing(watch: Watch, problem: str | None, status: int) -> None:
     elif status:
         warn(f"{_FAILED_EARLY.format(status=status)} No session was recorded.")
     elif watch.clusters:
-        listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
+        clusters = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
         warn(
             "no session was recorded: the program had no driver in the clusters running here "
-            f"({listed}). To inspect one of them: rayscope attach ADDRESS."
+            f"({clusters}). To inspect one of them: rayscope attach ADDRESS."
         )
     else:
         warn(

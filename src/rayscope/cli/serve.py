@@ -1,4 +1,4 @@
-"""``rayscope serve``: the server alone."""
+"""``rayscope serve``: run only the server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rayscope.cli.serving import (
     warn_of_problem,
 )
 
-#: How long the end of a server may take, s.
+#: How long a server may take to stop, s.
 _GRACE_S = 60.0
 
 

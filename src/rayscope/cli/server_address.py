@@ -1,4 +1,4 @@
-"""The ingest URL that Ray is given, with a server that runs or without."""
+"""The ingest URL for Ray, with or without a running server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rayscope.cli.serving import running_server
 
 
 def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str | None]:
-    """(the ingest URL, the server's URL or None if none answers for this data directory).
+    """The ingest URL, and the server's URL (None if no server of this data directory answers).
 
-    ``server`` may be the server's URL, and then the key is this machine's, or a whole ingest URL. Without
-    it the server of the data directory is taken; if none runs, the place where one will be.
+    ``server`` may be the server's URL, for which this machine's key is used, or a complete ingest URL. By
+    default, the server of the data directory is used; if none is running, the address at which one will run.
     """
     from rayscope.server.settings import ingest_key
 

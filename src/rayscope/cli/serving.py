@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from rayscope.server.runner import Server
     from rayscope.server.settings import Settings
 
-#: How many ports above the wanted one are tried.
+#: How many ports above the requested one are tried.
 _PORTS_TRIED = 100
 #: How long another server may take to start or to stop, s.
 _CHANGE_S = 120.0
-#: After so long of that, s, it is said.
+#: How long to wait for that before a message is printed, s.
 _SAID_S = 2.0
 _PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
 class Serving:
-    """A server that runs: ``own`` if it is ours to stop."""
+    """A running server. ``own``: we started it and must stop it."""
 
     url: str
     ingest_url: str
@@ -44,7 +44,7 @@ class Serving:
 
 
 def running_server(data_dir: Path) -> Serving | None:
-    """The server that has ``data_dir`` open, or None. A file that a killed server left does not count."""
+    """The server that has ``data_dir`` open, or None. A leftover file of a killed server is ignored."""
     known = known_server(data_dir)
     if known is None:
         return None
@@ -56,22 +56,22 @@ def running_server(data_dir: Path) -> Serving | None:
     return Serving(known.url, known.ingest_url, own=False)
 
 
-def server_url(given: str | None, data_dir: Path) -> str | None:
-    """The URL that was given, or that of the server that has ``data_dir`` open, None if none has."""
-    if given is not None:
-        return given
+def server_url(explicit: str | None, data_dir: Path) -> str | None:
+    """The given URL, or that of the server that has ``data_dir`` open; None if there is none."""
+    if explicit is not None:
+        return explicit
     found = running_server(data_dir)
     return found.url if found is not None else None
 
 
-def free_port(host: str, wanted: int) -> int:
-    """``wanted`` if it is free on ``host``, else the next one that is. Exits if none is."""
-    if wanted == 0:
+def free_port(host: str, first: int) -> int:
+    """The first free port on ``host`` from ``wanted`` on. Exits if there is none."""
+    if first == 0:
         return 0
-    for port in range(wanted, min(wanted + _PORTS_TRIED, 65536)):
+    for port in range(first, min(first + _PORTS_TRIED, 65536)):
         if _is_free(host, port):
             return port
-    fail(f"Ports {wanted} to {wanted + _PORTS_TRIED - 1} are all in use.", "Choose another with --port.")
+    fail(f"Ports {first} to {first + _PORTS_TRIED - 1} are all in use.", "Choose another with --port.")
 
 
 def _is_free(host: str, port: int) -> bool:
@@ -81,14 +81,14 @@ def _is_free(host: str, port: int) -> bool:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        # Any other trouble (a host that is not ours) is for the server to explain.
+        # The server reports all other errors, such as a host that is not ours.
         return error.errno != errno.EADDRINUSE
     return True
 
 
 @contextlib.contextmanager
 def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[Serving]:
-    """A server of ours while the block runs. Exits with the reason if it cannot start."""
+    """Run our own server during the block. Exits with the reason if it cannot start."""
     from rayscope.server.runner import Server, StartError
 
     server = Server(settings, read_only=read_only)
@@ -104,11 +104,11 @@ def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[S
 
 @contextlib.contextmanager
 def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The URL and the token of a server that only reads the sessions and alert rules of a data directory,
-    while the block runs. Exits if there is no such directory.
+    """The URL and the token of a server that only reads the sessions and alert rules of a data directory, for
+    the duration of the block. Exits if there is no such directory.
 
-    Everything else of the server, its lock too, is in a folder of its own, so that a real server can start
-    meanwhile.
+    All other files of the server, including its lock, are in a separate folder, so that a real server can
+    start at the same time.
     """
     from rayscope.server.settings import new_token
 
@@ -135,7 +135,7 @@ def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def any_server(settings: Settings) -> Iterator[Serving]:
-    """The server of the data directory if one runs, else one of ours while the block runs."""
+    """The running server of the data directory, or our own for the duration of the block."""
     began = time.monotonic()
     has_said = False
     server = None
@@ -144,7 +144,7 @@ def any_server(settings: Settings) -> Iterator[Serving]:
         if found is not None:
             yield found
             return
-        # None while another one is about to start or to stop.
+        # None while another server is about to start or stop.
         waited_s = time.monotonic() - began
         server = _start_beside_others(settings, can_wait=waited_s < _CHANGE_S)
         if server is None and waited_s > _SAID_S and not has_said:
@@ -157,8 +157,9 @@ def any_server(settings: Settings) -> Iterator[Serving]:
 
 
 def _start_beside_others(settings: Settings, *, can_wait: bool) -> Server | None:
-    """Start a server on the next free port. None, after a pause, if another one has the data directory
-    open. Exits if it cannot start, or when that is so and there is no time left to wait."""
+    """Start a server on the next free port. Returns None after a pause if another one has the data directory
+    open. Exits if the server cannot start, or if another one has it open and there is no time left.
+    """
     from rayscope.server.runner import DataDirInUse, Server, StartError
 
     port = free_port(settings.host, settings.port)
@@ -176,10 +177,10 @@ def _start_beside_others(settings: Settings, *, can_wait: bool) -> Server | None
 
 
 def end_within(seconds: float) -> None:
-    """End this process by force if it still runs after ``seconds``.
+    """Kill this process if it is still running after ``seconds``.
 
-    Storage that hangs can hold a thread for longer, and Python waits for its threads. Nothing that was
-    acknowledged is lost: it is in the spool, as after a kill.
+    A thread may hang longer in storage, and Python waits for its threads. No acknowledged data is lost: it is
+    in the spool, as after any kill.
     """
 
     def end() -> None:
@@ -201,28 +202,28 @@ def problem_of(api: Api) -> str | None:
 
 
 def warn_of_problem(api: Api) -> None:
-    """Say at once that the server cannot record, as on a full disk."""
+    """Warn immediately if the server cannot record, for example because the disk is full."""
     with contextlib.suppress(RayscopeError):
         if problem := problem_of(api):
             warn(f"nothing is being recorded: {problem}")
 
 
 def serve_until_stopped(message: str) -> None:
-    """Print ``message``, and return at Ctrl-C or SIGTERM."""
+    """Print ``message``, and return on Ctrl-C or SIGTERM."""
     with stop_signals() as stopped:
         say(message)
         wait_for_stop(stopped)
 
 
 def wait_for_stop(stopped: threading.Event) -> None:
-    """Wait in the main thread, which has to run now and then to handle signals."""
+    """Wait in the main thread, which has to wake up regularly to handle signals."""
     while not stopped.wait(3600):
         pass
 
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set during the block, instead of ending the process."""
+    """An event that Ctrl-C and SIGTERM set during the block instead of ending the process."""
     stopped = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""``rayscope sessions`` and ``open``: what is on record, and the UI of it in a browser."""
+"""``rayscope sessions`` and ``open``: list and edit recorded sessions, and open them in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lazy import ListByDefault
 from rayscope.cli.lists import took
@@ -67,7 +67,7 @@ def list_(
     token: Token = None,
 ) -> None:
     """List recorded sessions, newest first."""
-    with asking(server, data_dir, token) as client:
+    with open_client(server, data_dir, token) as client:
         print_list(form, client.sessions(limit=limit or None, q=query), _SESSIONS, wide)
 
 
@@ -83,7 +83,7 @@ def rename(
     token: Token = None,
 ) -> None:
     """Name a session. Requires the operator token."""
-    with asking(server, data_dir, token, needs_server=True) as client:
+    with open_client(server, data_dir, token, needs_server=True) as client:
         row = client.label_session(_find(client, session)["session"], name=name)
     say(shown(session_title(row)))
 
@@ -104,7 +104,7 @@ def note(
 ) -> None:
     """Print or change a session's note and tags. Changes require the operator token."""
     is_change = words is not None or bool(tags)
-    with asking(server, data_dir, token, needs_server=is_change) as client:
+    with open_client(server, data_dir, token, needs_server=is_change) as client:
         row = _find(client, session)
         if is_change:
             row = client.label_session(row["session"], note=words, tags=tags or None)
@@ -125,7 +125,7 @@ def delete(
     token: Token = None,
 ) -> None:
     """Delete a session's record, with its metrics and logs. Requires the operator token."""
-    with asking(server, data_dir, token, needs_server=True) as client:
+    with open_client(server, data_dir, token, needs_server=True) as client:
         row = _find(client, session)
         title = shown(session_title(row))
         if not yes and not typer.confirm(f"Delete {title} ({row['session']}) for good?"):
@@ -135,7 +135,7 @@ def delete(
 
 
 def _find(client: Client, session: str) -> SessionItem:
-    """The session that is meant: the server takes the beginning of its name too."""
+    """The session with a name, or a prefix of it."""
     return next(iter(client.sessions(name=session)))
 
 
@@ -156,7 +156,7 @@ def open_ui(
         serving = None
         if not (server or os.environ.get("RAYSCOPE_URL")):
             serving = stack.enter_context(any_server(settings_from(data_dir, token=token)))
-        client = stack.enter_context(asking(server, data_dir, token, session, needs_server=True))
+        client = stack.enter_context(open_client(server, data_dir, token, session, needs_server=True))
         name = client.summary()["session"]
         url = session_url(client.url, name)
         if task is not None:

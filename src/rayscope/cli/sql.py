@@ -1,4 +1,4 @@
-"""``rayscope sql``: one SELECT over a recorded session, or over all sessions of a warehouse."""
+"""``rayscope sql``: run a SELECT over a recorded session, or over all sessions of a warehouse."""
 
 from __future__ import annotations
 

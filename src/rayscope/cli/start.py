@@ -33,7 +33,7 @@ from rayscope.ray.versions import version_note
 
 _DEFAULT_PORT = "6379"
 _SECRETS = ("RAYSCOPE_TOKEN", "RAYSCOPE_OPERATOR")
-#: How often we look for the new head, and for how long after `ray start` has returned, s.
+#: How often to look for the new head node, and for how long after `ray start` has returned, s.
 _LOOK_S = 1.0
 _GRACE_S = 15.0
 
@@ -79,7 +79,7 @@ def start(
             not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
         ),
     )
-    # Every job inherits the environment of its node.
+    # Every job inherits the environment of its node, so secrets are removed.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     command = _ray_start()
     if note := version_note(ray_version(command)):
@@ -108,13 +108,15 @@ def start(
 
 
 def _ray_start() -> list[str]:
-    """The command `ray start`: that on PATH, whose Ray the user means, else that of our own environment."""
+    """The command `ray start`: the one on PATH, whose Ray the user expects, otherwise that of our own
+    environment.
+    """
     ray = shutil.which("ray")
     return [ray, "start"] if ray else [sys.executable, "-m", "ray.scripts.scripts", "start"]
 
 
 def option(args: Sequence[str], name: str) -> str | None:
-    """The value of ``--name value`` or ``--name=value`` in ``args``, None if it is not there."""
+    """The value of ``--name value`` or ``--name=value`` in ``args``, None if it is missing."""
     for position, argument in enumerate(args):
         if argument == name and position + 1 < len(args):
             return args[position + 1]
@@ -130,7 +132,7 @@ def _addresses() -> dict[str, str]:
 
 
 def _is_local(address: str) -> bool:
-    """Whether ``address`` is one of this machine's."""
+    """Whether ``address`` belongs to this machine."""
     import socket
 
     import psutil
@@ -146,7 +148,7 @@ def _is_local(address: str) -> bool:
 
 
 def _asks_for_token(address: str) -> bool:
-    """Whether the GCS at ``address`` answers nobody without Ray's token."""
+    """Whether the GCS at ``address`` requires Ray's token."""
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
     try:
@@ -158,7 +160,7 @@ def _asks_for_token(address: str) -> bool:
 
 
 def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> None:
-    """Tell the server of the new head, so that it asks the GCS for what the events do not carry."""
+    """Register the new head node with the server, which then also reads from its GCS."""
     problem = ""
     looks_left = int(_GRACE_S / _LOOK_S)
     while looks_left > 0:

@@ -1,4 +1,4 @@
-"""What a session did, as a few tables at the end of a run."""
+"""The summary of a session at the end of a run, as tables."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 _SLOWEST = 10
 _FINDINGS = 3
-#: Groups of failures that are listed.
+#: Number of listed groups of failures.
 FAILURES = 5
 _ON_PATH = 4
 _MESSAGE_CHARS = 160
 
 
 def session_name(row: Mapping[str, Any]) -> str:
-    """What people call a session of ``GET /api/sessions``."""
+    """The display name of a session of ``GET /api/sessions``."""
     return str(row.get("name") or ("no job yet" if row.get("state") == "live" else "no job"))
 
 
 def session_title(row: Mapping[str, Any]) -> str:
-    """A session by name, start, duration and host."""
+    """A session's name, start, duration and host."""
     took = duration(row["last_ns"] - row["first_ns"])
     return " · ".join(filter(None, (session_name(row), clock(row["first_ns"]), took, row.get("host"))))
 
 
 def session_url(url: str, session: str, view: str = "overview") -> str:
-    """Where the UI shows a session, at a glance if no other view is named."""
+    """The URL of a session in the UI."""
     return f"{url.rstrip('/')}/s/{session}/{view}"
 
 
@@ -55,8 +55,8 @@ def show(
     """Print ``summary`` (of ``GET /api/summary``), ``path`` (of ``GET /api/flow/critical_path``),
     ``insights`` (of ``GET /api/insights``) and ``crashes`` (of ``GET /api/crashes``).
 
-    Its ``failures`` are those of ``GET /api/failures``. It may have ``never_placed``: what waited for a place
-    to the end and could not have had one; and ``title``, what the session is called.
+    Its ``failures`` are those of ``GET /api/failures``. Optional fields are ``never_placed``, the demand that
+    stayed infeasible to the end, and ``title``, the session's display name.
     """
     parts: list[Any] = [_states(summary)]
     if insights and insights["verdict"]:
@@ -103,7 +103,7 @@ def _states(summary: Mapping[str, Any]) -> Text:
 
 
 def _path(path: Mapping[str, Any]) -> Text:
-    """What the job's time went into, as far as it decided how long it took."""
+    """The critical path by phase and function."""
     line = Text("Critical path", style="bold")
     line.append(f" {duration(path['duration_ns'])}{' so far' if path['so_far'] else ''}: ", style="not bold")
     parts = []
@@ -175,7 +175,7 @@ def _failures(failures: Mapping[str, Any]) -> Table:
 
 
 def _outcome(group: Mapping[str, Any]) -> tuple[str, str]:
-    """What became of the tasks of a group of failures, and its colour."""
+    """The outcome of the tasks of a group of failures, and its colour."""
     if group["outcome"] == "recovered":
         return "recovered by retry", "dim"
     if group["outcome"] == "retrying":

@@ -1,4 +1,4 @@
-"""What `rayscope run` is asked to run: a script, a module or a command."""
+"""The target of `rayscope run`: a script, a module or a command."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _RAY_VERSION = "import importlib.metadata; print(importlib.metadata.version('ray
 
 
 class TargetError(RayscopeError):
-    """The arguments name nothing that can be run."""
+    """The arguments do not name anything that can be run."""
 
 
 def command_for(args: Sequence[str]) -> list[str]:
-    """The command line that ``args`` mean.
+    """The command line for ``args``.
 
-    ``-m module ...`` and Python files run with our own interpreter, anything else is a command on PATH
-    (or beside our interpreter, as `ray` is in an environment that is not activated) or a path to one.
+    ``-m module ...`` and Python files run with our own interpreter. Anything else is a command on PATH (or
+    next to our interpreter, where `ray` is if the environment is not activated), or a path to one.
     """
     if args and args[0] == "--":
         args = args[1:]
@@ -66,16 +66,17 @@ def unused_environment(command: Sequence[str]) -> str | None:
 
 
 def can_import_hook(command: Sequence[str]) -> bool:
-    """Whether the Python that ``command`` will run can import our driver hook.
+    """Whether the Python that runs ``command`` can import our driver hook.
 
-    Ours can. Another one is asked; for a command that is no Python (a shell script, make) the ones on PATH
-    are. ``ray.init()`` fails on a hook that cannot be imported, so in doubt the answer is no.
+    Our own can. Any other interpreter is tested; for a command that is not Python (a shell script, make),
+    those on PATH are tested. ``ray.init()`` fails on a hook that cannot be imported, so the answer is no when
+    in doubt.
     """
     interpreter = _interpreter(Path(command[0]))
     if interpreter is not None:
         return _same(interpreter, Path(sys.executable)) or _imports(str(interpreter))
     if Path(command[0]).name in ("uv", "uvx", "poetry", "pdm", "hatch", "conda", "pixi", "docker", "podman"):
-        return False  # they choose an interpreter that we cannot know
+        return False  # these choose an interpreter that is unknown here
     candidates = [found for name in ("python", "python3") if (found := shutil.which(name))]
     return bool(candidates) and all(
         _same(Path(found), Path(sys.executable)) or _imports(found) for found in candidates
@@ -83,7 +84,7 @@ def can_import_hook(command: Sequence[str]) -> bool:
 
 
 def ray_version(command: Sequence[str]) -> str | None:
-    """The version of Ray in the Python that ``command`` runs; None if that is ours or unknown."""
+    """The version of Ray in the Python that runs ``command``; None if that is our own or unknown."""
     interpreter = _interpreter(Path(command[0]))
     if interpreter is None or _same(interpreter, Path(sys.executable)):
         return None
@@ -92,7 +93,7 @@ def ray_version(command: Sequence[str]) -> str | None:
 
 
 def _interpreter(path: Path) -> Path | None:
-    """The Python that runs ``path``: itself, or the one in its first line. None if it is no Python."""
+    """The Python that runs ``path``: itself, or the one in its first line. None if it is not Python."""
     if path.name.startswith("python"):
         return path
     try:
@@ -108,9 +109,9 @@ def _interpreter(path: Path) -> Path | None:
     return Path(words[0]) if words and Path(words[0]).name.startswith("python") else None
 
 
-def _same(one: Path, other: Path) -> bool:
-    """Whether two interpreters share an environment: links of one folder (a link leads out of it)."""
-    return one.parent.resolve() == other.parent.resolve() and one.resolve() == other.resolve()
+def _same(first: Path, second: Path) -> bool:
+    """Whether two interpreters belong to the same environment, i.e. are links in the same folder."""
+    return first.parent.resolve() == second.parent.resolve() and first.resolve() == second.resolve()
 
 
 def _imports(python: str) -> bool:
@@ -119,7 +120,7 @@ def _imports(python: str) -> bool:
 
 
 def _ask(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
-    """What ``code`` does in another Python; None if that cannot be run."""
+    """Run ``code`` in another Python; None if that fails to start."""
     try:
         return subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError):

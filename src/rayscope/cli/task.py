@@ -1,4 +1,4 @@
-"""``rayscope task``: everything known of one task, for a person."""
+"""``rayscope task``: all details of one task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import PHASES, Format, clock, counted, print_rows, short_id, state_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: States before a worker has the attempt.
 _UNSCHEDULED = ("PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT")
-#: Callers, children and objects that are named.
+#: Number of callers, children and objects that are named.
 _NAMED = 5
 
 
@@ -43,22 +43,22 @@ def task(
     token: Token = None,
 ) -> None:
     """Show one task: its attempts, where their time went, its error, caller, and data."""
-    with asking(server, data_dir, token, session) as client:
-        found = client.task(task_id)
+    with open_client(server, data_dir, token, session) as client:
+        detail = client.task(task_id)
     if form is Format.json or as_json:
-        print_json(found, indent=2)
+        print_json(detail, indent=2)
         return
     if form is Format.csv:
-        print_rows(form, found["attempts"], ())
+        print_rows(form, detail["attempts"], ())
         return
     console = stdout()
-    for attempt in found["attempts"]:
-        console.print(_attempt(attempt, len(found["attempts"]) > 1, found["scheduling"]))
+    for attempt in detail["attempts"]:
+        console.print(_attempt(attempt, len(detail["attempts"]) > 1, detail["scheduling"]))
         if attempt["error"] is not None:
             console.print(Text(visible(attempt["error"]["message"] or attempt["error"]["type"]), style="red"))
         console.print()
-    console.print(_table("Around it", _surroundings(found)))
-    console.print(Text(f"Its log: rayscope logs --task {found['task_id']}", style="dim"))
+    console.print(_table("Around it", _surroundings(detail)))
+    console.print(Text(f"Its log: rayscope logs --task {detail['task_id']}", style="dim"))
 
 
 def _attempt(attempt: AttemptDetail, is_one_of_several: bool, scheduling: list[SchedulingItem]) -> Table:
@@ -100,26 +100,26 @@ def _started(attempt: AttemptDetail) -> str:
     return clock(attempt["start_ns"])
 
 
-def _surroundings(found: TaskDetail) -> Iterator[tuple[str, str | Text]]:
-    if found["parent"] is not None:
+def _surroundings(detail: TaskDetail) -> Iterator[tuple[str, str | Text]]:
+    if detail["parent"] is not None:
         yield (
             "submitted by",
-            f"{found['parent']['name'] or 'driver'} ({short_id(found['parent']['task_id'])})",
+            f"{detail['parent']['name'] or 'driver'} ({short_id(detail['parent']['task_id'])})",
         )
-    yield "call path", " > ".join(found["call_path"])
-    if found["children_total"]:
-        names = ", ".join(str(child["name"]) for child in found["children"][:_NAMED])
-        yield "submitted", f"{found['children_total']:,}: {names}"
+    yield "call path", " > ".join(detail["call_path"])
+    if detail["children_total"]:
+        names = ", ".join(str(child["name"]) for child in detail["children"][:_NAMED])
+        yield "submitted", f"{detail['children_total']:,}: {names}"
     for title, edges, total, number in (
-        ("arguments from", found["data_in"], found["data_in_total"], found["data_in_bytes"]),
-        ("results to", found["data_out"], found["data_out_total"], found["data_out_bytes"]),
+        ("arguments from", detail["data_in"], detail["data_in_total"], detail["data_in_bytes"]),
+        ("results to", detail["data_out"], detail["data_out_total"], detail["data_out_bytes"]),
     ):
         if total:
             yield (
                 title,
                 f"{counted(total, 'object')}, {size(number)}: {_others(edges, title.startswith('results'))}",
             )
-    for note in found["annotations"][:_NAMED]:
+    for note in detail["annotations"][:_NAMED]:
         yield "annotation", f"{note['name']}={note['value']}"
 
 

@@ -1,4 +1,4 @@
-"""``rayscope top``: the cluster in the terminal, live."""
+"""``rayscope top``: a live view of the cluster in the terminal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from typing import Annotated
 import typer
 from rich.live import Live
 
-from rayscope.cli.asking import asking
+from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, stdout
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.top_view import SORTS, Look, picture
 from rayscope.client import Client, RayscopeError
 
-#: Nodes and jobs that are asked for: more than a screen has.
-_NODES, _JOBS = 100, 50
+#: Number of nodes and jobs that are requested, which is more than fits on a screen.
+_NODES = 100
+_JOBS = 50
 
 
 def top(
@@ -38,7 +39,7 @@ def top(
     """Show live nodes, jobs, functions, and alerts. q: quit, s: change sort."""
     if sort not in SORTS:
         fail(f"Cannot sort nodes by {sort!r}.", f"Use one of: {', '.join(SORTS)}.")
-    with asking(server, data_dir, token, session) as client:
+    with open_client(server, data_dir, token, session) as client:
         look = take_look(client, sort)
         console = stdout()
         if once or not console.is_terminal:
@@ -49,7 +50,7 @@ def top(
 
 
 def take_look(client: Client, sort: str) -> Look:
-    """What the server says now of the client's session (the newest, if it has none). Raises RayscopeError."""
+    """Query the current state of the client's session (by default, the newest). Raises RayscopeError."""
     sessions = client.sessions(limit=1 if client.session is None else None)
     about = next((one for one in sessions if client.session in (None, one["session"])), None)
     if about is None:
@@ -95,7 +96,7 @@ def _live(client: Client, look: Look, sort: str, interval_s: float) -> None:
 
 @contextlib.contextmanager
 def _keyboard() -> Iterator[bool]:
-    """While the block runs keys come one by one and unseen; whether there is a keyboard."""
+    """Read single keys without echo during the block. Yields whether there is a keyboard."""
     if not sys.stdin.isatty():
         yield False
         return
@@ -111,7 +112,7 @@ def _keyboard() -> Iterator[bool]:
 
 
 def _key(timeout_s: float, *, keyboard: bool) -> str | None:
-    """The key that is pressed within a time; None without one."""
+    """The key pressed within a time; None without one."""
     if not keyboard:
         time.sleep(timeout_s)
         return None

@@ -1,4 +1,4 @@
-"""What ``rayscope top`` shows, drawn for a terminal of any size."""
+"""The screen of ``rayscope top``, drawn for a terminal of any size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rayscope.units import duration
 if TYPE_CHECKING:
     from rayscope.client.types import AlertInfo, FunctionItem, Job, Node, SessionItem
 
-#: What nodes can be sorted by: title -> field of the list of nodes.
+#: Sort orders of nodes: title -> field of the list of nodes.
 SORTS = {
     "cpu": "-cpu_percent",
     "memory": "-mem_percent",
@@ -32,15 +32,20 @@ SORTS = {
 }
 _STATES_SHOWN = ("RUNNING", "PENDING_NODE_ASSIGNMENT", "PENDING_ARGS_AVAIL", "FINISHED", "FAILED")
 _ACTIVE = ("RUNNING", "PENDING")
-_FEW_ALERTS, _FEW_JOBS, _FEW_FUNCTIONS = 3, 4, 5
-#: On narrower terminals shares are numbers alone.
+_MAX_ALERTS = 3
+_MAX_JOBS = 4
+_MAX_FUNCTIONS = 5
+#: Terminal width below which shares are shown without bars, characters.
 _NO_BARS = 72
-_FROM_YELLOW, _FROM_RED = 70, 90
+#: Utilization from which a bar is yellow, percent.
+_FROM_YELLOW = 70
+#: Utilization from which a bar is red, percent.
+_FROM_RED = 90
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the server said at ``time_ns``. ``problem``: why it says nothing newer."""
+    """The server's answers at ``time_ns``. ``problem``: why there are no newer ones."""
 
     session: SessionItem
     time_ns: int
@@ -50,21 +55,21 @@ class Look:
     jobs_total: int = 0
     functions: Sequence[FunctionItem] = ()
     alerts: Sequence[AlertInfo] = field(default=())
-    #: By library how many of its datasets, applications, or runs are in which state.
+    #: Number of datasets, applications, or runs by library and state.
     libraries: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     problem: str = ""
 
 
 def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True) -> Group:
-    """The whole picture, ``height`` lines at most; ``keys``: with the line that tells them."""
+    """The complete screen of at most ``height`` lines; ``keys``: with a line that lists the keys."""
     firing = [alert for alert in look.alerts if alert["state"] == "firing"]
     jobs = sorted(look.jobs, key=lambda job: job["state"] not in _ACTIVE)
-    # Two lines at the top, three titles with their columns' names, the keys; what is left is shared.
+    # Fixed lines: two at the top, three titles with column names, the keys. The rest is shared.
     left = height - 8 - keys - bool(look.libraries)
-    few_alerts = min(len(firing), _FEW_ALERTS, max(1, left // 5))
+    few_alerts = min(len(firing), _MAX_ALERTS, max(1, left // 5))
     left -= few_alerts
-    few_jobs = min(len(jobs), _FEW_JOBS, max(1, left // 4))
-    few_functions = min(len(look.functions), _FEW_FUNCTIONS, max(1, left // 3))
+    few_jobs = min(len(jobs), _MAX_JOBS, max(1, left // 4))
+    few_functions = min(len(look.functions), _MAX_FUNCTIONS, max(1, left // 3))
     few_nodes = min(len(look.nodes), max(1, left - few_jobs - few_functions))
     spare = max(0, left - few_nodes - few_jobs - few_functions)
     functions = look.functions[: few_functions + spare]
@@ -114,12 +119,12 @@ def _states(look: Look, firing: int) -> Text:
 
 
 def _libraries(libraries: Mapping[str, Mapping[str, int]]) -> Text:
-    """What Ray's libraries do, in a line: ``Data: 1 running, 2 finished``."""
+    """The activity of Ray's libraries in one line: ``Data: 1 running, 2 finished``."""
     line = Text(overflow="ellipsis", no_wrap=True)
     for name, states in libraries.items():
-        told = ", ".join(f"{count:,} {state.lower().replace('_', ' ')}" for state, count in states.items())
+        summary = ", ".join(f"{count:,} {state.lower().replace('_', ' ')}" for state, count in states.items())
         line.append(f"{name.capitalize()}: ", style="bold cyan")
-        line.append(f"{shown(told) or 'unknown'}   ")
+        line.append(f"{shown(summary) or 'unknown'}   ")
     return line
 
 
@@ -152,7 +157,9 @@ def bar(percent: float | None, width: int) -> Text:
 
 
 def _grid(*columns: tuple[str, bool, bool]) -> Table:
-    """A table without lines: of each column its title, whether it takes the room left, if on the right."""
+    """A table without borders. Per column: its title, whether it takes the remaining width, whether it is
+    right-aligned.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     for title, takes, right in columns:
         table.add_column(
@@ -193,7 +200,7 @@ def _jobs(jobs: Sequence[Job]) -> Table:
         total = sum(tasks.values())
         failed = tasks.get("FAILED", 0)
         ended = tasks.get("FINISHED", 0) + failed + tasks.get(CUT_OFF, 0)
-        # A job may submit more: how many there will be, nobody knows.
+        # A job may submit more tasks, so the final number is unknown.
         done = Text(f"{ended:,} of {total:,}" if total else "-", style="default" if total else "dim")
         failed = failed_of(failed, job)
         if failed:

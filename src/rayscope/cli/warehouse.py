@@ -1,4 +1,4 @@
-"""``rayscope warehouse``: sessions in shared tables of ClickHouse, for questions over all of them."""
+"""``rayscope warehouse``: sessions of all clusters in shared tables of ClickHouse."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def load(
     server, url = f"load-{socket.gethostname()}-{os.getpid()}", warehouse or settings_from().warehouse or ""
     with open_warehouse(warehouse) as opened, ExitStack() as stack:
         migrate.check(opened)
-        teller = stack.enter_context(telling(server, url))
+        publisher = stack.enter_context(telling(server, url))
         for name in sessions or reversed(catalog.names()):
             title = name
             try:
@@ -115,9 +115,9 @@ def load(
                 if about.first_ns < oldest_ns:
                     say(f"{title}: not loaded, older than RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS")
                     continue
-                made = load_session(opened, teller, catalog.path(name), about, again=again)
+                made = load_session(opened, publisher, catalog.path(name), about, again=again)
             except StoreError as error:
-                # A damaged record is of one session; a full or unreachable warehouse is of all.
+                # A damaged record affects one session; a full or unreachable warehouse affects all.
                 if error.code not in ("not_found", "corrupt", "newer", "older", "unusable"):
                     raise
                 warn(f"{title}: not loaded. {error}")
@@ -185,7 +185,7 @@ def ddl(cluster: Cluster = None) -> None:
 
 
 def _oldest_ns() -> int:
-    """When the oldest session began that the warehouse keeps: it would delete what is older at once."""
+    """When the oldest session kept by the warehouse began. Older ones would be deleted immediately."""
     days = settings_from().warehouse_max_age_days
     return 0 if days is None else time.time_ns() - days * 86400 * 10**9
 

@@ -1,4 +1,4 @@
-"""While a program runs: its sessions, and snapshots of those started without recording."""
+"""Finds the sessions of a running program, and attaches to clusters started without recording."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, warn
 from rayscope.periodic import PeriodicTask
 
-#: How often we look, s.
+#: Polling interval, s.
 PERIOD_S = 2.0
-#: How long a session of the program may be silent before it is taken for one without recording, s.
+#: How long a session of the program may send nothing until it is treated as unrecorded, s.
 SILENT_TIMEOUT_S = 3.0
 
-#: How long the cluster of a program that has ended may take to go, s.
+#: How long the cluster of an ended program may take to shut down, s.
 _GOING_S = 3.0
 
-#: GCS addresses by session.
+#: Returns GCS addresses by session.
 FindClusters = Callable[[], dict[str, str]]
-#: A GCS address and a time (ms) -> pids of the drivers that live or came after that time.
+#: A GCS address and a time (ms) -> pids of the drivers that are alive or started after that time.
 FindDrivers = Callable[[str, int], set[int]]
 
 
 def clusters_in_reach() -> dict[str, str]:
-    """Session -> GCS address on this machine, and the one that RAY_ADDRESS names (under its address)."""
+    """Session -> GCS address on this machine, plus the cluster in RAY_ADDRESS (under its address)."""
     from rayscope.ray.address import AddressError, resolve
     from rayscope.ray.discovery import local_gcs_addresses
 
@@ -44,7 +44,7 @@ def clusters_in_reach() -> dict[str, str]:
 
 
 def drivers_of(address: str, since_ms: int) -> set[int]:
-    """The pids of a cluster's drivers that live or started since ``since_ms``; empty if it does not tell."""
+    """The pids of a cluster's drivers that are alive or started since ``since_ms``; empty if unknown."""
     from rayscope.ray.auth import ray_token
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
@@ -58,9 +58,9 @@ def drivers_of(address: str, since_ms: int) -> set[int]:
 
 
 class Watch:
-    """Looks every :data:`PERIOD_S` in a thread of its own; use as a context manager.
+    """Polls every :data:`PERIOD_S` in a thread; use as a context manager.
 
-    ``announce`` is called with each session of the program, once, as soon as the server knows the session.
+    ``announce`` is called once with each session of the program, as soon as the server knows the session.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class Watch:
         self._announced: set[str] = set()
         self._since_ms = int(time.time() * 1000)
         self._seen: dict[str, float] = {}
-        #: the program, and all that it was seen to have started
+        #: the program and all its known descendants
         self.pids: set[int] = set()
         self._settled: set[str] = set()
         self._task = PeriodicTask("rayscope-watch", PERIOD_S, self._look_or_end)
         #: session -> GCS address, of every cluster seen while the program ran
         self.clusters: dict[str, str] = {}
-        #: sessions that we attached to: they were started without recording
+        #: sessions to which we attached because they were started without recording
         self.attached: set[str] = set()
-        #: why a cluster that the program used could not be attached to
+        #: why a cluster that the program used could not be attached
         self.refused: list[str] = []
 
     def __enter__(self) -> Watch:
@@ -102,12 +102,14 @@ class Watch:
     def _look_or_end(self) -> None:
         try:
             self.look_and_announce()
-        except Exception as error:  # the program goes on without it
+        except Exception as error:  # the program continues without it
             self.refused.append(f"Looking for clusters failed: {error}")
             self._task.stop()
 
     def look(self, timeout_s: float = SILENT_TIMEOUT_S) -> None:
-        """Look once; ``timeout_s`` 0 attaches at once (the program is gone, all that came has come)."""
+        """Poll once; ``timeout_s`` 0 attaches immediately, because the program has ended and nothing more
+        will arrive.
+        """
         self.pids |= self._family()
         self.clusters.update(self._find_clusters())
         open_questions = {s: a for s, a in self.clusters.items() if s not in self._settled}
@@ -128,7 +130,7 @@ class Watch:
                 self._attach(session, address)
 
     def look_and_announce(self) -> None:
-        """Look once, and announce the sessions that the server knows by now."""
+        """Poll once, and announce the sessions that the server now knows."""
         self.look()
         found = [s for s, a in self.clusters.items() if s not in self._announced and self._is_ours(s, a)]
         with contextlib.suppress(RayscopeError):
@@ -138,13 +140,13 @@ class Watch:
                 self._announce(session)
 
     def _is_ours(self, session: str, address: str) -> bool:
-        """Whether the program started a cluster or, until one of its sessions is known, is a driver there."""
+        """Whether the program started the cluster or, if no session of it is known yet, is a driver there."""
         if _has_pid_of(session, self.pids):
             return True
         return not self._announced and bool(self._find_drivers(address, self._since_ms) & self.pids)
 
-    def gone(self, pid: int, sessions: Iterable[str]) -> set[str]:
-        """Those of ``sessions`` whose clusters ran on this machine and are gone with the program ``pid``."""
+    def ended_with(self, pid: int, sessions: Iterable[str]) -> set[str]:
+        """The ``sessions`` whose clusters ran on this machine and ended with the program ``pid``."""
         ours = {
             session
             for session in sessions
@@ -152,7 +154,7 @@ class Watch:
         }
         deadline = time.monotonic() + _GOING_S
         while left := ours & set(self._find_clusters()):
-            # What the program did not shut down dies with it, a moment later.
+            # Clusters that the program did not shut down die a moment later.
             if time.monotonic() > deadline or not any(name.endswith(f"_{pid}") for name in left):
                 break
             time.sleep(0.1)
@@ -183,9 +185,9 @@ def sends_events(about: Mapping[str, Any] | None) -> bool:
 def has_grown(
     session: str, before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Whether ``session`` is new in ``now`` or has more in it than ``before``.
+    """Whether ``session`` is new in ``now`` or has more data than in ``before``.
 
-    That it was heard from is not enough: a server polls every cluster that it knows.
+    A recent sign of life is not enough, since a server polls every cluster that it knows.
     """
     if session not in now:
         return False

@@ -1,4 +1,6 @@
-"""A client of the server's HTTP API, plain and async, with typed answers; see docs/reference/client.md."""
+"""Clients of the server's HTTP API, synchronous and asynchronous, with typed answers; see
+docs/reference/client.md.
+"""
 
 from rayscope.client.http import AsyncClient, Client
 from rayscope.client.rows import AsyncRows, Rows

@@ -1,4 +1,4 @@
-"""What can be asked of a server: every method described once, for the plain and the async client."""
+"""The requests to a server. Each method is described once for the synchronous and the asynchronous client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rayscope.client import filters as f
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing, Time, params, part
-from rayscope.client.methods import asked, listed
+from rayscope.client.methods import paged, request
 from rayscope.client.sql_result import SqlResult
 
 if TYPE_CHECKING:
@@ -17,15 +17,21 @@ if TYPE_CHECKING:
     from rayscope.client import types as t
     from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
-#: What an export, a question in SQL, and a replay may take, s.
-EXPORT_S, _SQL_S, _REPLAY_S, _LONG_S = 3600.0, 120.0, 120.0, 1800.0
+#: Time-out of an export, s.
+EXPORT_S = 3600.0
+#: Time-out of a SQL query, s.
+_SQL_S = 120.0
+#: Time-out of a replay, s.
+_REPLAY_S = 120.0
+#: Time-out of the replay of a large job, s.
+_LONG_S = 1800.0
 
 
 class Api(LogsApi):
-    """Requests of a session: ``session`` is an ID, a prefix of it, or a shown name; None: the client's, or
-    else the one heard from last.
+    """Requests about a session. ``session`` is an ID, a prefix of it, or a display name; None: the client's
+    session, or else the one with the latest data.
 
-    Times are ns since the epoch or datetimes. Every method raises RayscopeError when it is carried out.
+    Times are ns since the epoch or datetimes. Every method raises RayscopeError when it is called.
     """
 
     def _flow(self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any) -> Call[Any]:
@@ -41,49 +47,55 @@ class Api(LogsApi):
 
     # Sessions.
 
-    @asked
+    @request
     def health(self) -> Call[t.HealthAnswer]:
-        """Whether the server lives, its version, and how many batches wait to be merged."""
+        """The state of the server, its version, and the number of batches waiting to be merged."""
         return Call("GET", "/api/health", timeout_s=5)
 
-    @listed
+    @paged
     def sessions(
         self, limit: int | None = None, name: str | None = None, q: str | None = None
     ) -> Listing[t.SessionItem]:
-        """The sessions on record, newest sign of life first; or the one with this ID, a prefix of it, or this
-        shown ``name``.
+        """The recorded sessions, latest sign of life first; or the one with this ID, prefix of an ID, or
+        display ``name``.
 
         ``q``: only those with this text in their name, script, host, tags, note, or Ray's name.
         """
         return Listing("/api/sessions", params(name=name, q=q), "SessionItem", limit, of_session=False)
 
-    @asked
+    @request
     def summary(self, session: str | None = None) -> Call[t.Summary]:
-        """A session at a glance: states, functions by time, newest failures, what is missing."""
+        """A session at a glance: states, functions by time, latest failures, missing data."""
         return Call("GET", "/api/summary", params(session=self._of(session)))
 
-    @asked
+    @request
     def cluster(self, session: str | None = None) -> Call[t.ClusterAnswer]:
-        """How many of everything, by state, and the resources in all."""
+        """The number of entities by state, and the total resources."""
         return Call("GET", "/api/cluster", params(session=self._of(session)))
 
-    @asked
+    @request
     def recording(self, session: str | None = None) -> Call[t.RecordingAnswer]:
         """How a session is recorded, node by node (docs/reference/api.md)."""
         return Call("GET", "/api/recording", params(session=self._of(session)))
 
-    @asked
+    @request
     def attach(self, address: str, ray_token: str | None = None) -> Call[str]:
-        """Let the server read snapshots of the cluster whose GCS is at ``address``; the session's name.
+        """Start snapshots of the cluster whose GCS is at ``address``; returns the session's name.
 
-        Acts: the operator's.
+        Requires the operator token.
         """
         body = {"address": address, "ray_token": ray_token}
-        return Call("POST", "/api/clusters", body=body, acts=True, pick=lambda answer: str(answer["session"]))
+        return Call(
+            "POST",
+            "/api/clusters",
+            body=body,
+            needs_operator=True,
+            pick=lambda answer: str(answer["session"]),
+        )
 
-    # Lists, and one of each.
+    # Lists, and details of single entities.
 
-    @listed
+    @paged
     def tasks(
         self,
         *,
@@ -96,7 +108,7 @@ class Api(LogsApi):
         given = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
         return Listing("/api/tasks", given, "TaskItem", limit)
 
-    @listed
+    @paged
     def actors(
         self,
         *,
@@ -108,7 +120,7 @@ class Api(LogsApi):
         """Actors, alive and dead."""
         return self._entities("actors", "Actor", session, filters, sort=sort, limit=limit)
 
-    @listed
+    @paged
     def nodes(
         self,
         *,
@@ -117,10 +129,10 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Node]:
-        """Nodes, with what they use."""
+        """Nodes with their usage."""
         return self._entities("nodes", "Node", session, filters, sort=sort, limit=limit)
 
-    @listed
+    @paged
     def workers(
         self,
         *,
@@ -132,7 +144,7 @@ class Api(LogsApi):
         """Worker processes."""
         return self._entities("workers", "Worker", session, filters, sort=sort, limit=limit)
 
-    @listed
+    @paged
     def jobs(
         self,
         *,
@@ -144,7 +156,7 @@ class Api(LogsApi):
         """Drivers and submitted jobs, with their attempts by state."""
         return self._entities("jobs", "Job", session, filters, sort=sort, limit=limit)
 
-    @listed
+    @paged
     def placement_groups(
         self,
         *,
@@ -157,15 +169,15 @@ class Api(LogsApi):
         shape = "PlacementGroup"
         return self._entities("placement_groups", shape, session, filters, sort=sort, limit=limit)
 
-    @listed
+    @paged
     def events(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[EventFilters]
     ) -> Listing[t.Event]:
-        """What happened, newest first."""
+        """Events, newest first."""
         given = params(f.EventFilters, filters, session=self._of(session))
         return Listing("/api/events", given, "Event", limit)
 
-    @asked
+    @request
     def failures(
         self,
         *,
@@ -174,27 +186,28 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.FailuresAnswer]:
-        """Failed attempts by function, error, message and line, final ones first; ``limit``: groups at most.
+        """Failed attempts by function, error, message and line, final ones first; ``limit``: maximum number
+        of groups.
 
         ``outcome``: only tasks whose failure is ``final``, ``retrying`` or ``recovered``.
         """
         more: dict[str, Any] = {"outcome": outcome, "limit": limit, "session": self._of(session)}
         return Call("GET", "/api/failures", params(f.TaskFilters, filters, **more))
 
-    @asked
+    @request
     def crashes(self, *, session: str | None = None, limit: int | None = None) -> Call[t.CrashesAnswer]:
-        """Workers that crashed, newest first, each with the harm that it did; ``limit``: at most 100."""
+        """Crashed workers, newest first, with the harm done; ``limit``: at most 100."""
         return Call("GET", "/api/crashes", params(limit=limit, session=self._of(session)))
 
-    @asked
+    @request
     def functions(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.FunctionsAnswer]:
-        """Functions by the time of their attempts, the first ``limit`` (50)."""
+        """Functions by the time of their attempts; ``limit`` is 50 by default."""
         more: dict[str, Any] = {"limit": limit, "session": self._of(session)}
         return Call("GET", "/api/functions", params(f.TaskFilters, filters, **more))
 
-    @asked
+    @request
     def scheduling(
         self,
         *,
@@ -204,7 +217,7 @@ class Api(LogsApi):
         since_ns: int | None = None,
         until_ns: int | None = None,
     ) -> Call[t.SchedulingAnswer]:
-        """Where the time of each function's attempts went, those with the longest total first."""
+        """The time of each function's attempts by phase, longest total first."""
         session = self._of(session)
         return Call(
             "GET",
@@ -212,22 +225,24 @@ class Api(LogsApi):
             params(session=session, job_id=job_id, limit=limit, since_ns=since_ns, until_ns=until_ns),
         )
 
-    @asked
+    @request
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
         """A task in full: attempts, errors, call path, children, spans, data."""
         return Call("GET", f"/api/tasks/{part(task_id)}", params(session=self._of(session)))
 
-    @asked
+    @request
     def one(self, kind: str, entity_id: str, session: str | None = None) -> Call[dict[str, Any]]:
-        """One of ``actors``, ``nodes``, ``workers``, ``jobs`` or ``placement_groups`` with its history."""
+        """A single entity of ``actors``, ``nodes``, ``workers``, ``jobs`` or ``placement_groups`` with its
+        history.
+        """
         return Call("GET", f"/api/{part(kind)}/{part(entity_id)}", params(session=self._of(session)))
 
-    @asked
+    @request
     def progress(self, job_id: str, session: str | None = None) -> Call[t.Progress]:
-        """All attempts of a job by state, and by function."""
+        """The attempts of a job by state and by function."""
         return Call("GET", f"/api/jobs/{part(job_id)}/progress", params(session=self._of(session)))
 
-    @asked
+    @request
     def memory(
         self,
         *,
@@ -238,7 +253,7 @@ class Api(LogsApi):
         job_id: str | None = None,
         older_than_s: float | None = None,
     ) -> Call[t.MemoryAnswer]:
-        """Who holds how much of a live cluster's object stores."""
+        """The usage of a live cluster's object stores by holder."""
         more: dict[str, Any] = {
             "type": type,
             "node_id": node_id,
@@ -247,48 +262,48 @@ class Api(LogsApi):
         }
         return Call("GET", "/api/memory", params(session=self._of(session), by=by, **more))
 
-    @asked
+    @request
     def datasets(self, *, session: str | None = None, limit: int | None = None) -> Call[t.DatasetPage]:
         """The datasets that Ray Data executed, newest first, with their operators."""
         return Call("GET", "/api/data", params(session=self._of(session), limit=limit))
 
-    @asked
+    @request
     def dataset(self, dataset_id: str, session: str | None = None) -> Call[t.DatasetAnswer]:
-        """A dataset with the tasks of its operators, and which of them sets the pace."""
+        """A dataset with the tasks of its operators, and the slowest operator, which sets the pace."""
         return Call("GET", f"/api/data/{part(dataset_id)}", params(session=self._of(session)))
 
-    @asked
+    @request
     def serve_applications(self, session: str | None = None) -> Call[t.ServePage]:
         """The applications of Ray Serve with their deployments, and its proxies and controller."""
         return Call("GET", "/api/serve", params(session=self._of(session)))
 
-    @asked
+    @request
     def serve_application(
         self, application: str, session: str | None = None
     ) -> Call[t.ServeApplicationAnswer]:
         """An application of Ray Serve with its deployments, replicas, and changes of state."""
         return Call("GET", f"/api/serve/{part(application)}", params(session=self._of(session)))
 
-    @asked
+    @request
     def train_runs(self, *, session: str | None = None, limit: int | None = None) -> Call[t.TrainRunPage]:
         """The runs of Ray Train, newest first."""
         return Call("GET", "/api/train", params(session=self._of(session), limit=limit))
 
-    @asked
+    @request
     def train_run(
         self, run_id: str, *, attempt: str | None = None, session: str | None = None
     ) -> Call[t.TrainRunAnswer]:
-        """A run of Ray Train with what the workers of an attempt (of the last, unless told) reported."""
+        """A run of Ray Train with the reports of an attempt's workers (by default, of the last attempt)."""
         return Call("GET", f"/api/train/{part(run_id)}", params(session=self._of(session), attempt=attempt))
 
-    @asked
+    @request
     def tune_experiments(
         self, *, session: str | None = None, limit: int | None = None
     ) -> Call[t.TuneExperimentPage]:
-        """The experiments of Ray Tune, newest first, with their trials by state, and the best so far."""
+        """The experiments of Ray Tune, newest first, with their trials by state and the best one so far."""
         return Call("GET", "/api/tune", params(session=self._of(session), limit=limit))
 
-    @asked
+    @request
     def tune_experiment(
         self,
         experiment_id: str,
@@ -297,16 +312,16 @@ class Api(LogsApi):
         mode: Literal["min", "max"] | None = None,
         session: str | None = None,
     ) -> Call[t.TuneExperimentAnswer]:
-        """An experiment of Ray Tune with its trials, compared by a metric (its own, unless told)."""
+        """An experiment of Ray Tune with its trials, compared by a metric (by default, its own)."""
         asked_for = params(session=self._of(session), metric=metric, mode=mode)
         return Call("GET", f"/api/tune/{part(experiment_id)}", asked_for)
 
-    @asked
+    @request
     def alerts(self, session: str | None = None) -> Call[t.AlertsAnswer]:
-        """What fires, is pending, and was resolved a short time ago."""
+        """Alerts that are firing, pending, or were resolved recently."""
         return Call("GET", "/api/alerts", params(session=self._of(session)))
 
-    @asked
+    @request
     def latest_metrics(
         self,
         collector: str | None = None,
@@ -316,14 +331,14 @@ class Api(LogsApi):
         cursor: str | None = None,
         session: str | None = None,
     ) -> Call[t.LatestAnswer]:
-        """The newest value of each series, Rayscope's own first: of one collector (``tasks``), or of all.
+        """The latest value of each series, Rayscope's own first: of one collector (``tasks``), or of all.
 
         ``name``: of one metric, or of all with a prefix (``ray_node_*``); ``cursor``: ``next`` of a page.
         """
         more: dict[str, Any] = {"collector": collector, "name": name, "limit": limit, "cursor": cursor}
         return Call("GET", "/api/metrics", params(session=self._of(session), **more))
 
-    @asked
+    @request
     def metrics(
         self,
         expr: str | None = None,
@@ -335,24 +350,24 @@ class Api(LogsApi):
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.QueryAnswer]:
-        """A PromQL expression, or all series of a collector, over a range (the last hour unless told).
+        """A PromQL expression, or all series of a collector, over a range (by default, the last hour).
 
-        ``limit``: series at most.
+        ``limit``: maximum number of series.
         """
         step_ns = None if step_s is None else int(step_s * 1e9)
         more: dict[str, Any] = {"from_ns": start, "to_ns": end, "step_ns": step_ns, "limit": limit}
         asked_for = params(session=self._of(session), expr=expr, collector=collector, **more)
         return Call("GET", "/api/metrics/query", asked_for)
 
-    @asked
+    @request
     def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[SqlResult]:
-        """Rows of one SELECT over the views of docs/reference/sql.md."""
+        """The rows of one SELECT over the views of docs/reference/sql.md."""
         body = params(sql=query, limit=limit, session=self._of(session))
         return Call("POST", "/api/sql", body=body, timeout_s=_SQL_S, pick=SqlResult)
 
-    # The views of how a program ran: docs/reference/api.md tells what is in their answers.
+    # Views of an execution. docs/reference/api.md describes their answers.
 
-    @asked
+    @request
     def logical(
         self,
         *,
@@ -362,12 +377,12 @@ class Api(LogsApi):
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.LogicalAnswer]:
-        """Who calls whom, and whose values go where, by function."""
+        """A graph of calls and data flow between functions."""
         call = self._flow("logical", session, filters)
         names = {"expand": list(expand), "fold": list(fold), "unfold": list(unfold)}
         return Call(call.method, call.path, {**call.params, **names})
 
-    @asked
+    @request
     def gantt(
         self,
         *,
@@ -381,7 +396,7 @@ class Api(LogsApi):
         """Attempts as bars on lanes."""
         return self._flow("gantt", session, filters, by=by, width=width, lanes_from=lanes_from, lanes=lanes)
 
-    @asked
+    @request
     def flame(
         self,
         *,
@@ -392,60 +407,60 @@ class Api(LogsApi):
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.FlameAnswer | t.SandwichAnswer]:
-        """Where the time of all attempts went, by who called whom."""
+        """The time of all attempts by call path."""
         more: dict[str, Any] = {"weight": weight, "focus": focus, "of": of, "baseline_job": baseline_job}
         return self._flow("flame", session, filters, **more)
 
-    @asked
+    @request
     def stack(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.StackAnswer]:
-        """What was in flight at one time, under which callers, blocked on what."""
+        """The attempts in flight at one time, by callers, and what they are blocked on."""
         return self._flow("stack", session, filters, at_ns=at)
 
-    @asked
+    @request
     def physical(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.PhysicalAnswer]:
-        """What was where at one time: nodes, workers, actors, placement groups."""
+        """The state of the cluster at one time: nodes, workers, actors, placement groups."""
         return self._flow("physical", session, filters, at_ns=at)
 
-    @asked
+    @request
     def critical_path(
         self, job_id: str | None = None, session: str | None = None
     ) -> Call[t.CriticalPathAnswer]:
-        """The chain of work and waits that decided how long a job took."""
+        """The chain of work and waits that determined how long a job took."""
         return Call("GET", "/api/flow/critical_path", params(session=self._of(session), job_id=job_id))
 
-    # What would make a job faster.
+    # Possible improvements of a job.
 
-    @asked
+    @request
     def insights(
         self, job_id: str | None = None, session: str | None = None, *, long: bool = False
     ) -> Call[t.InsightsAnswer]:
-        """What a job would gain by making each function faster, and by other changes; predicted by replay.
+        """The savings of making each function faster, and of other changes; predicted by replay.
 
-        ``long``: replay also a job of more than 100,000 attempts, which takes a minute or more.
+        ``long``: also replay a job of more than 100,000 attempts, which takes a minute or more.
         """
         given = params(session=self._of(session), job_id=job_id, long=long or None)
         return Call("GET", "/api/insights", given, timeout_s=_LONG_S if long else _REPLAY_S)
 
-    @asked
+    @request
     def insights_progress(self, job_id: str, session: str | None = None) -> Call[t.ProgressAnswer]:
-        """How far an answer is that takes long: of ``insights`` with ``long``, or of ``whatif``."""
+        """Progress of a long-running answer: of ``insights`` with ``long``, or of ``whatif``."""
         return Call("GET", "/api/insights/progress", params(session=self._of(session), job_id=job_id))
 
-    @asked
+    @request
     def whatif(
         self, changes: Sequence[t.Changes], *, job_id: str | None = None, session: str | None = None
     ) -> Call[t.WhatIfAnswer]:
-        """How long a job would have taken with ``changes``, all at once: docs/reference/api.md lists them."""
+        """The predicted duration of a job with ``changes``, all at once: docs/reference/api.md lists them."""
         body = {**params(session=self._of(session), job_id=job_id), "changes": list(changes)}
         return Call("POST", "/api/whatif", body=body, timeout_s=_LONG_S)
 
-    # Acting: the operator's.
+    # Actions that require the operator token.
 
-    @asked
+    @request
     def label_session(
         self,
         session: str,
@@ -454,18 +469,18 @@ class Api(LogsApi):
         note: str | None = None,
         tags: Sequence[str] | None = None,
     ) -> Call[t.SessionItem]:
-        """Name or annotate a session; what is None stays as it is, and an empty name takes it away."""
+        """Name or annotate a session. None leaves a field unchanged, and an empty name removes it."""
         given = {"name": name, "note": note, "tags": None if tags is None else list(tags)}
         body = {key: value for key, value in given.items() if value is not None}
-        return Call("PATCH", f"/api/sessions/{part(session)}", body=body, acts=True)
+        return Call("PATCH", f"/api/sessions/{part(session)}", body=body, needs_operator=True)
 
-    @asked
+    @request
     def delete_session(self, session: str, *, force: bool = False) -> Call[str]:
-        """Delete a session's record. ``force``: also while it is still recorded. Returns its name."""
+        """Delete a session's record. ``force``: even while it is still recorded. Returns its name."""
         path, given = f"/api/sessions/{part(session)}", params(force=force or None)
-        return Call("DELETE", path, given, acts=True, pick=lambda answer: str(answer["session"]))
+        return Call("DELETE", path, given, needs_operator=True, pick=lambda answer: str(answer["session"]))
 
-    @asked
+    @request
     def add_rule(
         self,
         name: str,
@@ -476,7 +491,7 @@ class Api(LogsApi):
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Call[str]:
-        """Add an alert rule, or replace the rule of that name; its name.
+        """Add an alert rule, or replace the rule with that name. Returns its name.
 
         ``expr``: PromQL; ``labels``: such as ``severity``; ``annotations``: ``summary`` and ``description``.
         """
@@ -488,34 +503,43 @@ class Api(LogsApi):
             "annotations": dict(annotations or {}),
         }
         path = f"/api/alerts/rules/{part(name)}"
-        return Call("PUT", path, body=rule, acts=True, pick=lambda answer: str(answer["name"]))
+        return Call("PUT", path, body=rule, needs_operator=True, pick=lambda answer: str(answer["name"]))
 
-    @asked
+    @request
     def submit_job(
-        self, entrypoint: str, *, session: str | None = None, **request: Unpack[JobOptions]
+        self, entrypoint: str, *, session: str | None = None, **options: Unpack[JobOptions]
     ) -> Call[str]:
-        """Submit a job (a shell command) through Ray's job API; its submission id."""
+        """Submit a job (a shell command) through Ray's job API. Returns its submission id."""
         return Call(
             "POST",
             "/api/jobs",
             params(session=self._of(session)),
-            {"entrypoint": entrypoint, **request},
+            {"entrypoint": entrypoint, **options},
             timeout_s=120,
-            acts=True,
+            needs_operator=True,
             pick=lambda answer: str(answer["submission_id"]),
         )
 
-    @asked
+    @request
     def stop_job(self, job_id: str, session: str | None = None) -> Call[bool]:
-        """Ask a submitted job to stop; whether it still ran. ``job_id``: or its submission id."""
+        """Stop a submitted job. Returns whether it was still running. ``job_id`` may be its submission id."""
         path, of = f"/api/jobs/{part(job_id)}/stop", params(session=self._of(session))
-        return Call("POST", path, of, timeout_s=120, acts=True, pick=lambda answer: bool(answer["stopped"]))
+        return Call(
+            "POST", path, of, timeout_s=120, needs_operator=True, pick=lambda answer: bool(answer["stopped"])
+        )
 
-    @asked
+    @request
     def delete_job(self, job_id: str, session: str | None = None) -> Call[bool]:
-        """Make Ray forget a submitted job that has ended; the record keeps it."""
+        """Delete a submitted job that has ended from Ray; its record is kept."""
         path, of = f"/api/jobs/{part(job_id)}", params(session=self._of(session))
-        return Call("DELETE", path, of, timeout_s=120, acts=True, pick=lambda answer: bool(answer["deleted"]))
+        return Call(
+            "DELETE",
+            path,
+            of,
+            timeout_s=120,
+            needs_operator=True,
+            pick=lambda answer: bool(answer["deleted"]),
+        )
 
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:
         given = params(f.TaskFilters, filters, session=self._of(session), format=form)

@@ -1,11 +1,11 @@
-"""What can be asked about log files."""
+"""The requests about log files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from rayscope.client.calls import Call, Time, params
-from rayscope.client.methods import asked
+from rayscope.client.methods import request
 from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class LogsApi:
     def _of(self, session: str | None) -> str | None:
         return session or self.session
 
-    @asked
+    @request
     def log_files(
         self,
         *,
@@ -34,7 +34,7 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogFilesAnswer]:
-        """Log files, the newest first. ``hide_empty``: without those that nothing was printed into."""
+        """Log files, newest first. ``hide_empty``: without files into which nothing was printed."""
         more: dict[str, Any] = {
             "node_id": node_id,
             "kind": kind,
@@ -44,7 +44,7 @@ class LogsApi:
         }
         return Call("GET", "/api/logs", params(session=self._of(session), **more))
 
-    @asked
+    @request
     def log_page(
         self,
         node_id: str,
@@ -75,7 +75,7 @@ class LogsApi:
         given = params(session=self._of(session), node_id=node_id, name=name, since_ns=since, until_ns=until)
         return Call("GET", "/api/logs/file", {**given, **params(**more)}, timeout_s=60)
 
-    @asked
+    @request
     def logs(
         self,
         *,
@@ -87,7 +87,7 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogsOfAnswer]:
-        """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
+        """The last lines of a task's attempt, an actor, a job or a worker, with their files."""
         owner: dict[str, Any] = dict(zip(_OWNERS, (task_id, actor_id, job_id, worker_id), strict=True))
         if sum(identity is not None for identity in owner.values()) != 1:
             raise RayscopeError(
@@ -96,7 +96,7 @@ class LogsApi:
         given = params(session=self._of(session), attempt=attempt, limit=limit, **owner)
         return Call("GET", "/api/logs/of", given, timeout_s=60)
 
-    @asked
+    @request
     def search_logs(
         self,
         q: str,
@@ -111,7 +111,7 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogSearchAnswer]:
-        """Lines of all files that have a text, or match an expression (RE2)."""
+        """Lines of all files that contain a text, or match an expression (RE2)."""
         more: dict[str, Any] = {
             "regex": regex,
             "case": case,

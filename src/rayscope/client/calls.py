@@ -12,7 +12,7 @@ from urllib.parse import quote
 from rayscope.errors import RayscopeError
 
 T = TypeVar("T")
-#: ns since the epoch, or a datetime (of this machine's zone, if it has none).
+#: ns since the epoch, or a datetime (in this machine's time zone, if it has none).
 Time = int | datetime
 
 
@@ -28,7 +28,7 @@ class Call(Generic[T]):
     params: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     timeout_s: float | None = None
-    acts: bool = False
+    needs_operator: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     pick: Callable[[Any], T] | None = None
     content: bytes | None = None
@@ -36,9 +36,9 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True)
 class Listing(Generic[T]):
-    """A list that comes in pages. ``shape`` names the TypedDict of its rows; ``limit``: at most so many rows.
+    """A paged list. ``shape`` names the TypedDict of its rows; ``limit`` is the maximum number of rows.
 
-    ``of_session``: the list is of one session, which stays the same for all pages.
+    ``of_session``: the list belongs to one session, which must stay the same for all pages.
     """
 
     path: str
@@ -48,26 +48,28 @@ class Listing(Generic[T]):
     of_session: bool = True
 
     def row_type(self) -> type[T]:
-        """The TypedDict of the rows. (The module takes long to load, and few need it.)"""
+        """The TypedDict of the rows. It is imported late, because its module is slow to load and rarely
+        needed.
+        """
         from rayscope.client import types
 
         return cast("type[T]", getattr(types, self.shape))
 
 
 class SyncCaller(ABC):
-    """Carries out calls and waits for their answers."""
+    """Sends calls and waits for their answers."""
 
     @abstractmethod
     def ask(self, call: Call[T]) -> T:
-        """Carry out a request. Raises RayscopeError."""
+        """Send a request. Raises RayscopeError."""
 
 
 class AsyncCaller(ABC):
-    """As :class:`SyncCaller`, for asyncio."""
+    """Like :class:`SyncCaller`, for asyncio."""
 
     @abstractmethod
     async def ask(self, call: Call[T]) -> T:
-        """Carry out a request. Raises RayscopeError."""
+        """Send a request. Raises RayscopeError."""
 
 
 def params(
@@ -75,7 +77,7 @@ def params(
 ) -> dict[str, Any]:
     """Parameters of a request. None is left out, times become ns, several values are joined by commas.
 
-    Raises TypeError for filters that are no fields of ``shape``: the server would ignore them.
+    Raises TypeError for filters that are not fields of ``shape``, because the server would ignore them.
     """
     unknown = set(filters or ()) - set(shape.__annotations__ if shape is not None else ())
     if unknown:
@@ -96,7 +98,7 @@ def _plain(value: Any) -> Any:
 
 
 def part(identity: str) -> str:
-    """An id as one part of a path. Raises RayscopeError for what would lead elsewhere."""
+    """An id as one segment of a path. Raises RayscopeError for an id that would change the path."""
     if not isinstance(identity, str) or identity.strip() in ("", ".", "..") or "/" in identity:
         raise RayscopeError(f"{identity!r} is not an ID.", "Copy one from a list.", "bad_request")
     return quote(identity, safe="")

@@ -1,4 +1,4 @@
-"""What lists can be filtered by, and what a job is submitted with."""
+"""Filters of lists, and options for submitting a job."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, TypedDict
 
 
 class EntityFilters(TypedDict, total=False):
-    """Filters of actors, nodes, workers, jobs and placement groups, where the rows have the field.
+    """Filters of actors, nodes, workers, jobs and placement groups, for rows that have the field.
 
-    ``state`` and ids: several by comma. ``internal``: what is Ray's own too. ``since_ns`` and ``until_ns``:
-    what lived between them.
+    ``state`` and ids: several, separated by commas. ``internal``: include Ray's internal entities.
+    ``since_ns`` and ``until_ns``: only entities that lived between them.
     """
 
     state: str
@@ -28,7 +28,7 @@ class EntityFilters(TypedDict, total=False):
 
 
 class TaskFilters(TypedDict, total=False):
-    """Filters of attempts, for the list of tasks, the views made of them and exports."""
+    """Filters of attempts, for the list of tasks, the views of them and exports."""
 
     job_id: str
     name: str
@@ -62,7 +62,7 @@ class EventFilters(TypedDict, total=False):
 
 
 class JobOptions(TypedDict, total=False):
-    """What a job is submitted with, as Ray's job API takes it. ``entrypoint_memory``: bytes."""
+    """Options for submitting a job, as in Ray's job API. ``entrypoint_memory``: bytes."""
 
     submission_id: str
     runtime_env: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The two clients: how a described request is carried out over HTTP."""
+"""The two clients: they send the described requests over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rayscope.client.server_url import data_dir, operator_token, server_token, s
 from rayscope.errors import RayscopeError
 from rayscope.files import replacing
 
-# httpx is loaded where it is used: `rayscope --help` starts in half the time without it.
+# httpx is imported where it is used, so that `rayscope --help` starts in half the time.
 if TYPE_CHECKING:
     import httpx
     from ray.job_submission import JobSubmissionClient
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _Client = TypeVar("_Client", bound="Client")
 _OPERATOR = "X-Rayscope-Operator"
-#: What a server says of a path that it does not have (of an id that it does not know, it says more).
+#: The server's message for a path that it does not have. For an unknown id, the message is longer.
 _UNKNOWN_PATH = "Path not found"
 
 
 class _Http(Api):
-    """What both clients know of their server, and how its answers are read."""
+    """Common to both clients: the server's address and tokens, and reading its answers."""
 
-    #: Path -> its name in errors.
+    #: Path -> its name in error messages.
     _request_names: Mapping[str, str] = METHODS
 
     def _connect(self, **options: Any) -> None:
@@ -52,14 +52,13 @@ class _Http(Api):
         folder: Path | None = None,
         timeout_s: float = 30,
     ) -> None:
-        """``url``: of the server; without it RAYSCOPE_URL, or the server of the data directory.
+        """``url``: of the server; by default RAYSCOPE_URL, or the server of the data directory.
 
-        ``token``: what the server wants to be shown (RAYSCOPE_TOKEN or RAYSCOPE_TOKEN_FILE; "" for none).
-        ``operator_token``: of whoever may act (RAYSCOPE_OPERATOR, or that of the data directory, if the
-        server is its own).
-        ``session``: for requests that name none. ``folder``: the data directory, if not RAYSCOPE_DATA_DIR or
-        ~/.rayscope.
-        ``timeout_s``: for a request, unless it may take longer. Raises RayscopeError.
+        ``token``: the server's token (by default RAYSCOPE_TOKEN or RAYSCOPE_TOKEN_FILE; "" for none).
+        ``operator_token``: for actions (by default RAYSCOPE_OPERATOR, or that of the data directory, if the
+        server is its own). ``session``: for requests that name none. ``folder``: the data directory, if not
+        RAYSCOPE_DATA_DIR or ~/.rayscope. ``timeout_s``: of requests without a longer time-out. Raises
+        RayscopeError.
         """
         self._folder = data_dir() if folder is None else folder
         self.url = server_url(url, self._folder)
@@ -67,19 +66,19 @@ class _Http(Api):
         self._operator = operator_token
         token = server_token(None) if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # trust_env: a proxy of the environment is for the internet, not for our server.
+        # trust_env: proxies in the environment are for the internet, not for our server.
         self._connect(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
     def _request(self, call: Call[Any]) -> dict[str, Any]:
-        """A call as httpx takes it. What acts is never sent on to another place."""
+        """A call as httpx arguments. Redirects are never followed for actions."""
         options: dict[str, Any] = {
             "method": call.method,
             "url": call.path,
             "params": {name: value for name, value in call.params.items() if value != []},
-            "follow_redirects": not (call.acts or call.headers),
+            "follow_redirects": not (call.needs_operator or call.headers),
             "headers": dict(call.headers),
         }
         if call.content is not None:
@@ -89,14 +88,14 @@ class _Http(Api):
             options["headers"]["Content-Type"] = "application/json"
         if call.timeout_s is not None:
             options["timeout"] = call.timeout_s
-        if call.acts:
+        if call.needs_operator:
             shown = operator_token(self._operator, self.url, self._folder)
             options["headers"] |= {_OPERATOR: shown} if shown else {}
         return options
 
     @contextlib.contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """Turns what httpx raises into RayscopeError."""
+        """Convert httpx exceptions to RayscopeError."""
         import httpx
 
         try:
@@ -121,7 +120,7 @@ class _Http(Api):
             ) from error
 
     def _read(self, call: Call[T], response: httpx.Response) -> T:
-        """What is asked for, out of an answer. Raises RayscopeError for any other."""
+        """The requested part of an answer. Raises RayscopeError for an error answer."""
         status = response.status_code
         odd = RayscopeError(
             f"{self.url} responded with status {status}; this does not look like a Rayscope server.",
@@ -140,10 +139,10 @@ class _Http(Api):
                 return body if call.pick is None else call.pick(body)  # type: ignore[return-value]
             except (KeyError, TypeError):
                 raise odd from None
-        told = body.get("error")
-        if not isinstance(told, dict):
+        payload = body.get("error")
+        if not isinstance(payload, dict):
             raise odd
-        code, message, remedy = (str(told.get(name) or "") for name in ("code", "message", "remedy"))
+        code, message, remedy = (str(payload.get(name) or "") for name in ("code", "message", "remedy"))
         if status == 401:
             remedy = "Pass the server's token with RAYSCOPE_TOKEN, --token @FILE, or Client(token=…)."
         elif code == "needs_operator":
@@ -190,7 +189,7 @@ class Client(_Http, SyncCaller):
 
     @contextlib.contextmanager
     def stream(self, call: Call[Any]) -> Iterator[httpx.Response]:
-        """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
+        """An answer whose body is read in pieces inside the block. Raises RayscopeError."""
         with self._explain_errors(), self._client.stream(**self._request(call)) as response:
             if not response.is_success:
                 response.read()
@@ -200,7 +199,7 @@ class Client(_Http, SyncCaller):
     def exporting(
         self, form: str, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> contextlib.AbstractContextManager[httpx.Response]:
-        """The answer of an export, to be read piece by piece."""
+        """The answer of an export, to be read in pieces."""
         return self.stream(self._export(form, session, filters))
 
     def export(
@@ -213,10 +212,10 @@ class Client(_Http, SyncCaller):
         return Path(path)
 
     def job_client(self, session: str | None = None, address: str | None = None) -> JobSubmissionClient:
-        """Ray's own client of its job API, for the session's cluster.
+        """Ray's own job client, for the session's cluster.
 
-        ``address``: of the cluster's dashboard, where its own cannot be reached from here. Ray's token is
-        found where Ray looks for it. Raises RayscopeError.
+        ``address``: of the cluster's dashboard, if the default one is unreachable from here. Ray's token is
+        read from Ray's usual places. Raises RayscopeError.
         """
         from rayscope.client.ray_jobs import job_client
 
@@ -224,7 +223,7 @@ class Client(_Http, SyncCaller):
 
 
 class AsyncClient(_Http, AsyncCaller):
-    """As :class:`Client`, for asyncio: methods are awaited, lists are for ``async for``."""
+    """Like :class:`Client`, for asyncio: methods are awaited, lists are for ``async for``."""
 
     def _connect(self, **options: Any) -> None:
         import httpx
@@ -253,7 +252,7 @@ class AsyncClient(_Http, AsyncCaller):
 
     @contextlib.asynccontextmanager
     async def stream(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
-        """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
+        """An answer whose body is read in pieces inside the block. Raises RayscopeError."""
         with self._explain_errors():
             async with self._client.stream(**self._request(call)) as response:
                 if not response.is_success:

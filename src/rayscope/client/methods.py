@@ -1,4 +1,4 @@
-"""Descriptors that make methods of described requests, for the plain and the async client."""
+"""Descriptors that turn described requests into methods of the synchronous and the asynchronous client."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class asked(Generic[P, T]):
-    """A method that answers: plainly in Client, awaited in AsyncClient."""
+class request(Generic[P, T]):
+    """A method that returns an answer: directly in Client, awaited in AsyncClient."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
         self._describe = describe
@@ -38,8 +38,8 @@ class asked(Generic[P, T]):
         return method
 
 
-class listed(Generic[P, T]):
-    """A method that gives the rows of a list: Rows in Client, AsyncRows in AsyncClient."""
+class paged(Generic[P, T]):
+    """A method that returns the rows of a list: Rows in Client, AsyncRows in AsyncClient."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Listing[T]]) -> None:
         self._describe = describe

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rayscope.client.types import SessionItem
 
-#: At most so many sessions, the newest first.
+#: The newest sessions, at most the given number.
 ListSessions = Callable[[int | None], "Iterable[SessionItem]"]
 
 
@@ -50,7 +50,7 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
 
 
 def _dashboard(list_sessions: ListSessions, session: str | None, token: str | None) -> tuple[str, str | None]:
-    """(the session, its cluster's dashboard as its GCS names it, None where it cannot be asked)."""
+    """The session, and its cluster's dashboard as reported by its GCS (None if the GCS is unreachable)."""
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
     sessions = list_sessions(1 if session is None else None)

@@ -1,4 +1,4 @@
-"""Requests that the server's messages name, as a method of the client or a command."""
+"""Replaces API requests in the server's messages with methods of the client or commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 _REQUEST = re.compile(r"`?(?:GET |POST )?(/api/[a-z/-]*[a-z]|/openapi\.json)`?")
 _LISTS = ("sessions", "tasks", "jobs", "actors", "workers", "nodes", "functions", "failures", "events")
-#: Path -> what a user of the client calls. A path that is missing here is named as its parent.
+#: Path -> method of the client. A missing path has the name of its parent.
 METHODS = {
     **{f"/api/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
     "/api/logs": "`Client.log_files()`",
@@ -16,7 +16,7 @@ METHODS = {
     "/api/flow/stack": "`Client.stack()`",
     "/openapi.json": "the client's documentation",
 }
-#: Path -> what a user of the command line calls.
+#: Path -> command of the command line.
 COMMANDS = {
     **{f"/api/{name}": f"`rayscope {name}`" for name in (*_LISTS, "logs")},
     "/api/alerts": "`rayscope alerts list`",
@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 def name_requests(text: str, names: Mapping[str, str]) -> str:
-    """``text`` with ``GET /api/...`` replaced by the names of ``names``; unknown paths stay."""
+    """``text`` with ``GET /api/...`` replaced by its name in ``names``; unknown paths stay."""
 
     def name(match: re.Match[str]) -> str:
         path = match[1]

@@ -1,4 +1,4 @@
-"""The rows of a list, page by page as they are wanted."""
+"""The rows of a list, fetched page by page on demand."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from rayscope.client.types import Dropped
 
 T = TypeVar("T")
-#: Rows of a page: the most that the server gives.
+#: Rows of a page: the server's maximum.
 _PAGE = 1000
 #: Rows that a notebook shows.
 _HTML_ROWS = 10
 
 
 class _Paging(Generic[T]):
-    """Which request comes next, and what its answer brings: the same for both clients."""
+    """The next request of a list, and the processing of its answer; the same for both clients."""
 
     def __init__(self, listing: Listing[T]) -> None:
         self._listing = listing
         self._params = dict(listing.params)
-        # Without a name the server takes the session heard from last: that may change between two pages.
+        # Without a name the server uses the session with the latest data, which may change between two
+        # pages.
         self._wants_session = listing.of_session and "session" not in self._params
         self._left = listing.limit
         self._cursor: str | None = None
@@ -44,7 +45,7 @@ class _Paging(Generic[T]):
         more = {} if self._cursor is None else {"cursor": self._cursor}
         return Call("GET", self._listing.path, {**self._params, "limit": limit, **more})
 
-    def took(self, answer: Any, told: _Told[T]) -> list[T]:
+    def read(self, answer: Any, info: _ListInfo[T]) -> list[T]:
         """The rows of an answer; ``told`` gets what it says of the whole list. Raises RayscopeError."""
         try:
             items, following = answer["items"], answer["next"]
@@ -53,7 +54,7 @@ class _Paging(Generic[T]):
                 if items:
                     self._params["session"] = items[0]["session"]
                 return []
-            told.total, told.dropped = answer["total"], answer.get("dropped")
+            info.total, info.dropped = answer["total"], answer.get("dropped")
         except (KeyError, TypeError) as error:
             raise RayscopeError(
                 "The server's response is not a page of a list.",
@@ -68,8 +69,8 @@ class _Paging(Generic[T]):
         return cast("list[T]", items)
 
 
-class _Told(Generic[T]):
-    """What a list says of itself."""
+class _ListInfo(Generic[T]):
+    """The totals of a list, and its representation."""
 
     def __init__(self, listing: Listing[T]) -> None:
         self.listing = listing
@@ -87,11 +88,11 @@ class _Told(Generic[T]):
         return arrow_table(cast("list[dict[str, Any]]", rows), self.listing.row_type())
 
 
-class Rows(_Told[T]):
-    """Rows, asked for when they are wanted. Each time it is gone through, it is asked anew.
+class Rows(_ListInfo[T]):
+    """Rows, fetched on demand. Every iteration fetches them again.
 
-    ``total``: how many the filters leave, and ``dropped``: what the record is missing, both as the last page
-    said (None before the first).
+    ``total``: the number of rows that match the filters, and ``dropped``: missing data of the record, both
+    from the last page (None before the first).
     """
 
     def __init__(self, client: SyncCaller, listing: Listing[T]) -> None:
@@ -103,13 +104,13 @@ class Rows(_Told[T]):
             yield from page
 
     def __len__(self) -> int:
-        """How many rows there are, as the last page said. Raises TypeError before the first page."""
-        if self.total is None:  # a request here would be one more for each list(rows)
+        """The number of rows, according to the last page. Raises TypeError before the first page."""
+        if self.total is None:  # a request here would add one to each list(rows)
             raise TypeError("The number of rows is unknown before the first request: use to_list().")
         return self._count(self.total)
 
     def __bool__(self) -> bool:
-        """Whether there is any row: a request for one."""
+        """Whether there is any row, which takes a request."""
         return bool(self._first(1))
 
     @overload
@@ -117,14 +118,14 @@ class Rows(_Told[T]):
     @overload
     def __getitem__(self, at: slice) -> list[T]: ...
     def __getitem__(self, at: int | slice) -> T | list[T]:
-        """A row, or a list of rows: a request for as many rows as that needs. Raises IndexError."""
+        """A row, or a list of rows; requests as many rows as needed. Raises IndexError."""
         if isinstance(at, slice):
             ends = (at.start or 0, -1 if at.stop is None else at.stop)
             return self._first(at.stop if min(ends) >= 0 and (at.step or 1) > 0 else None)[at]
         return self._first(at + 1 if at >= 0 else None)[at]
 
     def _first(self, number: int | None) -> list[T]:
-        """The first rows, None: all."""
+        """The first rows; None: all."""
         most = [limit for limit in (number, self.listing.limit) if limit is not None]
         rows = Rows(self._client, replace(self.listing, limit=min(most, default=None)))
         found = [row for page in rows.pages() for row in page]
@@ -138,10 +139,10 @@ class Rows(_Told[T]):
         return html_table(names, rows, f"{len(found):,} of {self._count(self.total or 0):,} rows")
 
     def pages(self) -> Iterator[list[T]]:
-        """The rows by pages of at most 1,000."""
+        """The rows in pages of at most 1,000."""
         paging = _Paging(self.listing)
         while (call := paging.call()) is not None:
-            if page := paging.took(self._client.ask(call), self):
+            if page := paging.read(self._client.ask(call), self):
                 yield page
 
     def to_list(self) -> list[T]:
@@ -161,8 +162,8 @@ class Rows(_Told[T]):
         return data_frame(self.to_arrow())
 
 
-class AsyncRows(_Told[T]):
-    """As :class:`Rows`, for ``async for``."""
+class AsyncRows(_ListInfo[T]):
+    """Like :class:`Rows`, for ``async for``."""
 
     def __init__(self, client: AsyncCaller, listing: Listing[T]) -> None:
         super().__init__(listing)
@@ -174,10 +175,10 @@ class AsyncRows(_Told[T]):
                 yield row
 
     async def pages(self) -> AsyncIterator[list[T]]:
-        """The rows by pages of at most 1,000."""
+        """The rows in pages of at most 1,000."""
         paging = _Paging(self.listing)
         while (call := paging.call()) is not None:
-            if page := paging.took(await self._client.ask(call), self):
+            if page := paging.read(await self._client.ask(call), self):
                 yield page
 
     async def to_list(self) -> list[T]:

@@ -1,4 +1,4 @@
-"""Which server is meant, and the tokens that it wants."""
+"""Finding the server and its tokens."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rayscope.errors import RayscopeError
 from rayscope.files import expand_user
 
 
-class Known(NamedTuple):
-    """What a server wrote into its data directory: its URL, and the one that clusters send events to.
+class ServerEntry(NamedTuple):
+    """A server's entry in its data directory: its URL, and the one to which clusters send events.
 
-    ``host``: the address that it is bound to. ``inheritable``: a `rayscope run` may start the next one.
+    ``host``: the address to which it is bound. ``inheritable``: a `rayscope run` may take over from it.
     """
 
     url: str
@@ -25,21 +25,21 @@ class Known(NamedTuple):
 
 
 def data_dir() -> Path:
-    """RAYSCOPE_DATA_DIR, or where sessions are kept without it. Raises RayscopeError without a home."""
+    """RAYSCOPE_DATA_DIR, or the default place of sessions. Raises RayscopeError without a home directory."""
     return expand_user(Path(os.environ.get("RAYSCOPE_DATA_DIR") or "~/.rayscope"))
 
 
-def known_server(folder: Path) -> Known | None:
-    """The server of a data directory if its process lives. It may be another's by now: ask it."""
+def known_server(folder: Path) -> ServerEntry | None:
+    """The server of a data directory if its process is alive. The pid may have been reused, so verify it."""
     try:
-        told = json.loads((expand_user(folder) / "server.json").read_text(encoding="utf-8"))
-        known = Known(
-            str(told["url"]),
-            str(told["ingest_url"]),
-            str(told.get("host", "")),
-            told.get("inheritable") is True,
+        entry = json.loads((expand_user(folder) / "server.json").read_text(encoding="utf-8"))
+        known = ServerEntry(
+            str(entry["url"]),
+            str(entry["ingest_url"]),
+            str(entry.get("host", "")),
+            entry.get("inheritable") is True,
         )
-        pid = int(told["pid"])
+        pid = int(entry["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     try:
@@ -47,13 +47,13 @@ def known_server(folder: Path) -> Known | None:
     except (ProcessLookupError, OverflowError):
         return None
     except PermissionError:
-        pass  # somebody else's process: it lives
+        pass  # another user's process: it is alive
     return known
 
 
-def server_url(given: str | None, folder: Path) -> str:
-    """The URL given, that of RAYSCOPE_URL, or of the data directory's server. Raises RayscopeError."""
-    url = given or os.environ.get("RAYSCOPE_URL")
+def server_url(explicit: str | None, folder: Path) -> str:
+    """The given URL, that of RAYSCOPE_URL, or of the data directory's server. Raises RayscopeError."""
+    url = explicit or os.environ.get("RAYSCOPE_URL")
     if url is None or not url:
         known = known_server(folder)
         if known is None:
@@ -70,17 +70,17 @@ def server_url(given: str | None, folder: Path) -> str:
         fits = False
     if not fits:
         raise RayscopeError(f"{url!r} is not the URL of a server.", "Use http://HOST:PORT.", "bad_request")
-    # As `rayscope env` prints it.
+    # The form that `rayscope env` prints.
     return url.partition("/api/ingest/")[0].rstrip("/")
 
 
-def server_token(given: str | None) -> str | None:
-    """The token given (``@FILE``: what stands in that file), RAYSCOPE_TOKEN, or in RAYSCOPE_TOKEN_FILE.
+def server_token(explicit: str | None) -> str | None:
+    """The given token (``@FILE``: the content of that file), RAYSCOPE_TOKEN, or that in RAYSCOPE_TOKEN_FILE.
 
     Raises RayscopeError for a file without a token.
     """
     path = os.environ.get("RAYSCOPE_TOKEN_FILE")
-    token = given or os.environ.get("RAYSCOPE_TOKEN") or (f"@{path}" if path else None)
+    token = explicit or os.environ.get("RAYSCOPE_TOKEN") or (f"@{path}" if path else None)
     if token is None or not token.startswith("@"):
         return token
     try:
@@ -95,9 +95,9 @@ def server_token(given: str | None) -> str | None:
     return token
 
 
-def operator_token(given: str | None, url: str, folder: Path) -> str | None:
-    """The token given, RAYSCOPE_OPERATOR, or the data directory's if ``url`` is its own server."""
-    token = given or os.environ.get("RAYSCOPE_OPERATOR")
+def operator_token(explicit: str | None, url: str, folder: Path) -> str | None:
+    """The given token, RAYSCOPE_OPERATOR, or the data directory's if ``url`` is its own server."""
+    token = explicit or os.environ.get("RAYSCOPE_OPERATOR")
     if token:
         return token
     known = known_server(folder)
@@ -109,12 +109,12 @@ def operator_token(given: str | None, url: str, folder: Path) -> str | None:
         return None
 
 
-def _same_place(one: str, other: str) -> bool:
-    """Whether two URLs name the same server: the loopback has several names."""
+def _same_place(url: str, other_url: str) -> bool:
+    """Whether two URLs refer to the same server, since the loopback address has several names."""
 
     def place(url: str) -> tuple[str, int | None]:
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
         return ("127.0.0.1" if host in ("localhost", "::1") else host), parts.port
 
-    return place(one) == place(other)
+    return place(url) == place(other_url)

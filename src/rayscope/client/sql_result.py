@@ -1,4 +1,4 @@
-"""The answer of a SQL query, as a table of other libraries and in notebooks."""
+"""The answer of a SQL query, as a table for other libraries and in notebooks."""
 
 from __future__ import annotations
 

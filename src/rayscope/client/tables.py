@@ -15,16 +15,16 @@ from rayscope.errors import RayscopeError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows that a notebook shows, and characters of each cell.
+#: Rows that a notebook shows.
 _HTML_ROWS = 20
 _MAX_CELL_CHARS = 200
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], shape: type) -> pa.Table:
-    """A column for each field of ``shape`` (whatever there is of it), and for what else the rows have.
+    """A column for each field of ``shape``, even if it is empty, and for additional fields of the rows.
 
-    Texts, whole numbers (int64), numbers and truth values keep their types where all are null too; counts by
-    name are a map. What has no type of its own in Arrow is JSON text.
+    Strings, integers (int64), floats and booleans keep their types even if all values are null; counts by
+    name become a map. Values without an Arrow type become JSON text.
     """
     import pyarrow as pa
 
@@ -37,10 +37,10 @@ def arrow_table(rows: Sequence[Mapping[str, Any]], shape: type) -> pa.Table:
 
 
 def sql_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> pa.Table:
-    """Rows of a SQL query. ``columns``: name and DuckDB type of each.
+    """Rows of a SQL query as an Arrow table. ``columns``: the name and DuckDB type of each.
 
-    Numbers, truth values, texts, dates and timestamps keep their types, and decimals become float64. Whole
-    numbers beyond 64 bits, and types that Arrow lacks, become JSON text.
+    Numbers, booleans, strings, dates and timestamps keep their types, and decimals become float64. Integers
+    beyond 64 bits, and types that Arrow lacks, become JSON text.
     """
     import pyarrow as pa
 
@@ -51,7 +51,7 @@ def sql_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]])
 def _sql_array(values: list[Any], kind: str) -> pa.Array:
     import pyarrow as pa
 
-    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):  # texts in JSON: NaN, infinity, decimals
+    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):  # strings in JSON: NaN, infinity, decimals
         return pa.array([None if value is None else float(value) for value in values], type=pa.float64())
     if kind in ("UBIGINT", "UHUGEINT"):
         return _array(values, pa.uint64())
@@ -72,7 +72,7 @@ def _sql_array(values: list[Any], kind: str) -> pa.Array:
 
 
 def _array(values: list[Any], kind: pa.DataType | None) -> pa.Array:
-    """A column of a type (None: found from the values), or of JSON texts if that does not fit."""
+    """A column of a type (None: inferred from the values), or of JSON text if the values do not fit."""
     import pyarrow as pa
 
     try:
@@ -83,7 +83,7 @@ def _array(values: list[Any], kind: pa.DataType | None) -> pa.Array:
 
 
 def data_frame(table: pa.Table) -> Any:
-    """A table as a pandas data frame, whose integers stay integers where some are missing (``Int64``).
+    """A table as a pandas data frame. Integers stay integers even if some are missing (``Int64``).
 
     Raises RayscopeError without pandas.
     """
@@ -115,7 +115,7 @@ def _library(name: str) -> Any:
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
-    """The first rows as HTML for a notebook. Every text of it is escaped."""
+    """The first rows as HTML for a notebook. All text is escaped."""
 
     def cells(tag: str, values: Iterable[Any]) -> str:
         texts = ("" if value is None else str(value)[:_MAX_CELL_CHARS] for value in values)
@@ -129,7 +129,7 @@ def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str
 
 
 def _arrow_type(hint: Any) -> pa.DataType | None:
-    """Arrow's type for a field's annotation, None where it is to be found from the values."""
+    """Arrow's type for a field's annotation, None if it must be inferred from the values."""
     import pyarrow as pa
 
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:

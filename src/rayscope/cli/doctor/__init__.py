@@ -1,1 +1,1 @@
-"""``rayscope doctor``: ``collect`` and ``host`` find facts, ``checks`` judges them, ``command`` prints."""
+"""``rayscope doctor``: ``collect`` and ``host`` gather facts, ``checks`` judges them, ``command`` prints."""

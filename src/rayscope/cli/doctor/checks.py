@@ -1,4 +1,4 @@
-"""What ``rayscope doctor`` makes of the facts: one finding or more for each part of the recording. Pure."""
+"""Evaluates the facts of ``rayscope doctor``: one or more findings per part of the recording. No I/O."""
 
 from __future__ import annotations
 
@@ -12,12 +12,19 @@ from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
 from rayscope.cli.printing import counted
 from rayscope.ray.versions import version_note
 
-ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
-SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
+ON = "on"
+PARTLY = "partly"
+OFF = "off"
+UNKNOWN = "unknown"
+SERVER = "server"
+EXPORT = "export of events"
+LANE = "lane"
+TRACER = "tracer"
 TASK_EVENTS = "task events"
-SPANS, SNAPSHOT = "profile spans", "snapshot fallback"
+SPANS = "profile spans"
+SNAPSHOT = "snapshot fallback"
 
-#: With fewer tasks than this the processes' work at rest would be most of a figure for one task.
+#: Minimum number of tasks for a CPU cost per task. With fewer, the processes' idle work would dominate.
 _ENOUGH = 100
 _NAMED = 3
 _AGAIN = "Stop the node, then start it with your other options:"
@@ -26,7 +33,9 @@ _BEHIND_S = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """One part of the recording. ``remedy`` says what to do, ``command`` is the exact line to type."""
+    """The state of one part of the recording. ``remedy`` is an instruction, ``command`` the exact command
+    line.
+    """
 
     part: str
     state: str
@@ -37,7 +46,7 @@ class Finding:
 
 
 def judge(facts: Facts) -> list[Finding]:
-    """All findings, in the order in which they are told."""
+    """All findings, in the order in which they are printed."""
     return [
         _server(facts),
         _export(facts),
@@ -50,14 +59,14 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def notes(facts: Facts) -> list[str]:
-    """Sentences about versions in the cluster that do not fit; they leave the recording complete."""
+    """Sentences about mismatched versions in the cluster, which do not make the recording incomplete."""
     versions = (facts.server.recording.get("lanes") or {}).get("versions") or ()
     agents = [f"{note['message']} {note['remedy']}" for note in versions if note["code"] == "other_agent"]
     return [note for note in (version_note(facts.ray_version), *agents) if note]
 
 
 def is_whole(findings: Iterable[Finding]) -> bool:
-    """Whether nothing is missing."""
+    """Whether the recording is complete."""
     return all(finding.state == ON for finding in findings)
 
 
@@ -84,10 +93,10 @@ def _server(facts: Facts) -> Finding:
         return Finding(SERVER, PARTLY, says, cost, error.get("remedy") or "See the server's log.")
     if server.known is False:
         says += " is not recording this session"
-        elsewhere = next((target for target in targets if not same_place(target, server.url)), None)
-        if elsewhere:
-            says += f", whose events go to {elsewhere}."
-            command = f"rayscope doctor {facts.address} --server {elsewhere}"
+        other_target = next((target for target in targets if not same_place(target, server.url)), None)
+        if other_target:
+            says += f", whose events go to {other_target}."
+            command = f"rayscope doctor {facts.address} --server {other_target}"
             return Finding(SERVER, PARTLY, says, cost, "Check that server instead:", command)
         command = _with_data_dir(f"rayscope attach {facts.address}", facts)
         return Finding(SERVER, PARTLY, f"{says}.", cost, "To record snapshots:", command)
@@ -114,15 +123,15 @@ def _export(facts: Facts) -> Finding:
     says = f"{_count(len(sending), len(nodes))} sending events."
     if len(sending) < len(nodes):
         return Finding(EXPORT, PARTLY, says, cost, "See the lanes below.")
-    silent = [driver for driver in facts.drivers if not driver.worker_events]
-    if silent and not _configured(facts, recording.WORKER_EVENTS):
-        says += f" {_pids(silent)} without {recording.WORKER_EVENTS} and may not send all events."
+    others = [driver for driver in facts.drivers if not driver.worker_events]
+    if others and not _configured(facts, recording.WORKER_EVENTS):
+        says += f" {_pids(others)} without {recording.WORKER_EVENTS} and may not send all events."
         return Finding(EXPORT, PARTLY, says, cost, "Start drivers with:", "rayscope run SCRIPT")
     return Finding(EXPORT, ON, says, cost)
 
 
 def _no_events(facts: Facts, cost: str) -> Finding:
-    """No node sends events, as far as the server knows."""
+    """The finding that no node sends events, as far as the server knows."""
     targets = _targets(facts)
     if not targets and any(node.env for node in facts.nodes):
         says = "The cluster was started without recording: its nodes send no events."
@@ -135,8 +144,8 @@ def _no_events(facts: Facts, cost: str) -> Finding:
     if not targets:
         says = "No events have arrived, and no node's settings can be read from here."
         return Finding(EXPORT, UNKNOWN, says, cost, "On the head node:", f"rayscope doctor {facts.address}")
-    told = sum(bool(node.env and node.env.ours) for node in facts.nodes)
-    says = f"{_count(told, len(facts.nodes))} configured to send events to {targets[0]}"
+    configured = sum(bool(node.env and node.env.ours) for node in facts.nodes)
+    says = f"{_count(configured, len(facts.nodes))} configured to send events to {targets[0]}"
     lost = sum(node.lost or 0 for node in facts.nodes)
     kept = f" Already dropped: {counted(lost, 'event')}." if lost else ""
     if facts.server.url and not same_place(facts.server.url, targets[0]):
@@ -151,7 +160,7 @@ def _no_events(facts: Facts, cost: str) -> Finding:
 
 
 def _misses(facts: Facts) -> tuple[str, str, str] | None:
-    """(what the record lacks, remedy, command) of a cluster that sends events."""
+    """The gap in the record of a cluster that sends events, as (problem, remedy, command)."""
     envs = [node.env for node in facts.nodes if node.env]
     off = {
         f"tasks: {recording.WORKER_EVENTS}": not _configured(facts, recording.WORKER_EVENTS)
@@ -181,7 +190,7 @@ def _misses(facts: Facts) -> tuple[str, str, str] | None:
 
 
 def _lanes(facts: Facts) -> Iterator[Finding]:
-    """One finding for each lane and reason, with the nodes that share it."""
+    """A finding for each lane and reason, with the nodes that share it."""
     groups: dict[tuple[str, ...], list[Node]] = {}
     for node in facts.nodes:
         lane = node.lane or ("none" if node.env and not node.env.ours else UNKNOWN)
@@ -200,13 +209,13 @@ def _lanes(facts: Facts) -> Iterator[Finding]:
 
 
 def _later(node: Node) -> tuple[str, str, str]:
-    """The same of a node whose lane no server tells."""
+    """The same as :func:`_why`, for a node whose lane is unknown to the server."""
     says = "set to use the fast lane, but only " if node.env and node.env.fast_lane else ""
     return f"{says}a server that receives the events can confirm it.", "See the server above.", ""
 
 
 def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
-    """(why a node is not on the fast lane, what to do, the line to type)."""
+    """Why a node is not on the fast lane, as (reason, remedy, command)."""
     env, start = node.env, _start_line(facts, node)
     python = node.python or "python"
     if node.lane == "json":
@@ -252,14 +261,14 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
 
 
 def _start_of_head(facts: Facts) -> str:
-    """The line that starts the head node anew; of a cluster without one its first node, '' without any."""
+    """The command that restarts the head node, or the first node if there is no head; '' without nodes."""
     head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
     return _start_line(facts, head) if head else ""
 
 
 def _tracer(facts: Facts) -> Finding:
-    told = facts.server.recording.get("tracing") or {}
-    traced, untraced, said = told.get("traced", 0), told.get("untraced", 0), told.get("said") or ()
+    tracing = facts.server.recording.get("tracing") or {}
+    traced, untraced, said = tracing.get("traced", 0), tracing.get("untraced", 0), tracing.get("said") or ()
     envs = [node.env for node in facts.nodes if node.env]
     start = _start_of_head(facts)
     if envs and not any(env.trace for env in envs):
@@ -277,16 +286,16 @@ def _tracer(facts: Facts) -> Finding:
     if said:
         says = f"A tracer reports: {said[0]['text']}."
         return Finding(TRACER, PARTLY, says, remedy="Please report this, with the log of an affected worker.")
-    silent = [driver for driver in facts.drivers if not driver.trace]
-    if silent:
-        whose = "its" if len(silent) == 1 else "their"
-        says = f"{_pids(silent)} without it, so {whose} own calls are not traced."
+    others = [driver for driver in facts.drivers if not driver.trace]
+    if others:
+        whose = "its" if len(others) == 1 else "their"
+        says = f"{_pids(others)} without it, so {whose} own calls are not traced."
         remedy = "Start drivers with:"
         return Finding(TRACER, PARTLY, says, remedy=remedy, command="rayscope run SCRIPT")
     if traced:
         says = f"Objects and waits are recorded in {counted(traced, 'worker')} that ran tasks."
-        if told.get("summed_calls"):
-            says += f" Recorded as totals, beyond Ray's limit: {counted(told['summed_calls'], 'call')}."
+        if tracing.get("summed_calls"):
+            says += f" Recorded as totals, beyond Ray's limit: {counted(tracing['summed_calls'], 'call')}."
         return Finding(TRACER, ON, says)
     if envs:
         return Finding(TRACER, ON, "It is enabled; no worker has run a task yet.")
@@ -296,12 +305,12 @@ def _tracer(facts: Facts) -> Finding:
 
 
 def _without_events(facts: Facts) -> list[Finding]:
-    """Tasks whose events are switched off in the code; nothing where there are none."""
-    told = facts.server.recording.get("tracing") or {}
-    count = told.get("tasks_without_events") or 0
+    """Tasks whose events are switched off in the code; empty if there are none."""
+    tracing = facts.server.recording.get("tracing") or {}
+    count = tracing.get("tasks_without_events") or 0
     if not count:
         return []
-    classes = [one["class_name"] for one in told.get("without_events") or () if one["class_name"]]
+    classes = [one["class_name"] for one in tracing.get("without_events") or () if one["class_name"]]
     says = f"At least {counted(count, 'task')} not recorded, because enable_task_events=False is set"
     says += f" (methods of {', '.join(classes)})." if classes else "."
     if any(node.env and not node.env.serve_events for node in facts.nodes):
@@ -334,10 +343,10 @@ def _spans(facts: Facts) -> Finding:
     )
     if dropped.get("spans"):
         says += f" Dropped beyond Ray's limit per task: {counted(dropped['spans'], 'span')}."
-    silent = [driver for driver in facts.drivers if not driver.profiling]
-    if silent:
-        whose = "its" if len(silent) == 1 else "their"
-        says += f" {_pids(silent)} without {recording.PROFILING}, so {whose} own calls are not recorded."
+    others = [driver for driver in facts.drivers if not driver.profiling]
+    if others:
+        whose = "its" if len(others) == 1 else "their"
+        says += f" {_pids(others)} without {recording.PROFILING}, so {whose} own calls are not recorded."
         return Finding(SPANS, PARTLY, says, cost, "Start drivers with:", "rayscope run SCRIPT")
     return Finding(SPANS, ON, says, cost)
 
@@ -364,11 +373,11 @@ def _snapshot(facts: Facts) -> Finding:
     return Finding(SNAPSHOT, ON, says, f"{cost}.")
 
 
-# Costs and words.
+# Costs and texts.
 
 
 def _cpu_cost(facts: Facts, kind: str) -> str:
-    """CPU of one kind of process: a figure for one task, or its share of a CPU when too few ended."""
+    """CPU cost of one kind of process: per task, or as a share of a CPU if too few tasks ended."""
     measured = facts.measured
     used = measured.cpu.get(kind)
     ended = measured.ended_here if kind in ("agent", "raylet") else measured.ended
@@ -401,7 +410,7 @@ def _lane_cost(lane: str, nodes: list[Node]) -> str:
 
 
 def _targets(facts: Facts) -> list[str]:
-    """Where nodes were told to send their events, servers like ours alone."""
+    """The Rayscope servers to which nodes are configured to send their events."""
     return sorted({node.env.export_to for node in facts.nodes if node.env and node.env.ours})
 
 
@@ -410,7 +419,7 @@ def _configured(facts: Facts, name: str) -> bool:
 
 
 def _start_line(facts: Facts, node: Node) -> str:
-    """How to start a node like this one with recording."""
+    """The command that starts a node like this one with recording."""
     ray = f"--head --port={facts.address.rpartition(':')[2]}" if node.head else f"--address={facts.address}"
     return f"{_with_data_dir('rayscope start', facts)} -- {ray}"
 

@@ -1,6 +1,6 @@
-"""Asking and measuring for ``rayscope doctor``: the GCS, the server, and this machine. Changes nothing.
+"""Gathers facts for ``rayscope doctor`` from the GCS, the server, and this machine. Changes nothing.
 
-Every wait here is bounded. What cannot be found out stays None (or ``error`` says why).
+Every wait is bounded. Facts that cannot be determined stay None, or ``error`` contains the reason.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from rayscope.server.settings import Settings
 
 _GCS_S = 5.0
 _API_S = 5.0
-#: Fits no node: keys have 16 letters and more.
+#: Matches no node, since keys have at least 16 characters.
 _NO_KEY = "-"
-#: Agents report every 5 s; after a probe we wait for a report that holds it.
+#: How long to wait for an agent's report that includes the probe, s. Agents report every 5 s.
 _REPORT_S = 6.0
 
 
 def collect(
     address: str, settings: Settings, server: str | None, data_dir: Path | None, seconds: float, probe: bool
 ) -> Facts:
-    """Ask and measure. Raises GcsError if the cluster cannot be reached, and for nothing else."""
+    """Gather all facts. Raises GcsError if the cluster is unreachable; all other errors are recorded as
+    facts.
+    """
     with contextlib.closing(GcsClient(address, ray_token(), timeout_s=_GCS_S)) as client:
         info = client.cluster_info()
         alive = [node for node in client.nodes() if node.state == 0]  # GcsNodeState.ALIVE
@@ -61,7 +63,7 @@ def collect(
                 now = _await_reports(api, info.session, now, ended_ns)
         reading, ended = _read(client, info.session, began_ns, ended_ns)
         deadline = time.monotonic() + _REPORT_S
-        # On a busy machine the probe reports the end of its tasks late.
+        # On a busy machine, the end of the probe's tasks is reported late.
         while probed and ended is not None and len(ended) < PROBE_TASKS and time.monotonic() < deadline:
             time.sleep(0.5)
             reading, ended = _read(client, info.session, began_ns, ended_ns)
@@ -106,7 +108,7 @@ def collect(
 
 
 def sessions_of(settings: Settings, named: str | None) -> list[str]:
-    """The sessions on record at the server that is named, or at that of the data directory."""
+    """The sessions on record at the given server, or at that of the data directory."""
     url = place(named) if named else getattr(running_server(settings.folder), "url", None)
     if url is None:
         return []
@@ -118,7 +120,7 @@ def sessions_of(settings: Settings, named: str | None) -> list[str]:
 
 
 def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str | None, str | None, str]:
-    """(URL, our token for it, its ingest key if we know it): the one named, ours, or the one nodes name."""
+    """(URL, our token, ingest key) of the given server, otherwise ours, otherwise the one nodes send to."""
     if named:
         url, _, path = named.partition("/api/ingest/")
         key = path.partition("/")[0] or _key(settings.folder, url)
@@ -133,26 +135,28 @@ def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str
                 api.health()
         except RayscopeError:
             continue
-        return url, None, ""  # nobody named it to us: it gets no token of ours
+        return url, None, ""  # the nodes' own setting: never send our token there
     return None, None, ""
 
 
 def _key(folder: Path, url: str) -> str:
-    """The key of the server at ``url``, if it is the one of our data directory."""
+    """The key of the server at ``url``, if it is the server of our data directory."""
     ours = running_server(folder)
     return key_in(ours.ingest_url) if ours is not None and same_place(ours.url, url) else ""
 
 
 def _accepted_key(url: str, token: str | None, here: Here) -> str:
-    """The ingest key of the nodes here that the server at ``url`` accepts: empty if none sends its events
-    there, and one that fits no node if it accepts none of theirs."""
+    """The ingest key of the local nodes that the server at ``url`` accepts.
+
+    Empty if no node sends its events there, and a key that fits no node if the server accepts none of theirs.
+    """
     keys = {key_in(target) for target in here.exports() if same_place(target, url)}
     with Api(url, token, _API_S) as api:
         for key in sorted(keys):
             try:
                 api.ask(Call("POST", f"/api/ingest/{key}/agent", content=b""))
             except RayscopeError as error:
-                if error.code == "malformed":  # it has read the (empty) report
+                if error.code == "malformed":  # the server accepted the key and read the (empty) report
                     return key
                 if error.code != "bad_key":
                     return ""
@@ -170,15 +174,15 @@ def _ask(api: Api | None, session: str) -> ServerFacts:
     try:
         if session not in api.by_name():
             return replace(facts, known=False)
-        told, ingest = api.recording(session), api.summary(session).get("ingest") or {}
+        recording_answer, ingest = api.recording(session), api.summary(session).get("ingest") or {}
         crashes = api.crashes(session=session, limit=1)
     except RayscopeError as error:
         return replace(facts, error=error.message, remedy=error.remedy)
-    return replace(facts, known=True, recording=told, ingest=ingest, crashes=crashes)
+    return replace(facts, known=True, recording=recording_answer, ingest=ingest, crashes=crashes)
 
 
 def _await_reports(api: Api | None, session: str, now: ServerFacts, since_ns: int) -> ServerFacts:
-    """Ask again until an agent has told of what the probe did."""
+    """Poll until an agent's report includes the probe."""
     if api is None or now.error:
         return now
     deadline = time.monotonic() + _REPORT_S
@@ -193,11 +197,11 @@ def _await_reports(api: Api | None, session: str, now: ServerFacts, since_ns: in
 
 
 def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
-    """The server's account of one node."""
+    """The server's information about one node."""
     if not server.known:
         return {}
     if now is None and server.recording.get("nodes_total", 0) > len(server.recording.get("nodes", ())):
-        return {}  # it is among those that are left out
+        return {}  # the node is among those that were left out
     if now is None:
         return {"lane": "none", "lane_code": "no_events"}
     about = {key: now.get(key) for key in ("lane", "lane_code", "lane_reason", "agent")}
@@ -214,7 +218,7 @@ def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
 
 
 def _read(client: GcsClient, session: str, began_ns: int, ended_ns: int) -> tuple[Reading, list[str] | None]:
-    """One whole reading of the GCS, and the nodes of the attempts that ended between the two times."""
+    """One complete reading of the GCS, and the nodes of the attempts that ended between the two times."""
     began = time.monotonic()
     try:
         batch = snapshot.read(client, session)

@@ -1,4 +1,4 @@
-"""``rayscope doctor``: which parts of recording a cluster are on, what each costs here, what is missing."""
+"""``rayscope doctor``: the active parts of a cluster's recording, their cost, and what is missing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from rayscope.cli.doctor.checks import Finding
     from rayscope.cli.doctor.facts import Facts
 
-#: Exit status when something is missing or worth fixing.
+#: Exit status if something is missing or worth fixing.
 NOT_WHOLE = 1
 _STYLES = {"on": "green", "partly": "yellow", "off": "red", "unknown": "yellow"}
 
 
 class Format(str, Enum):
-    """How the findings are printed."""
+    """The output format."""
 
     text = "text"
     json = "json"
@@ -77,7 +77,7 @@ def doctor(
 
 
 def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
-    """Findings, and the facts that they come from."""
+    """The findings and the facts on which they are based."""
     from rayscope.cli.doctor.checks import is_whole, notes
 
     return {
@@ -89,7 +89,7 @@ def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
 
 
 def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
-    """Print the findings for people: a line for each part, below it what is to be said."""
+    """Print the findings for people: a line for each part, with details below it."""
     from rayscope.cli.doctor.checks import notes
 
     ray = f", Ray {facts.ray_version}" if facts.ray_version else ""
@@ -109,7 +109,7 @@ def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
         if finding.remedy:
             _indented(console, Text(finding.remedy, style="yellow"))
         if finding.command:
-            # Not wrapped: it is to be copied.
+            # Not wrapped, so that it can be copied.
             console.print(Text(f"    {finding.command}", style="bold"), soft_wrap=True)
     if facts.server.crashes and (text := crashes_text(facts.server.crashes, facts.server.url or "")):
         console.print(Text(f"\n{text}", style="yellow"))

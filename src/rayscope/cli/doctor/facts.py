@@ -1,4 +1,4 @@
-"""What ``rayscope doctor`` goes by: plain data, and what environment variables and URLs mean."""
+"""The facts of ``rayscope doctor`` as plain data, and the meaning of environment variables and URLs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeEnv:
-    """What a node's processes were started with, as far as it concerns recording; never the ingest key."""
+    """The recording settings with which a node's processes were started, without the ingest key."""
 
     export_to: str = ""  # scheme://host:port
-    ours: bool = False  # the export goes to a server like ours
-    key_fits: bool | None = None  # None: the key of the server asked is not known here
+    ours: bool = False  # whether the export goes to a Rayscope server
+    key_fits: bool | None = None  # None: the key of the queried server is unknown here
     fast_lane: bool = False
     profiling: bool = False
     trace: bool = False
@@ -34,7 +34,7 @@ class NodeEnv:
 
 @dataclass(frozen=True)
 class Node:
-    """A living node. ``env``, ``agent_pid`` and ``python`` are known of this machine's alone."""
+    """A living node. ``env``, ``agent_pid`` and ``python`` are known only for this machine's nodes."""
 
     node_id: str
     address: str = ""
@@ -42,20 +42,20 @@ class Node:
     local: bool = False
     env: NodeEnv | None = None
     agent_pid: int | None = None
-    python: str = ""  # that runs Ray's agent
-    lane: str | None = None  # as the server tells, None: it does not know the session
+    python: str = ""  # the Python that runs Ray's agent
+    lane: str | None = None  # as the server reports it; None: it does not know the session
     lane_code: str | None = None
     lane_reason: str | None = None
     agent: Mapping[str, Any] | None = None  # the agent's own figures, as in GET /api/recording
-    us_an_event: float | None = None  # CPU of our code in the agent
-    since_start: bool = False  # us_an_event is the average since the agent's start
-    received: int | None = None  # events while we measured, by Ray's own counter
+    us_an_event: float | None = None  # CPU of our code in the agent, per event
+    since_start: bool = False  # whether us_an_event is the average since the agent's start
+    received: int | None = None  # events during the measurement, by Ray's own counter
     lost: int | None = None  # events since the agent's start, by Ray's own counters
 
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver that runs on this machine."""
+    """A driver that is running on this machine."""
 
     pid: int
     worker_events: bool
@@ -65,7 +65,7 @@ class Driver:
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The server that was asked; ``url`` None: there is none. ``known``: it has the session on record."""
+    """The queried server; ``url`` None: there is none. ``known``: it has the session on record."""
 
     url: str | None = None
     error: str = ""
@@ -80,7 +80,7 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """One whole reading of the GCS; ``seconds`` None: it failed, see ``error``."""
+    """One complete reading of the GCS; ``seconds`` None: it failed with ``error``."""
 
     seconds: float | None = None
     attempts: int = 0
@@ -92,11 +92,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Measured:
-    """What happened while we measured. ``cpu``: seconds of this machine's processes, by kind."""
+    """Results of the measurement. ``cpu``: CPU seconds of this machine's processes, by kind."""
 
     seconds: float = 0.0
-    ended: int | None = None  # attempts, in the whole cluster
-    ended_here: int | None = None  # those on nodes of this machine
+    ended: int | None = None  # attempts in the whole cluster
+    ended_here: int | None = None  # attempts on nodes of this machine
     cpu: Mapping[str, float] = field(default_factory=dict)
     spans: int | None = None
     probe: bool = False
@@ -105,7 +105,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that is judged. ``config``: the system configuration of the cluster, None if it does not tell."""
+    """All facts. ``config``: the system configuration of the cluster, None if it is unknown."""
 
     address: str
     session: str
@@ -116,18 +116,18 @@ class Facts:
     server: ServerFacts = field(default_factory=ServerFacts)
     reading: Reading = field(default_factory=Reading)
     measured: Measured = field(default_factory=Measured)
-    data_dir: str = ""  # as the user named it
+    data_dir: str = ""  # as given by the user
 
     def as_json(self) -> dict[str, Any]:
-        """For ``--format json``: all but the server's whole answers."""
-        told = asdict(self)
-        told["server"].pop("recording")
-        told["server"].pop("ingest")
-        return told
+        """The facts for ``--format json``, without the server's complete answers."""
+        fields = asdict(self)
+        fields["server"].pop("recording")
+        fields["server"].pop("ingest")
+        return fields
 
 
 def node_env(environ: Mapping[str, str], key: str = "") -> NodeEnv:
-    """What ``environ`` means for recording; ``key`` is that of the server asked, if it is known."""
+    """The recording settings in ``environ``. ``key`` is that of the queried server, if it is known."""
     target = environ.get(EXPORT_ADDR, "")
     prefix = recording.CONFIG_PREFIX
     return NodeEnv(
@@ -144,12 +144,12 @@ def node_env(environ: Mapping[str, str], key: str = "") -> NodeEnv:
 
 
 def is_true(value: Any) -> bool:
-    """Whether Ray takes a setting's value for true."""
+    """Whether Ray interprets a setting's value as true."""
     return str(value).lower() in ("1", "true")
 
 
 def place(url: str) -> str:
-    """``scheme://host:port`` of a URL, without the secrets in the rest; empty if it has none."""
+    """``scheme://host:port`` of a URL without the secrets in the rest; empty if it has none."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -159,19 +159,19 @@ def place(url: str) -> str:
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}" if host else ""
 
 
-def same_place(one: str, other: str) -> bool:
-    """Whether two URLs lead to one port of one machine, by whichever of its names."""
-    first, second = urlsplit(place(one)), urlsplit(place(other))
+def same_place(url: str, other_url: str) -> bool:
+    """Whether two URLs refer to the same port of the same machine, under any of its names."""
+    first, second = urlsplit(place(url)), urlsplit(place(other_url))
     if first.port != second.port or not first.hostname or not second.hostname:
         return False
     return first.hostname == second.hostname or (is_here(first.hostname) and is_here(second.hostname))
 
 
 def is_here(host: str) -> bool:
-    own = {one.address for found in psutil.net_if_addrs().values() for one in found}
+    own = {each.address for found in psutil.net_if_addrs().values() for each in found}
     return host in ("localhost", "0.0.0.0", "::") or host.startswith("127.") or host in own  # noqa: S104
 
 
 def key_in(url: str) -> str:
-    """The ingest key in a URL, empty if it holds none."""
+    """The ingest key in a URL, empty if it contains none."""
     return url.partition("/api/ingest/")[2].partition("/")[0]

@@ -1,4 +1,4 @@
-"""This machine's part of what ``rayscope doctor`` looks at: processes, agents' counters, and a probe."""
+"""The facts of ``rayscope doctor`` about this machine: processes, agents' counters, and a probe."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PROBE_S = 30.0
 PROBE_TASKS = 1000
 _COUNTERS = {"events_received": "received", "published_events": "published"}
 
-# The first tasks start the workers; what they cost is not what a task costs. The driver stays until we have
-# measured, since its end is no part of it either.
+# Tasks before the measurement start the workers, whose start-up does not count as a task's cost. The driver
+# runs until the measurement ends, since its own exit does not count either.
 _PROBE = f"""
 import sys, ray
 ray.init(address=sys.argv[1], log_to_driver=False, logging_level="error")
@@ -45,7 +45,8 @@ sys.stdin.readline()
 class Here:
     """The session's processes on this machine.
 
-    Ray gives an agent a title, which overwrites its environment: that of its raylet tells as much.
+    Ray gives an agent a process title that overwrites its environment, so the environment of its raylet is
+    used.
     """
 
     def __init__(self, session: str) -> None:
@@ -73,17 +74,17 @@ class Here:
                         self._agents[node_id] = child
 
     def exports(self) -> list[str]:
-        """Where the nodes here send their events, servers like ours alone."""
+        """The Rayscope servers to which the local nodes send their events."""
         targets = {env.get(EXPORT_ADDR, "") for env in self._environs.values()}
         return sorted(target for target in targets if "/api/ingest/" in target)
 
     def python(self) -> str:
-        """The Python that runs Ray here, whose version a driver needs; ours if no node is here."""
+        """The Python that runs Ray here, whose version a driver needs; our own if no node is here."""
         commands = (_flag(command, "dashboard_agent_command").split() for command in self._commands.values())
         return next((words[0] for words in commands if words), sys.executable)
 
     def about(self, node_id: str, key: str) -> dict[str, Any]:
-        """What is known of a node here; of one elsewhere nothing."""
+        """The facts about a local node; empty for a node elsewhere."""
         if node_id not in self.raylets:
             return {}
         agent = _flag(self._commands[node_id], "dashboard_agent_command").split()
@@ -95,7 +96,7 @@ class Here:
         return about
 
     def cpu(self, server_url: str | None) -> dict[str, float]:
-        """Seconds of CPU so far, by kind of process."""
+        """CPU seconds so far, by kind of process."""
         kinds: dict[str, Iterable[psutil.Process]] = {
             "agent": self._agents.values(),
             "raylet": self.raylets.values(),
@@ -120,7 +121,7 @@ def _flag(command: list[str], name: str) -> str:
 
 
 def _listener(url: str | None) -> list[psutil.Process]:
-    """The process of this machine that listens where ``url`` leads."""
+    """The local process that listens on the port of ``url``."""
     parts = urlsplit(url or "")
     if parts.port is None or not is_here(parts.hostname or ""):
         return []
@@ -132,7 +133,7 @@ def _listener(url: str | None) -> list[psutil.Process]:
 
 
 def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
-    """Drivers that run here and whose environment we may read; Ray's own are left out."""
+    """Local drivers whose environment is readable, without Ray's own."""
     for job in jobs:
         if job.is_dead or job.config.ray_namespace.startswith("_ray_internal"):
             continue
@@ -141,14 +142,15 @@ def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
         with contextlib.suppress(psutil.Error, OSError):
             process = psutil.Process(job.driver_pid)
             environ = process.environ()
-            # A later process may have the pid; one that a node started has the node's settings anyway.
+            # The pid may be reused by a later process. A driver that a node started has the node's settings
+            # anyway.
             if process.create_time() * 1000 <= job.start_time + 1000 and environ and NODE_ID not in environ:
                 env = node_env(environ)
                 yield Driver(process.pid, env.worker_events, env.profiling, env.trace)
 
 
 def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:
-    """Node id -> what the agents of this machine count: events received, published and lost."""
+    """The event counters of the local agents by node id: received, published and lost."""
     found = {}
     for node_id, place in list(ports.items())[:_MAX_AGENTS]:
         lines = read_agent_counters(*place, _METRICS_S)
@@ -158,7 +160,7 @@ def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:
 
 
 def parse_counters(lines: Iterable[str]) -> dict[str, int]:
-    """``received``, ``published`` and ``lost`` events in an agent's Prometheus text."""
+    """The ``received``, ``published`` and ``lost`` events in an agent's Prometheus text."""
     ours = [line for line in lines if line.startswith(PREFIX)]
     counts = {"received": 0, "published": 0}
     for line in ours:
@@ -171,7 +173,7 @@ def parse_counters(lines: Iterable[str]) -> dict[str, int]:
 
 
 class Probe:
-    """A driver that runs :data:`PROBE_TASKS` no-op tasks when told. ``error`` says why it could not."""
+    """A driver that runs :data:`PROBE_TASKS` no-op tasks on request. ``error`` is set if it could not."""
 
     def __init__(self, address: str, python: str) -> None:
         self.error = ""
@@ -203,7 +205,7 @@ class Probe:
             self._process.wait(5)
 
     def run(self) -> None:
-        """Run the tasks; returns when they are done, or with ``error`` set."""
+        """Run the tasks. Returns when they are done or ``error`` is set."""
         if self.error:
             return
         with contextlib.suppress(OSError):

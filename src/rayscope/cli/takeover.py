@@ -1,4 +1,4 @@
-"""A `rayscope run` that uses the server of another command, and starts the next one when that ends."""
+"""A `rayscope run` that uses another command's server, and takes over when that server ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from rayscope.cli.console import say, warn
 from rayscope.cli.serving import Serving, running_server
-from rayscope.client.server_url import Known, known_server
+from rayscope.client.server_url import ServerEntry, known_server
 from rayscope.errors import RayscopeError
 from rayscope.periodic import PeriodicTask
 from rayscope.tracer.settings import RUN_PID
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from rayscope.server.runner import Server
     from rayscope.server.settings import Settings
 
-#: How often the other server is looked for, s.
+#: Interval at which the other server is checked, s.
 _PERIOD_S = 0.25
-#: How long the data directory may be without a server when this run needs one, s.
+#: How long to wait for a server of the data directory when this run needs one, s.
 _RETURN_S = 120.0
 
 
-class Heir:
-    """Looks every :data:`_PERIOD_S` in a thread of its own; use as a context manager.
+class Takeover:
+    """Checks the server every :data:`_PERIOD_S` in a thread; use as a context manager.
 
-    Ray's agents keep the address that they were started with, so the new server listens on the same one.
-    The lock of the data directory decides which of several runs starts it. The server of `rayscope serve`
-    is left to its operator, who may be about to restart it.
+    Ray's agents keep the address with which they were started, so the new server listens on the same one. The
+    lock of the data directory decides which of several runs starts it. A server of `rayscope serve` is never
+    replaced, since its operator may be about to restart it.
     """
 
     def __init__(self, settings: Settings, serving: Serving) -> None:
         self._settings = settings
-        self._known: Known | None = None if serving.own else known_server(settings.folder)
+        self._known: ServerEntry | None = None if serving.own else known_server(settings.folder)
         self._server: Server | None = None
         self._lock = threading.Lock()
         self._warned = ""
@@ -45,16 +45,16 @@ class Heir:
 
     @property
     def has_server(self) -> bool:
-        """Whether this run has become the one that serves."""
+        """Whether this run now serves the data directory."""
         return self._server is not None
 
     def environ(self) -> dict[str, str]:
-        """Variables that make a driver wait for the next server."""
+        """Environment variables that make a driver wait for the next server."""
         if self._known is None or not self._known.inheritable:
             return {}
         return {RUN_PID: str(os.getpid())}
 
-    def __enter__(self) -> Heir:
+    def __enter__(self) -> Takeover:
         if self._known is not None:
             self._task.start()
         return self
@@ -66,7 +66,7 @@ class Heir:
             self._server.stop()
 
     def await_server(self) -> None:
-        """Wait until the data directory has a server, unless that is somebody else's to start."""
+        """Wait until the data directory has a server, unless it is up to someone else to start it."""
         deadline = time.monotonic() + _RETURN_S
         while self._known is not None and self._known.inheritable and time.monotonic() < deadline:
             if running_server(self._settings.folder) is not None:
@@ -94,7 +94,7 @@ class Heir:
                     "agents keep the newest events until then."
                 )
 
-    def _take_over(self, known: Known) -> None:
+    def _take_over(self, known: ServerEntry) -> None:
         from rayscope.server.runner import DataDirInUse, Server
 
         place = {"host": known.host or self._settings.host, "port": urlsplit(known.url).port}
@@ -102,7 +102,7 @@ class Heir:
         try:
             server.start()
         except DataDirInUse:
-            return  # the other one still writes, or another run was faster
+            return  # the other server is still writing, or another run was faster
         except RayscopeError as error:
             self._warn_once(f"could not start a server in place of the one at {known.url}: {error}")
             return
@@ -116,7 +116,7 @@ class Heir:
 
 
 def _is_open(folder: Path) -> bool:
-    """Whether a server has ``folder`` open. (A killed one keeps its process id until its parent notices.)"""
+    """Whether a server has ``folder`` open. A killed one keeps its process id until its parent reaps it."""
     try:
         with (folder / "lock").open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The client of a command: of a running server, or of one that reads the data directory for the command."""
+"""Clients for commands: of a running server, or of one that serves the data directory for this command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rayscope.files import expand_user
 
 
 @contextlib.contextmanager
-def asking(
+def open_client(
     server: str | None,
     data_dir: Path | None,
     token: str | None,
@@ -27,11 +27,11 @@ def asking(
     operator: str | None = None,
     status: int = USAGE_ERROR,
 ) -> Iterator[Api]:
-    """A client of the server that is meant: the URL given, RAYSCOPE_URL, or that of the data directory.
+    """A client of the server at the given URL, at RAYSCOPE_URL, or of the data directory.
 
-    If none runs there, one serves the command alone, unless it ``needs_server``. A RayscopeError in the block
-    ends the command, with the remedy and the exit ``status``. ``operator``: a token to act with, where the
-    data directory has none.
+    If no server is running there, one is started for the command, unless it ``needs_server``. A RayscopeError
+    in the block ends the command with the remedy and the exit ``status``. ``operator``: the operator token,
+    if the data directory has none.
     """
     try:
         folder = default_data_dir() if data_dir is None else expand_user(data_dir)
