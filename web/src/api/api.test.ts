@@ -19,7 +19,7 @@ describe('refreshed rows', () => {
     expect(rows[1]).toBe(a);
     expect(rows[2]).toEqual({ id: 'b', state: 'FINISHED' });
   });
-  it('neither come, go nor move in place', () => {
+  it('are not added, removed or moved in place', () => {
     const old = [a, b];
     expect(updateInPlace(old, [{ ...b }, { ...a }], keyOf)).toBe(old);
     expect(
@@ -44,7 +44,7 @@ it('leaves out parameters without a value and escapes the rest', () => {
   );
 });
 
-it('calls a server silent that takes requests and answers none of them', () => {
+it('detects a server that accepts requests and answers none of them', () => {
   const at = 1_000_000;
   const waiting = { lastAnswer: at, failures: 0, needsLogin: false, waitingSince: at - 60_000 };
   expect(isSilent(waiting, at + SILENT_AFTER)).toBe(false);
@@ -53,7 +53,7 @@ it('calls a server silent that takes requests and answers none of them', () => {
   expect(isSilent({ ...waiting, waitingSince: at + 55_000 }, at + 60_000)).toBe(false);
 });
 
-it('backs off while the server is away', () => {
+it('backs off while the server is unreachable', () => {
   expect(refreshInterval(REFRESH, 0)).toBe(2_000);
   expect(refreshInterval(REFRESH, 1)).toBe(4_000);
   expect(refreshInterval(REFRESH, 4)).toBe(8_000);

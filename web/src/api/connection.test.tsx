@@ -2,7 +2,7 @@ import { act, renderHook } from '@testing-library/react';
 import { expect, test } from 'vitest';
 import { connectionEvents, useConnection } from './connection';
 
-test('a request renders nothing anew that does not show requests', () => {
+test('a request does not rerender components that do not show requests', () => {
   let rendered = 0;
   const { result } = renderHook(() => {
     rendered += 1;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { merged } from './mergePatch';
 
-it('applies what RFC 7386 gives as examples', () => {
+it('applies the examples of RFC 7386', () => {
   const cases: [unknown, unknown, unknown][] = [
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -24,7 +24,7 @@ it('applies what RFC 7386 gives as examples', () => {
   for (const [document, patch, expected] of cases) expect(merged(document, patch)).toEqual(expected);
 });
 
-it('leaves the old document as it was, and keeps what did not change', () => {
+it('does not change the old document, and reuses its unchanged parts', () => {
   const before = { a: { x: 1 }, b: { y: 1 } };
   const after = merged(before, { a: { x: 2 } }) as typeof before;
   expect(before.a.x).toBe(1);

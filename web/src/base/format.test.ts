@@ -51,16 +51,16 @@ describe('range', () => {
 
 describe('times beyond 2^53 ns', () => {
   const exact = 1_795_257_600_123_456_789n;
-  it('keeps the millisecond of a number that JSON.parse rounded', () => {
+  it('keeps the millisecond of a number rounded by JSON.parse', () => {
     expect(Math.floor(toMillis(JSON.parse(String(exact))) ?? 0)).toBe(1_795_257_600_123);
   });
-  it('takes bigint and text without loss', () => {
+  it('accepts bigint and text without loss', () => {
     expect(toMillis(exact)).toBeCloseTo(1_795_257_600_123.4568, 3);
     expect(toMillis(String(exact))).toBe(toMillis(exact));
     expect(nanosBetween(exact, exact + 1n)).toBe(1);
     expect(nanosBetween(String(exact), String(exact + 999n))).toBe(999);
   });
-  it('says nothing where nothing is known', () => {
+  it('shows a dash for unknown values', () => {
     expect(toMillis('nonsense')).toBeNull();
     expect(nanosBetween(null, exact)).toBeNull();
     expect(fullTime(undefined)).toBe('');
@@ -78,7 +78,7 @@ it('shows local time, the date only when it is another day, and milliseconds in 
   expect(fullTime(ns)).toMatch(/^2026-11-21 14:03:07\.123 [+-]\d\d:\d\d$/);
 });
 
-it('tells ages in whole seconds', () => {
+it('shows ages in whole seconds', () => {
   expect([7_040, 59_600, null].map(wholeAge)).toEqual(['7 s', '1m 00s', '–']);
 });
 
@@ -92,14 +92,14 @@ it('groups counts and scales bytes', () => {
   ]);
 });
 
-it('shortens ids to what tells them apart', () => {
+it('shortens ids to their distinctive part', () => {
   expect(shortId('01000000')).toBe('01000000');
   expect(shortId('d5228f1abd82cf4c7ee2c0d315ae18632f5639505a813524')).toBe('d5228f1a…');
   expect(shortId('ffffffffffffffff5c1a2b3c4d5e6f708192a3b401000000')).toBe('…a3b401000000');
   expect(shortId('00ffffffffffffffffffffffffffffffffffffff0100000002e1f505')).toBe('…000002e1f505');
 });
 
-it('tells the line of a message that matters', () => {
+it('finds the important line of a message', () => {
   const frames =
     'ray::f() (pid=7)\n  File "a.py", line 3, in f\n    raise ValueError(page)\nValueError: page 3\n';
   expect(headline(`User exception:\n${frames}`)).toBe('ValueError: page 3');

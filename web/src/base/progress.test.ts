@@ -23,7 +23,7 @@ it('adds up to all attempts', () => {
   expect(progressOf({})).toEqual({ all: 0, ended: 0, failed: 0, cutOff: 0, running: 0, waiting: 0 });
 });
 
-it('takes objects alone', () => {
+it('accepts only objects', () => {
   expect(typedObject(' ')).toBeUndefined();
   expect(typedObject('{"a": 1}')).toEqual({ a: 1 });
   for (const text of ['[1]', 'null', '1', '{', '"x"']) expect(typedObject(text)).toBeNull();

@@ -10,7 +10,7 @@ function lookUp(key: string): unknown {
 
 const message = 'As the server says it.';
 
-it('finds the texts of a code, and of what is not found', () => {
+it('finds the texts of a code, and of a missing entity', () => {
   expect(messageKey('server', { code: 'busy', message }, lookUp)).toBe('serverMessage.server.busy');
   const params = { what: 'task', id: '12' };
   expect(messageKey('server', { code: 'not_found', message, params }, lookUp)).toBe(
@@ -19,7 +19,7 @@ it('finds the texts of a code, and of what is not found', () => {
   expect(messageKey('agent', { code: 'gone', message }, lookUp)).toBe('serverMessage.agent.gone');
 });
 
-it('leaves the words of the server where texts would say less, or are not there', () => {
+it("keeps the server's text if the translation would say less or is missing", () => {
   expect(messageKey('server', { code: 'not_found', message }, lookUp)).toBeNull();
   expect(messageKey('server', { code: 'unreachable', message }, lookUp)).toBeNull();
   expect(messageKey('server', { code: 'bad_query', message }, lookUp)).toBeNull();

@@ -47,7 +47,7 @@ describe('a link carries all of the state', () => {
   ])('%s', (_, url) => expect(roundTrip(url)).toEqual(url));
 });
 
-it('takes links that somebody bent', () => {
+it('accepts malformed links', () => {
   expect(parseUrl('/s/50%', '').page).toBe('session');
   expect(parseUrl('/s/x/nonsense', '').page).toBe('unknown');
   expect(parseUrl('/s/x/actors/ab', '').page).toBe('unknown');
@@ -71,7 +71,7 @@ it('changes one filter and keeps the rest', () => {
   });
 });
 
-it('keeps a range of time on the way to another page, and nothing that is none', () => {
+it('keeps a valid range of time when the page changes', () => {
   const range = { from: '1000', to: '2000' };
   const narrowed = withRange(full, range);
   expect(toView(narrowed, 'logs').filters).toEqual({ since_ns: '1000', until_ns: '2000' });
@@ -97,7 +97,7 @@ it('toggles states', () => {
   expect(toggleState('FAILED', 'FAILED')).toBeUndefined();
 });
 
-it('takes filters, selection and search along to another view, and nothing else', () => {
+it('keeps filters, selection and search in another view, and nothing else', () => {
   const url = { ...full, settings: { find: 'leaf', range: '1-2', path: '1' } };
   expect(toFlow(url, 'flame')).toEqual({
     page: 'session',

@@ -9,7 +9,7 @@ with zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())) as file:
     print(json.dumps({name: file.read(name).decode() for name in file.namelist()}))
 `;
 
-test('Python reads what was zipped, and finds the checksums right', async () => {
+test('Python reads the ZIP and verifies its checksums', async () => {
   const files = { 'train.py': 'print(1)', 'data/数.txt': '', 'a/b.bin': '\0\u00e9'.repeat(5000) };
   const entries = Object.entries(files).map(([path, text]) => ({
     path,

@@ -62,7 +62,7 @@ it('shows versions that do not fit the server', async () => {
   );
 });
 
-it('warns of lost task reports, and tells their source and time on request', async () => {
+it('warns of lost task reports, and shows their source and time on request', async () => {
   await render(<Banners summary={summary({ total: 1234, by: [LOST, LOST_SPANS] })} />);
   const banner = screen.getByTestId('banner-dropped');
   expect(banner.textContent).toContain('1,234 task reports were dropped before reaching Rayscope.');
@@ -75,7 +75,7 @@ it('warns of lost task reports, and tells their source and time on request', asy
   expect(rows[0]?.textContent).toMatch(/:01:01\.000 – \d\d:02:05\.000/);
 });
 
-it('makes no alarm of lost spans', async () => {
+it('mentions lost spans without a warning', async () => {
   await render(<Banners summary={summary({ spans: 12_345, by: [LOST_SPANS] })} />);
   expect(screen.getByTestId('banner-spans').textContent).toContain('12,345');
   expect(screen.getByTestId('banner-spans').dataset.mild).toBe('true');
@@ -94,7 +94,7 @@ it.each([
   expect(banner.textContent).toContain('10.0.0.2');
 });
 
-it('is silent while nothing is missing', async () => {
+it('is absent while nothing is missing', async () => {
   await render(<Banners summary={summary({})} />);
   expect(screen.queryByRole('status')).toBeNull();
 });

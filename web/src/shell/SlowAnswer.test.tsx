@@ -21,7 +21,7 @@ function Page() {
 
 const wait = (seconds: number) => pass(seconds * 1000);
 
-it('says after a while that an answer is slow, cancels it, and asks again', async () => {
+it('announces a slow answer after a while, cancels it, and retries', async () => {
   vi.useFakeTimers();
   const { requests } = await render(<Page />);
   await wait(3);
@@ -38,7 +38,7 @@ it('says after a while that an answer is slow, cancels it, and asks again', asyn
   expect(screen.queryByTestId('slow-answer')).toBeNull();
 });
 
-it('stays away from answers that come in time', async () => {
+it('does not announce answers that arrive in time', async () => {
   vi.useFakeTimers();
   await render(<Page />, { answers: { '/slow': { text: 'here it is' } } });
   await wait(10);

@@ -9,7 +9,7 @@ const url: SessionUrl = {
   filters: { job_id: '01000000', q: 'a&b' },
 };
 
-test('the filters of tasks go along, those of other lists do not', () => {
+test('task filters apply to the export, those of other lists do not', () => {
   expect(exportPath(url, 'speedscope')).toBe(
     '/api/export?format=speedscope&session=session_1&job_id=01000000&q=a%26b',
   );

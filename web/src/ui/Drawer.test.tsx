@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { press, render } from '../testing/render';
 import { Drawer } from './Drawer';
 
-it('has the focus and a heading once it opens, and closes by key', async () => {
+it('takes the focus when it opens, has a heading, and closes by key', async () => {
   const onClose = vi.fn();
   await render(
     <Drawer testId="panel" title="leaf" onClose={onClose}>

@@ -16,7 +16,7 @@ it.each([
   expect(text()).toContain(remedy);
 });
 
-it('shows what the server says where there is no text for it', async () => {
+it("shows the server's message if there is no translation", async () => {
   await render(<ErrorPanel error={new ApiError(500, 'brand_new', 'The disk is on fire.', 'Leave.')} />, {
     language: 'zh',
   });
@@ -24,7 +24,7 @@ it('shows what the server says where there is no text for it', async () => {
   expect(text()).toContain('Leave.');
 });
 
-it('takes a request without an answer for a server that is away, and tries again', async () => {
+it('treats a request without an answer as an unreachable server, and retries', async () => {
   const onRetry = vi.fn();
   await render(<ErrorPanel error={new TypeError('Failed to fetch')} onRetry={onRetry} />);
   expect(text()).toContain('The server is not responding.');

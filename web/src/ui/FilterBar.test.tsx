@@ -41,13 +41,13 @@ it('chooses several states, and takes one out again', async () => {
   expect(search()).toEqual({ state: 'RUNNING' });
 });
 
-it('names nodes, also one that is not in the list', async () => {
+it('shows the names of nodes, even of one that is not in the list', async () => {
   await render(<FilterBar summary={SUMMARY} />, { answers: ANSWERS, at: `/s/s1?node_id=${'cd'.repeat(28)}` });
   await click(within(chip('node_id')).getByText(/^cdcd/));
   await screen.findByRole('option', { name: /^head \(abab/ });
 });
 
-it('shows what came with a link, and removes it', async () => {
+it('shows filters from a link, and removes them', async () => {
   const at = `/s/s1?actor_id=${'12'.repeat(16)}&caller_task_id=${'f'.repeat(40)}01000000&state=FAILED`;
   await render(<FilterBar summary={SUMMARY} />, { answers: ANSWERS, at });
   expect(chip('caller_task_id').textContent).toContain('Driver');
@@ -56,7 +56,7 @@ it('shows what came with a link, and removes it', async () => {
   expect(Object.keys(search())).toEqual(['state', 'caller_task_id']);
 });
 
-it('clears all filters at once, and only where there are some', async () => {
+it('offers to clear all filters only if there are some', async () => {
   await render(<FilterBar summary={SUMMARY} />, {
     answers: ANSWERS,
     at: '/s/s1?q=leaf&state=FAILED&sort=name',
@@ -66,7 +66,7 @@ it('clears all filters at once, and only where there are some', async () => {
   expect(screen.queryByTestId('clear-filters')).toBeNull();
 });
 
-it('goes to the search field by /, and searches once the typing pauses', async () => {
+it('focuses the search field on /, and searches once the typing pauses', async () => {
   await render(<FilterBar summary={SUMMARY} />, { answers: ANSWERS });
   vi.useFakeTimers();
   await press('/leaf');

@@ -7,7 +7,7 @@ function Page({ error }: { error: string }): never {
   throw new Error(error);
 }
 
-it('tells of a script that did not come in words of its own', async () => {
+it('explains a script that could not be loaded', async () => {
   vi.spyOn(console, 'error').mockReturnValue();
   const address = 'http://127.0.0.1:8700/assets/JobsPage-C0kd6In9.js';
   await render(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type CardLink, columnsOf } from './cardColumns';
 
-it('puts each card right of all that lead to it', () => {
+it('puts each card to the right of all cards that link to it', () => {
   const diamond: CardLink[] = [
     ['A', 'B'],
     ['A', 'D'],
@@ -24,7 +24,7 @@ it('keeps the order of cards side by side', () => {
   expect(columnsOf(['B', 'A'], [])).toEqual([['B', 'A']]);
 });
 
-it('comes to an end where links form a circle, however long', () => {
+it('terminates for cycles of any length', () => {
   const circle: CardLink[] = [
     ['A', 'B'],
     ['B', 'C'],

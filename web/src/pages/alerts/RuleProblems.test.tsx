@@ -34,7 +34,7 @@ it('names rules and files that are not in use, and rules that fail', async () =>
   expect(notice.textContent).toContain('Rule Texts has a label or annotation that cannot be rendered');
 });
 
-it('shows nothing where all rules are in order', async () => {
+it('shows nothing if all rules are in order', async () => {
   await render(<RuleProblems rules={rules([], [{ name: 'Fine', error: null, template_error: null }])} />);
   expect(screen.queryByTestId('rule-problems')).toBeNull();
 });

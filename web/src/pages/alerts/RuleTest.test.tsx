@@ -23,7 +23,7 @@ async function open(found: object, forS = 60) {
   return page;
 }
 
-it('says how many series match, which, and when the rule would fire', async () => {
+it('shows how many series match, which, and when the rule would fire', async () => {
   const { requests } = await open(answer([90, 70], 3));
   const result = await screen.findByTestId('rule-test-result');
   expect(result.textContent).toContain('5 series match. The rule would fire once this has held for 1m');
@@ -34,7 +34,7 @@ it('says how many series match, which, and when the rule would fire', async () =
   expect(params?.from_ns).toBe(params?.to_ns);
 });
 
-it('says whether it fires at once or not at all', async () => {
+it('shows whether it fires immediately or not at all', async () => {
   const { unmount } = await open(answer([90]), 0);
   expect((await screen.findByTestId('rule-test-result')).textContent).toContain('would fire at once');
   unmount();

@@ -3,7 +3,7 @@ import type { Channel, Rule } from '../../api/alerts';
 import { channelBody, channelDraft } from './ChannelForm';
 import { ruleBody, ruleDraft } from './RuleForm';
 
-it('keeps what the form of a rule does not show', () => {
+it('keeps fields that the form of a rule does not show', () => {
   const rule = {
     name: 'Long',
     expr: 'q > 1',
@@ -22,7 +22,7 @@ it('keeps what the form of a rule does not show', () => {
   });
 });
 
-it('sends an address only where one was typed', () => {
+it('sends an address only if one was entered', () => {
   const channel = {
     name: 'am',
     type: 'alertmanager',

@@ -13,7 +13,7 @@ it('has one colour for a severity', () => {
   expect(alertTone({ state: 'pending', severity: 'critical' })).toBe('quiet');
 });
 
-it('counts what fires in the colour of the gravest', () => {
+it('shows the number of firing alerts in the colour of the worst', () => {
   expect(worstTone([])).toBe('quiet');
   expect(worstTone([{ state: 'firing', severity: 'warning' }])).toBe('waiting');
   expect(
@@ -25,7 +25,7 @@ it('counts what fires in the colour of the gravest', () => {
   expect(worstTone([{ state: 'pending', severity: 'critical' }])).toBe('quiet');
 });
 
-it('names the places of a template instead of showing its code', () => {
+it('shows placeholders of a template instead of its code', () => {
   expect(withPlaceholders('Node {{ $labels.node_ip }} at {{ $value | printf "%.0f" }} %')).toBe(
     'Node ‹node_ip› at ‹value› %',
   );

@@ -65,7 +65,7 @@ it('needs no name, and sends nothing when it is cancelled', async () => {
   expect(sent(requests)).toMatchObject([{ body: { created_by: 'operator', duration_s: 3600 } }]);
 });
 
-it('asks for the operator token first, and says when it is wrong', async () => {
+it('asks for the operator token first, and reports a wrong one', async () => {
   sessionStorage.clear();
   let isOperator = false;
   const needed = { code: 'needs_operator', message: 'No.' };
@@ -86,7 +86,7 @@ it('asks for the operator token first, and says when it is wrong', async () => {
   expect(sessionStorage.getItem('rayscope.operator')).toBe('right');
 });
 
-it('asks again when the token that it knows is no longer right', async () => {
+it('asks again when the stored token is no longer valid', async () => {
   await open({ '/alerts/silences': failure(403, { code: 'needs_operator', message: 'No.' }) });
   expect(screen.queryByTestId('act-token')).toBeNull();
   await click(screen.getByTestId('act-confirm'));

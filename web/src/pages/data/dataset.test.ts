@@ -13,6 +13,6 @@ it('draws a plan without branches as a chain', () => {
   expect(isChain(apart, inputsOf(apart) ?? [])).toBe(false);
 });
 
-it('knows no inputs where the tracer did not tell those of each operator', () => {
+it('has no inputs unless the tracer reported those of each operator', () => {
   expect(inputsOf(plan({ a: [], b: null }))).toBeNull();
 });

@@ -69,7 +69,7 @@ const answers = {
   '/logs/of': { notes: [], parts: [], left_out: 0, live: false },
 };
 
-it('names workers by what ran in them and jobs by their script, without columns that nothing is in', async () => {
+it('names workers by what ran in them and jobs by their script, without empty columns', async () => {
   const { requests } = await render(<WorkersPage />, { answers, at: '/s/session_1/workers' });
   const rows = await screen.findAllByTestId('workers-row');
   await screen.findAllByText('nightly.py --all');

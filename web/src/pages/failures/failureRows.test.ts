@@ -33,7 +33,7 @@ const group = (more: Partial<FailureGroup>): FailureGroup => ({
   ...more,
 });
 
-it('puts the attempts of an unfolded group below it, and says where the others are', () => {
+it('puts the attempts of an unfolded group below it, with a link to the others', () => {
   const groups = [group({ attempts: 30 }), group({ func_name: 'other' })];
   const kinds = (unfolded: string[]) => failureRows(groups, new Set(unfolded)).map(failureKind);
   expect(kinds([])).toEqual(['group final', 'group final']);
@@ -48,7 +48,7 @@ it('puts the attempts of an unfolded group below it, and says where the others a
   ]);
 });
 
-it('knows a group again whose figures have changed', () => {
+it('recognizes a group whose figures have changed', () => {
   const later = group({ outcome: 'recovered', attempts: 9, last_ns: 7, latest: [attempt(4)] });
   expect(failureKey(later)).toBe(failureKey(group({})));
   expect(failureKey(group({ line: 7 }))).not.toBe(failureKey(group({})));

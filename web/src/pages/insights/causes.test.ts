@@ -14,7 +14,7 @@ const cause = (name: string, share: number, phase = 'executing'): Cause => ({
   share,
 });
 
-it('adds up to the whole, whatever is left out', () => {
+it('adds up to the whole, even if parts are left out', () => {
   const causes = [cause('a', 0.5), cause('b', 0.2), cause('c', 0.2), cause('d', 0.1)];
   const parts = partsOf(causes, 1e9, 2);
   expect(parts.map((part) => part.cause?.name)).toEqual(['a', 'b', undefined]);
@@ -27,7 +27,7 @@ it('has no rest where nothing is left', () => {
   expect(partsOf([cause('a', 0.99999), cause('b', 0.00001)], 1e9, 5)).toHaveLength(1);
 });
 
-it('gives parts of the same colour shades of their own', () => {
+it('gives parts of the same colour different shades', () => {
   const parts = partsOf([cause('a', 0.4), cause('', 0.3, 'queued'), cause('b', 0.3)], 1e9, 5);
   const [a, queued, b] = parts.map((part) => shadeOf(parts, part, (one) => one.cause?.phase ?? ''));
   expect(a).not.toBe(b);

@@ -25,7 +25,7 @@ it('goes through a link', () => {
   expect(readBack.page === 'session' && parseChanges(readBack.settings?.changes)).toEqual(CHANGES);
 });
 
-it('leaves out what is no change', () => {
+it('skips invalid changes', () => {
   expect(parseChanges(undefined)).toEqual([]);
   expect(parseChanges('speed,speed:2,speed:x:f,cpus:,faster:2:f,toString,no_retries')).toEqual([
     { kind: 'no_retries' },

@@ -11,7 +11,7 @@ const puts = (requests: Request[]) => requests.filter(({ method }) => method ===
 const save = () => click(screen.getByTestId('board-save'));
 const titles = () => screen.getAllByTestId<HTMLInputElement>('chart-title').map((field) => field.value);
 
-it('saves a new dashboard under a name of its own, once nothing is missing', async () => {
+it('saves a new dashboard under a unique name, once nothing is missing', async () => {
   const saved: Request[] = [];
   await render(<DashboardEditor />, {
     answers: {

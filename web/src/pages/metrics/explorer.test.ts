@@ -15,7 +15,7 @@ it('carries several queries in one text, each as it was written', () => {
   expect(parseQueries(undefined)).toEqual([]);
 });
 
-it('shows the values of one moment, the newest that has any', () => {
+it('shows the values of one moment, the latest with any value', () => {
   const series = [
     { labels: { a: '1' }, values: [1, 2, null] },
     { labels: { a: '2' }, values: [3, null, null] },
@@ -60,7 +60,7 @@ it('offers metrics, labels, their values, and the functions that the server has'
   expect(functions.join()).not.toMatch(/count_values|day_of/);
 });
 
-it('offers nothing while the server is away', async () => {
+it('offers nothing while the server is unreachable', async () => {
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
   expect(await offered('my_queue{|}')).toEqual([]);
 });

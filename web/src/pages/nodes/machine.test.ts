@@ -84,14 +84,14 @@ test('a thousand nodes with ten workers each fit on one screen, and none overlap
   }
 });
 
-test('the fullest come first, what is not known and the dead last', () => {
+test('the fullest come first, unknown and dead ones last', () => {
   const machine = machineOf(cells(4, 1), 'cpu', true);
   expect(machine.order).toEqual([3, 2, 0, 1, 4]);
   expect(nodeValue(machine, 1)).toBeNull();
   expect(nodeValue(machine, 4)).toBeNull();
 });
 
-test('a worker is a part of a core or of memory, and not measured by disks', () => {
+test('a worker is measured by its share of a core or of memory, not by disks', () => {
   const of = (measure: 'cpu' | 'memory' | 'disk' | 'gpu_memory') => machineOf(cells(2, 3), measure, false);
   expect(workerValue(of('cpu'), 4)).toBe(4);
   expect(workerValue(of('memory'), 4)).toBe(25);
@@ -99,7 +99,7 @@ test('a worker is a part of a core or of memory, and not measured by disks', () 
   expect(workerValue(of('disk'), 4)).toBeNull();
 });
 
-test('names tell nodes apart', () => {
+test('names distinguish nodes', () => {
   expect(cellNames(cells(3, 1))).toEqual(['same · 000000', 'same · 000001', 'n2']);
 });
 

@@ -74,7 +74,7 @@ it('is absent where no worker crashed', async () => {
   expect(screen.queryByTestId('panel-crashes')).toBeNull();
 });
 
-it('speaks Chinese', async () => {
+it('is available in Chinese', async () => {
   await render(<CrashesPanel live={false} />, {
     language: 'zh',
     at: '/s/session_3',

@@ -19,7 +19,7 @@ const well: HealthFacts = {
 const key = (changed: Partial<HealthFacts>) => healthOf({ ...well, ...changed }).key;
 
 describe('the sentence about a session', () => {
-  it('says what is wrong first', () => {
+  it('mentions problems first', () => {
     const all = {
       critical: ['NodeMemory'],
       nodesLost: 1,
@@ -37,7 +37,7 @@ describe('the sentence about a session', () => {
     expect(key({ firing: ['x'], pending: 4 })).toBe('firing');
     expect(key({ pending: 4 })).toBe('pending');
   });
-  it('counts what runs however it runs, and does not call waiting well', () => {
+  it('counts all running states, and does not report waiting as healthy', () => {
     expect(healthOf(well)).toMatchObject({
       key: 'running',
       tone: 'good',
@@ -47,7 +47,7 @@ describe('the sentence about a session', () => {
     expect(key({ states: { FINISHED: 5 } })).toBe('idle');
     expect(key({ states: {} })).toBe('nothing');
   });
-  it('says of a session that is over what became of it', () => {
+  it('describes the outcome of an ended session', () => {
     const over = { live: false, critical: ['x'], nodesLost: 1 };
     expect(key({ ...over, jobsFailed: 1 })).toBe('endedFailedJobs');
     expect(key({ ...over, final: 1, recovered: 1 })).toBe('endedFailed');
@@ -61,7 +61,7 @@ describe('the sentence about a session', () => {
   });
 });
 
-it('tells nodes that were lost from those that somebody let go', () => {
+it('distinguishes lost nodes from those terminated on purpose', () => {
   expect(['EXPECTED_TERMINATION', 'AUTOSCALER_DRAIN_IDLE'].some(isLost)).toBe(false);
   expect(isLost('UNEXPECTED_TERMINATION')).toBe(true);
   expect(isLost(null)).toBe(true);

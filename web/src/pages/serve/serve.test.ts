@@ -17,7 +17,7 @@ const one = (name: string, calls: string[] | null, is_ingress = false) => ({
   calls: calls?.map((to) => (to.includes('#') ? to : `a#${to}`)) ?? null,
 });
 
-it('tells calls within an application from those of others', () => {
+it('distinguishes calls within an application from those to others', () => {
   const circle = [one('A', ['B', 'x#Y'], true), one('B', ['A', 'B']), one('C', null)];
   const edges = [
     { caller: 'a#A', callee: 'a#B' },
@@ -31,18 +31,18 @@ it('tells calls within an application from those of others', () => {
   expect(circle[0] && callsOutside(circle[0], circle)).toEqual(['x#Y']);
 });
 
-it('says what a deployment was when its cluster ended', () => {
+it('shows the state of a deployment when its cluster ended', () => {
   expect(stateOf({ state: 'CUT_OFF', last_state: 'UNHEALTHY' })).toBe('UNHEALTHY');
   expect(stateOf({ state: 'DELETED', last_state: 'DELETED' })).toBe('DELETED');
 });
 
-it('quotes what users chose', () => {
+it('quotes names chosen by users', () => {
   const of = labels({ application: 'a"} or vector(1) #\\', deployment: 'b\nc' });
   expect(of).toBe('{application="a\\"} or vector(1) #\\\\",deployment="b\\nc"}');
   expect(rateOf('x', '{}', 'y')).toBe('sum by (y) (rate(x_total{}[1m])) or sum by (y) (rate(x{}[1m]))');
 });
 
-it('says where the time of a request went, and what nobody knows', () => {
+it('shows where the time of a request went, and the unknown part', () => {
   const whole = { total_ns: 100, proxy_ns: 5, queue_ns: 25, replica_ns: 0, downstream_ns: 70 };
   const found = partsOf(whole as Parameters<typeof partsOf>[0]);
   expect(found).toEqual([
@@ -57,7 +57,7 @@ it('says where the time of a request went, and what nobody knows', () => {
   ]);
 });
 
-it('says so of a step', () => {
+it('does the same for a step', () => {
   const step = {
     deployment: 'Model',
     begin_ns: 10,
@@ -79,7 +79,7 @@ it('says so of a step', () => {
   expect(of({ deployment: null })).toEqual([['proxy', 100]]);
 });
 
-it('says which deployment makes requests slow', () => {
+it('names the deployment that makes requests slow', () => {
   const step = (deployment: string | null, queue_ns: number, ns: number, downstream_ns = 0) => ({
     application: 'shop',
     deployment,
@@ -115,7 +115,7 @@ it('says which deployment makes requests slow', () => {
   expect(mostlySpent([])).toEqual([]);
 });
 
-it('gives no reason for what needs none', () => {
+it('gives no reason for states that need none', () => {
   const one = { message: null, status_trigger: 'CONFIG_UPDATE_COMPLETED' };
   expect(reasonOf(one)).toBeNull();
   expect(reasonOf({ ...one, status_trigger: 'UNSPECIFIED' })).toBeNull();

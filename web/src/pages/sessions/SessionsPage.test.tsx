@@ -35,7 +35,7 @@ const sessions = (total: number) =>
   Array.from({ length: total }, (_, at) => ({ ...SESSION, session: `session_${at}` }));
 const AT = { at: '/?lang=en' };
 
-it('lists sessions with what they hold, and opens one wherever its row is clicked', async () => {
+it('lists sessions with their content, and opens one on a click anywhere in its row', async () => {
   await render(<SessionsPage />, { ...AT, answers: page(SESSION) });
   const row = await screen.findByTestId('session-row');
   expect(within(row).getByText('12,345')).toBeTruthy();
@@ -46,7 +46,7 @@ it('lists sessions with what they hold, and opens one wherever its row is clicke
   expect(window.location.search).toBe('?lang=en');
 });
 
-it('calls a session by its script, start, duration and host, and says when there is no job', async () => {
+it('identifies a session by its script, start, duration and host, and mentions when there is no job', async () => {
   const nameless: Session = { ...SESSION, session: 'session_2', name: null, script: null, host: null };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, nameless) });
   const [row, other] = await screen.findAllByTestId('session-row');
@@ -55,7 +55,7 @@ it('calls a session by its script, start, duration and host, and says when there
   expect(other?.textContent).toMatch(/^No job yet · /);
 });
 
-it('sends what the operator changed of a name and note, and nothing else', async () => {
+it('sends only the changed parts of a name and note', async () => {
   keepOperatorToken('known to this tab');
   const path = `/sessions/${SESSION.session}`;
   const { requests } = await render(<SessionsPage />, {
@@ -73,7 +73,7 @@ it('sends what the operator changed of a name and note, and nothing else', async
   expect(window.location.pathname).toBe('/');
 });
 
-it('names the session before it is deleted, and says why the server refuses', async () => {
+it('names the session before it is deleted, and shows why the server refuses', async () => {
   keepOperatorToken('known to this tab');
   const path = `/sessions/${SESSION.session}`;
   const refusal = failure(409, { code: 'session_live', message: 'Live.', remedy: 'Stop it.' });
@@ -87,20 +87,20 @@ it('names the session before it is deleted, and says why the server refuses', as
   expect((await screen.findByTestId('act-problem')).textContent).toContain('still being recorded');
 });
 
-it('says which sessions are in the archive', async () => {
+it('marks the sessions in the archive', async () => {
   const archived: Session = { ...SESSION, session: 'session_2', location: 'archive' };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, archived) });
   expect((await screen.findByTestId('session-location')).textContent).toBe('In the archive');
 });
 
-it('shows a part of many sessions, and all of them on request', async () => {
+it('shows some of many sessions, and all of them on request', async () => {
   await render(<SessionsPage />, { ...AT, answers: page(...sessions(120)) });
   expect(await screen.findAllByTestId('session-row')).toHaveLength(100);
   await click(screen.getByTestId('sessions-more'));
   expect(screen.getAllByTestId('session-row')).toHaveLength(120);
 });
 
-it('finds sessions by a text once the typing pauses', async () => {
+it('searches sessions once the typing pauses', async () => {
   vi.useFakeTimers();
   const { requests } = await render(<SessionsPage />, { ...AT, answers: page(...sessions(5)) });
   await screen.findAllByTestId('session-row');
@@ -116,7 +116,7 @@ it('warns of a session that lacks task reports', async () => {
   expect((await screen.findByTestId('session-dropped')).textContent).toContain('1,234');
 });
 
-it('does not open a session that cannot be read, and says why', async () => {
+it('does not open an unreadable session, and shows the reason', async () => {
   const broken: Session = { ...SESSION, state: 'unreadable', error: 'The file is cut off.' };
   await render(<SessionsPage />, { ...AT, answers: page(broken) });
   const error = await screen.findByTestId('session-error');
@@ -126,12 +126,12 @@ it('does not open a session that cannot be read, and says why', async () => {
   expect(window.location.pathname).toBe('/');
 });
 
-it('says how to record a first session', async () => {
+it('explains how to record a first session', async () => {
   await render(<SessionsPage />, { ...AT, answers: page() });
   expect((await screen.findByTestId('sessions-empty')).textContent).toContain('rayscope attach ADDRESS');
 });
 
-it('asks again after an error', async () => {
+it('retries after an error', async () => {
   let answer: object = failure(503, { code: 'busy', message: 'Busy.' });
   const { requests } = await render(<SessionsPage />, { ...AT, answers: { '/sessions': () => answer } });
   await screen.findByText('The server is busy with other requests of this kind.');

@@ -6,7 +6,7 @@ import SqlPage from './SqlPage';
 const posted = (requests: { path: string; body: unknown }[]) =>
   requests.filter(({ path }) => path === '/sql').map(({ body }) => body);
 
-it('runs a query of a link only once somebody says so, and can cancel it', async () => {
+it('runs a query from a link only on request, and can cancel it', async () => {
   const { requests } = await render(<SqlPage />, { at: '/s/session_1/sql?sql=FROM+nodes' });
   expect(screen.getByTestId('sql-note').textContent).toContain('comes from a link');
   expect(posted(requests)).toEqual([]);
@@ -18,7 +18,7 @@ it('runs a query of a link only once somebody says so, and can cancel it', async
   expect(screen.getByTestId('sql-run')).toBeTruthy();
 });
 
-it('says where a query is wrong, and what to do', async () => {
+it('shows the error in a query and a remedy', async () => {
   const message = 'Binder Error: no column x\n\nLINE 1: SELECT x\n               ^';
   await render(<SqlPage />, {
     at: '/s/session_1/sql?sql=SELECT+x',

@@ -3,7 +3,7 @@ import { en } from '../../base/i18n/en';
 import { QUESTIONS, TABLES } from './questions';
 import { axesOf, csvOf, isTime, parseAnswer, timeOf } from './result';
 
-it('keeps numbers whole that a double cannot hold', () => {
+it('preserves integers that a double cannot hold', () => {
   const answer = parseAnswer(
     '{"columns":[["at","BIGINT"]],"rows":[[1795464855988086092],[7],[1.5],["\\\\ 1795464855988086092", [1795464855988086092]]]}',
   );
@@ -16,7 +16,7 @@ it('keeps numbers whole that a double cannot hold', () => {
   expect(timeOf('1795464855988086092', 'BIGINT')).toBe(1795464855988.086);
 });
 
-it('writes CSV that a spreadsheet reads as it was', () => {
+it('writes CSV that a spreadsheet reads unchanged', () => {
   const columns: [string, string][] = [
     ['a,b', 'VARCHAR'],
     ['n', 'BIGINT'],
@@ -28,7 +28,7 @@ it('writes CSV that a spreadsheet reads as it was', () => {
   expect(csvOf({ columns, rows })).toBe('"a,b",n\r\n"say ""hi""\nthere",\r\n,2\r\n');
 });
 
-it('draws times as a line, and no text as a number', () => {
+it('draws times as a line, and does not draw texts as numbers', () => {
   const columns: [string, string][] = [
     ['n', 'BIGINT'],
     ['who', 'VARCHAR'],

@@ -75,7 +75,7 @@ const rows = (testId: string) =>
         .map((cell) => cell.textContent),
     );
 
-it('tells where the time of an attempt went', async () => {
+it('shows where the time of an attempt went', async () => {
   await render(<Scheduling task={TASK} attempt={ATTEMPT} />);
   expect(screen.getByTestId('task-total').textContent).toBe(
     '1.00 s · ran on a different node than the one that submitted it',
@@ -92,14 +92,14 @@ it('tells where the time of an attempt went', async () => {
   expect(found['Starting worker']).toEqual(['–', '']);
 });
 
-it('says of a running attempt that its time goes on, and nothing of one without times', async () => {
+it('marks the time of a running attempt as ongoing, and shows nothing without times', async () => {
   const { rerender } = await render(<Scheduling task={TASK} attempt={{ ...ATTEMPT, end_ns: null }} />);
   expect(screen.getByTestId('task-total').textContent).toContain('so far');
   rerender(<Scheduling task={TASK} attempt={{ ...ATTEMPT, attempt: 7 }} />);
   expect(screen.queryByTestId('task-scheduling')).toBeNull();
 });
 
-it('says of an attempt that never got a worker since when it waited, without empty phases', async () => {
+it('shows since when an attempt without a worker has waited, without empty phases', async () => {
   const waiting = {
     ...ATTEMPT,
     reported_state: 'PENDING_NODE_ASSIGNMENT',
@@ -117,7 +117,7 @@ it('says of an attempt that never got a worker since when it waited, without emp
   expect(screen.getByTestId('task-mostly').textContent).toMatch(/^Not scheduled yet: waiting for resources/);
 });
 
-it('lists the longest waits of the attempt, what still blocks first, with the tasks waited for', async () => {
+it('lists the longest waits of the attempt, open ones first, with the awaited tasks', async () => {
   const span = (name: string, ms: number | null, blocked_on: string[] | null, attempt = 1) => ({
     name,
     attempt,
@@ -146,7 +146,7 @@ it('lists the longest waits of the attempt, what still blocks first, with the ta
   expect(screen.getByTestId('task-waits').textContent).toContain('1,500');
 });
 
-it('names who made an object and who took it, and links to them', async () => {
+it('names the producer and the consumer of an object, and links to them', async () => {
   const edge = {
     producer_task_id: DRIVER,
     producer_name: null,

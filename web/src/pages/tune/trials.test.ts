@@ -42,7 +42,7 @@ it('orders trials by a column or a parameter, those without a value last', () =>
   expect(ids(inOrder(TRIALS, '-parameter:opt'))).toEqual(['t_2', 't_1', 't_10']);
 });
 
-it('has a linear, a logarithmic or a named axis, as its values are', () => {
+it('has a linear, a logarithmic or a named axis, depending on its values', () => {
   const linear = axisOf('width', [1, 3, 2]);
   expect([linear.at(1), linear.at(2), linear.at(3), linear.at('x')]).toEqual([0, 0.5, 1, null]);
   const down = axisOf('loss', [1, 3], true);
@@ -56,13 +56,13 @@ it('has a linear, a logarithmic or a named axis, as its values are', () => {
   expect(axisOf('one', [5, 5]).at(5)).toBe(0.5);
 });
 
-it('knows how good a value is only if it knows what is better', () => {
+it('rates values only if it is known which are better', () => {
   expect([3, 1, -1].map(goodness(TRIALS, 'min'))).toEqual([0, 0.5, 1]);
   expect([3, -1].map(goodness(TRIALS, 'max'))).toEqual([1, 0]);
   expect(goodness(TRIALS, null)(3)).toBe(1);
 });
 
-it('shows what differs, numbers in short, and times until now', () => {
+it('shows varying parameters, short numbers, and times until now', () => {
   const parameters = Array.from({ length: 12 }, (_, at) => ({
     name: `p${at}`,
     is_number: true,

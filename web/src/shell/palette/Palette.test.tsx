@@ -33,7 +33,7 @@ const ANSWERS = {
 };
 const options = () => screen.getAllByRole('option').map((option) => option.textContent);
 
-it('finds by keyboard alone, and leads to the page with the thing opened', async () => {
+it('finds by keyboard alone, and opens the hit on its page', async () => {
   const { requests } = await render(<PaletteButton />, {
     at: '/s/s1/gantt?job_id=01000000',
     answers: ANSWERS,
@@ -73,7 +73,7 @@ it('offers the latest failures and the pages before anything is typed', async ()
   expect(window.location.search).toBe(`?q=${TASK}&task=${TASK}&attempt=0`);
 });
 
-it('lists by ? the keys that act now', async () => {
+it('lists the active keys on ?', async () => {
   await render(
     <>
       <PaletteButton />

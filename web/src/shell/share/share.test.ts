@@ -12,7 +12,7 @@ const page = (more: Partial<SessionUrl>): SessionUrl => ({
 });
 const live = { first: 1_000_000, last: null, live: true };
 
-it('says the same list as a command and in Python, however hostile the filter', () => {
+it('prints the same list as a command and in Python, even for hostile filters', () => {
   const url = page({ filters: { state: 'FAILED', q: "it's $(rm)" }, sort: '-duration_ns' });
   expect(asCommand(url, SERVER)).toEqual({
     text: `rayscope tasks --state FAILED --query 'it'\\''s $(rm)' --sort=-duration_ns --session s1 --server ${SERVER}`,
@@ -23,7 +23,7 @@ it('says the same list as a command and in Python, however hostile the filter', 
   );
 });
 
-it('names the filters that a command lacks, and leaves out those that the list does not heed', () => {
+it('names the filters that a command lacks, and leaves out those that the list ignores', () => {
   const filters = { since_ns: '5', until_ns: '9' };
   expect(asCommand(page({ filters: { ...filters, annotation: 'a' } }), SERVER)?.missing).toEqual([
     'annotation',
@@ -37,7 +37,7 @@ it('names the filters that a command lacks, and leaves out those that the list d
   expect(asPython(page({ view: 'placement-groups' }), SERVER)).toContain('client.placement_groups(');
 });
 
-it('says of logs what is open: a file, a search, or the files', () => {
+it('covers the log page: a file, a search, or the list of files', () => {
   const logs = (settings: SessionUrl['settings']) => page({ view: 'logs', settings });
   const search = logs({ search: 'Error', mode: 'regex', level: 'info' });
   expect(asCommand(search, SERVER)?.text).toContain('rayscope logs --search Error --regex --level info');
@@ -49,7 +49,7 @@ it('says of logs what is open: a file, a search, or the files', () => {
   expect(asPython(logs({}), SERVER)).toContain('log_files(session="s1")');
 });
 
-it('pins what moves on, and nothing of a session that is over', () => {
+it('pins moving times of a live session, and nothing of an ended one', () => {
   const now = 5_000_000;
   const span = { kind: 'span', span: '5m' } as const;
   expect(pinned(page({ view: 'stack' }), span, live, now).settings).toEqual({ at: '5000000000000' });

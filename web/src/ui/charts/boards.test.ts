@@ -9,24 +9,24 @@ it('puts values into expressions so that they stay inside their quotes', () => {
   expect(filled(queries, { node_id: undefined })).toBeNull();
 });
 
-it('names the file of a dashboard as the server takes it, apart from those that are there', () => {
+it('gives a dashboard a valid and unique file name', () => {
   expect(boardName('  GPU – Überblick #1 ', [])).toBe('gpu-uberblick-1');
   expect(boardName('集群', ['dashboard'])).toBe('dashboard-2');
   expect(boardName('a'.repeat(90), [])).toMatch(/^[a-z0-9][a-z0-9-]{0,63}$/);
 });
 
-it('moves charts as far as there is room', () => {
+it('moves charts up to the ends of the list', () => {
   expect(moved(['a', 'b', 'c'], 0, 1)).toEqual(['b', 'a', 'c']);
   expect(moved(['a', 'b', 'c'], 2, 1)).toEqual(['a', 'b', 'c']);
 });
 
-it('looks at a metric by what it is', () => {
+it('chooses the first expression by the type of the metric', () => {
   expect(firstLook('ray_x_bucket', 'histogram')).toContain('sum by (le) (rate(ray_x_bucket[5m]))');
   expect(firstLook('ray_x_total', 'counter')).toBe('rate(ray_x_total[1m])');
   expect(firstLook('ray_x', 'gauge')).toBe('ray_x');
 });
 
-it('saves no empty lines, and says what is missing', () => {
+it('saves no empty lines, and names what is missing', () => {
   const chart = {
     title: ' a ',
     queries: [{ expr: ' x ', legend: ' ' }, { expr: ' ' }],

@@ -37,7 +37,7 @@ it('leaves out the parts of a stack that never occur', () => {
   expect(occurring(lines).map(({ key }) => key)).toEqual(['once']);
 });
 
-it('puts marks where they happened, and those that would cover each other into one', () => {
+it('places marks at their times, and merges overlapping ones', () => {
   const mark = (ms: number) => ({ ms, tone: 'bad' as const, text: String(ms) });
   const found = placed([-1, 0, 50, 52, 100, 101].map(mark), 0, 100, 200);
   expect(found.map(({ x, marks }) => [x, marks.length])).toEqual([
@@ -58,13 +58,13 @@ describe('the range of time', () => {
       expect(withChoice(bare, choiceOf(asked, true))).toEqual({ ...bare, ...asked });
     expect(withChoice({ ...bare, settings: { span: '1h' } }, null)).toEqual(bare);
   });
-  it('falls back to what suits the session where the URL asks for nothing sensible', () => {
+  it("falls back to the session's default if the URL is invalid", () => {
     expect(choiceOf({ filters: {}, settings: { span: '1y' } }, true)).toEqual({ kind: 'span', span: '15m' });
     expect(choiceOf({ filters: { since_ns: '20', until_ns: '10' } }, false)).toEqual({ kind: 'all' });
     expect(spanMillis('0s')).toBeNull();
     expect(spanMillis('90s')).toBe(90_000);
   });
-  it('keeps times of today exact to the millisecond in ns', () => {
+  it('converts current times to ns exactly to the millisecond', () => {
     expect(nanos(1_795_000_000_123)).toBe('1795000000123000000');
     expect(
       choiceOf({ filters: { since_ns: '1795000000123000000', until_ns: '1795000001000000000' } }, true),
@@ -74,7 +74,7 @@ describe('the range of time', () => {
       to: 1_795_000_001_000,
     });
   });
-  it('ends now for a live session, with its life for an ended one, and moves only while there is more', () => {
+  it('ends now for a live session, at its end for an ended one, and moves only while there may be more data', () => {
     const now = 100 * MINUTE;
     expect(rangeOf({ kind: 'span', span: '15m' }, live, now)).toEqual({ from: 85 * MINUTE, to: now });
     expect(rangeOf({ kind: 'span', span: '15m' }, { ...live, first: 97 * MINUTE }, now).from).toBe(
@@ -87,7 +87,7 @@ describe('the range of time', () => {
     expect(moves({ kind: 'all' }, ended, now)).toBe(false);
     expect(moves({ kind: 'fixed', from: 0, to: MINUTE }, live, now)).toBe(false);
   });
-  it('asks for no more points than can be drawn, at the same times while it moves', () => {
+  it('requests no more points than can be drawn, at the same times while it moves', () => {
     for (const span of ['5s', '5m', '15m', '6h', '7d', '30d', '400d']) {
       const range = { from: 0, to: spanMillis(span) ?? 0 };
       expect((range.to - range.from) / 1e3 / stepOf(range)).toBeLessThanOrEqual(240);
@@ -97,7 +97,7 @@ describe('the range of time', () => {
     const next = aligned({ from: 12_001, to: 12_001 + 15 * MINUTE }, step);
     expect((next.from - one.from) % (step * 1e3)).toBe(0);
   });
-  it('takes a drag in either direction and never becomes too short to draw', () => {
+  it('accepts a drag in either direction and never becomes too short to draw', () => {
     expect(dragged(9_000, 1_000)).toEqual({ from: 1_000, to: 9_000 });
     const short = dragged(10_000, 10_010);
     expect(short.to - short.from).toBe(5_000);
@@ -124,7 +124,7 @@ const answer = (
 });
 
 describe('lines of a chart', () => {
-  it('are named by the labels that tell them apart', () => {
+  it('are named by the labels that distinguish them', () => {
     const both = { __name__: 'cpu', job: 'ray', node_ip: '10.0.0.' };
     const { lines } = drawn(
       [{ expr: 'cpu' }],
@@ -152,7 +152,7 @@ describe('lines of a chart', () => {
     expect(drawn([{ expr: 'cpu' }], two).lines.map(({ name }) => name)).toEqual(['aaaaaaaa', 'bbbbbbbb']);
     expect(fillLegend('{{node_id}} {{ GPU }}', { node_id: 'ab'.repeat(28) })).toBe('abababab');
   });
-  it('of several queries lie on the same times; what is not there is a gap, no number', () => {
+  it('of several queries share the same times; missing values are gaps', () => {
     const found = drawn(
       [
         { expr: 'a', legend: 'used' },
@@ -171,7 +171,7 @@ describe('lines of a chart', () => {
     expect(found.lines.map(({ name }) => name)).toEqual(['used', 'used (2)']);
     expect(found).toMatchObject({ leftOut: 7, warnings: ['w'], unit: 'bytes' });
   });
-  it('of several queries are told apart by the query where their labels are the same', () => {
+  it('of several queries are distinguished by the query if their labels are equal', () => {
     const nodes = (value: number) =>
       [1, 2].map((n): [Record<string, string>, number[]] => [{ node: `n${n}` }, [value]]);
     const two = [answer([0], nodes(1)), answer([0], nodes(2))];
@@ -180,7 +180,7 @@ describe('lines of a chart', () => {
     expect(names(...two)).toEqual(['cpu · n1', 'cpu · n2', 'mem · n1', 'mem · n2']);
     expect(names(answer([0], nodes(1)), answer([0], [[{}, [2]]]))).toEqual(['n1', 'n2', 'mem']);
   });
-  it('keep their colour from answer to answer and chart to chart, and never share one while there are some', () => {
+  it('keep their colour across answers and charts, and never share one while there are enough', () => {
     const known = new Map<string, number>();
     const [a, b] = colorsOf(['a', 'b'], known, 12);
     expect(colorsOf(['c', 'b', 'a'], known, 12).slice(1)).toEqual([b, a]);
@@ -188,7 +188,7 @@ describe('lines of a chart', () => {
     expect(new Set(colorsOf(names, known, 12)).size).toBe(12);
     expect(colorsOf([...names, 'more'], new Map(), 12)).toHaveLength(13);
   });
-  it('are stacked without a gap of one tearing a hole into another', () => {
+  it('are stacked so that a gap in one does not affect the others', () => {
     const lines = [
       [1, null, null, 4],
       [10, 20, null, null],
@@ -198,7 +198,7 @@ describe('lines of a chart', () => {
       [11, 20, null, 4],
     ]);
   });
-  it('have figures of what is known, and a latest value only while they last', () => {
+  it('have figures of the known values, and a latest value only until they end', () => {
     expect(figures([null, 2, 4, null])).toEqual({ last: 4, least: 2, mean: 3, most: 4 });
     expect(figures([null])).toEqual({ last: null, least: null, mean: null, most: null });
     expect(latest([1, 2, null])).toBe(2);
@@ -207,7 +207,7 @@ describe('lines of a chart', () => {
     expect(latest([1, 2, null, null], 2)).toBe(2);
     expect(isolatedPoints([1, null, 2, 3, null, 4])).toEqual([0, 5]);
   });
-  it('are saved so that no spreadsheet runs them', () => {
+  it('are exported so that no spreadsheet evaluates them', () => {
     const lines = [{ key: '', name: '=cmd("x")', values: [1, null] }];
     expect(csv({ times: [0, 5_000], lines })).toBe(
       'time,"\'=cmd(""x"")"\n1970-01-01T00:00:00.000Z,1\n1970-01-01T00:00:05.000Z,\n',
@@ -216,7 +216,7 @@ describe('lines of a chart', () => {
 });
 
 describe('values', () => {
-  it('have their unit and no more digits than matter', () => {
+  it('have their unit and only significant digits', () => {
     const said: [number | null, string, string][] = [
       [null, 'bytes', '–'],
       [0.333, 'bytes', '0.3 B'],
@@ -234,7 +234,7 @@ describe('values', () => {
     ];
     for (const [value, unit, text] of said) expect(valueText(value, unit), text).toBe(text);
   });
-  it('are marked on the time axis with the day where it is new', () => {
+  it('are marked on the time axis with the date of a new day', () => {
     const noon = new Date(2026, 10, 22, 23, 58).getTime();
     expect(timeMarks([noon, noon + 2 * MINUTE, noon + 4 * MINUTE], 120)).toEqual(['23:58', '11-23', '00:02']);
     expect(timeMarks([noon], 10)).toEqual(['23:58:00']);
@@ -267,7 +267,7 @@ describe('the colours of lines', () => {
       0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
     ] as [number, number, number];
   };
-  it('can be read on a panel and told from each other in both themes', () => {
+  it('are readable on a panel and distinguishable in both themes', () => {
     expect(seriesColors.length).toBeGreaterThanOrEqual(12);
     for (const scheme of ['light', 'dark'] as const) {
       const shades = seriesColors.map((color) => color[scheme]);

@@ -28,7 +28,7 @@ const FINDING: Finding = {
   filters: { func_name: 'work', unheard_of: '1' },
 };
 
-it('writes numbers as their names say', () => {
+it('formats numbers by their names', () => {
   expect(numberText('median_ns', 1_500_000_000)).toBe('1.50 s');
   expect(numberText('share', 0.354)).toBe('35%');
   expect(numberText('memory_bytes', 2048)).toBe('2.00 KiB');
@@ -44,7 +44,7 @@ it('names a finding by kind, place and caller', () => {
   expect(findingKey({ ...FINDING, function: null, caller: null })).toBe('get_in_loop');
 });
 
-it('takes the filters that lists have', () => {
+it('uses the filters that lists support', () => {
   expect(filtersOf(FINDING)).toEqual({ func_name: 'work' });
 });
 
@@ -68,7 +68,7 @@ it('has Chinese texts for the detectors that ship', () => {
   }
 });
 
-it('finds a class by its own name and by that of its methods, and the first of several', () => {
+it('finds a class by its own name and by its methods, first finding first', () => {
   const board = { ...FINDING, kind: 'actor_bottleneck', function: null, actor_class: 'main.<locals>.Board' };
   const findings = [
     FINDING,

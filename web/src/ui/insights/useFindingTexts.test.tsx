@@ -16,7 +16,7 @@ async function gain(finding: Partial<Finding>, language: Language = 'en'): Promi
   return text;
 }
 
-it('says what a finding would save, costs at most, or that it is a risk', async () => {
+it('shows what a finding would save, costs at most, or that it is a risk', async () => {
   const finding = { is_risk: false, saving_low_ns: null, saving_high_ns: null, cost_ns: 3e9, share: 0.3 };
   expect(await gain(finding)).toBe('costs up to 3.00 s (30%)');
   const saving = { ...finding, saving_low_ns: 1.5e9, saving_high_ns: 2.5e9, share: 0.2 };

@@ -53,7 +53,7 @@ async function sentence(
   return text;
 }
 
-it('says what bound the job and what would help', async () => {
+it('names the bottleneck of the job and a remedy', async () => {
   expect(await sentence({})).toBe(
     'Bound by one actor: Board.offer ran for 5.00 s of 10.0 s while other calls waited for it. ' +
       'Fixing “An actor is the bottleneck” (Board) would save 2.00 to 4.00 s (9 of 10), 30%.',
@@ -65,14 +65,14 @@ it('names the actor', async () => {
   expect(await sentence({ actor })).toContain('one actor: Board.offer (pid 12 @ vm) ran for 5.00 s');
 });
 
-it('says it in Chinese, the kind included', async () => {
+it('is translated into Chinese, including the kind', async () => {
   expect(await sentence({}, [FINDING], 'zh')).toBe(
     '瓶颈是一个 Actor：10.0 s 中 Board.offer 运行了 5.00 s，其他调用在等它。 ' +
       '解决“单个 Actor 是瓶颈”（Board）可节省 2.00 至 4.00 s（90% 把握），即 30%。',
   );
 });
 
-it('has the title of a detector of somebody’s own in any language', async () => {
+it('shows the title of a custom detector in any language', async () => {
   const own = { ...FINDING, kind: 'mine', title: 'Mine', actor_class: null };
   const verdict = { remedy_name: 'mine', remedy_place: '' };
   expect(await sentence(verdict, [own], 'zh')).toContain('解决“Mine”可节省');
@@ -90,13 +90,13 @@ it('names functions and options that would help', async () => {
   );
 });
 
-it('says only what bound the job where nothing would help', async () => {
+it('names only the bottleneck if there is no remedy', async () => {
   const none = { remedy: null, remedy_name: null, remedy_place: null, saving_ns: null };
   expect(await sentence({ ...none, code: 'queued' })).toMatch(/^Bound by queues: .* null$/);
   expect(await sentence(null)).toBe('nothing');
 });
 
-it('has the words of the server', () => {
+it("uses the server's texts", () => {
   // Join texts that span two lines.
   const source = readFileSync('../src/rayscope/insights/verdict.py', 'utf8').replace(/"\n\s+"/g, '');
   const { verdict, option } = enInsights.insights;

@@ -31,20 +31,20 @@ const page = (lines: LogLine[], begin: number, next: number, prev: number | null
   lines,
 });
 
-it('tells a line again that was still being written, once', () => {
+it('replaces an incomplete line once it is complete', () => {
   const before = started(page([line(0, 'a'), line(2, 'hal', false)], 0, 2));
   const after = withAfter(before, page([line(2, 'half done'), line(12, 'b')], 2, 14));
   expect(after.lines.map((each) => each.text)).toEqual(['a', 'half done', 'b']);
   expect(withAfter(after, page([], 14, 14))).toBe(after);
 });
 
-it('puts earlier lines before', () => {
+it('prepends earlier lines', () => {
   const late = started(page([line(10, 'z')], 10, 12, 10));
   const all = withBefore(late, page([line(0, 'y')], 0, 10, null));
   expect([all.lines.map((each) => each.text), all.prev, all.next]).toEqual([['y', 'z'], null, 12]);
 });
 
-it('marks what was searched', () => {
+it('highlights search hits', () => {
   expect(marked('A.b a.B', searchOf('a.b', false))).toEqual([
     ['A.b', true],
     [' ', false],
@@ -52,7 +52,7 @@ it('marks what was searched', () => {
   ]);
 });
 
-it('cuts a line where its colors change, also behind an emoji', () => {
+it('splits a line where its colors change, even after an emoji', () => {
   const plain = { color: null, background: null, bold: false, dim: false, italic: false, underline: false };
   const red = { ...plain, color: 'red', begin: 1, end: 6 };
   const parts = partsOf({ ...line(0, '😀ERROR disk'), styles: [red] }, searchOf('or d', false));

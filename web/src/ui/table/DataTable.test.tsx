@@ -67,7 +67,7 @@ it('opens a row by a click, and by j, k and Enter', async () => {
   expect(onOpen).toHaveBeenLastCalledWith(THREE[0], { follow: false });
 });
 
-it('takes an open panel along when the keys move on', async () => {
+it('updates an open panel when the keys move the selection', async () => {
   const onOpen = vi.fn();
   await render(table({ onOpen, openKey: 't1' }));
   expect(selected()).toBe('t1');
@@ -75,7 +75,7 @@ it('takes an open panel along when the keys move on', async () => {
   expect(onOpen).toHaveBeenLastCalledWith(THREE[2], { follow: true });
 });
 
-it('draws the rows on screen alone, and asks for more near the end', async () => {
+it('renders only the rows on screen, and requests more near the end', async () => {
   const onNearEnd = vi.fn();
   const { rerender } = await render(table({ rows: tasks(10_000), hasMore: true, onNearEnd }));
   expect(screen.getByRole('grid').getAttribute('aria-rowcount')).toBe('10000');
@@ -88,7 +88,7 @@ it('draws the rows on screen alone, and asks for more near the end', async () =>
   expect(onNearEnd).toHaveBeenCalledTimes(1);
 });
 
-it('says that there is nothing only once it knows', async () => {
+it('shows the empty state only after loading', async () => {
   const { rerender } = await render(table({ rows: [], loading: true }));
   expect(screen.getByTestId('table-loading')).toBeTruthy();
   expect(screen.queryByText('No tasks yet')).toBeNull();
@@ -107,7 +107,7 @@ it('keeps new rows behind a button while a row is open', async () => {
   expect(onShowNew).toHaveBeenCalledTimes(1);
 });
 
-it('shows the columns that were chosen, also the next time', async () => {
+it('remembers the chosen columns', async () => {
   function Chosen() {
     const choice = useColumnChoice('tasks', COLUMNS);
     return (
@@ -127,7 +127,7 @@ it('shows the columns that were chosen, also the next time', async () => {
   expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
 });
 
-it('shows at which edge there are more columns', async () => {
+it('indicates at which edge there are more columns', async () => {
   const sizes = { scrollWidth: 2000, scrollLeft: 0 };
   for (const name of ['scrollWidth', 'scrollLeft'] as const)
     vi.spyOn(HTMLElement.prototype, name, 'get').mockImplementation(() => sizes[name]);

@@ -47,7 +47,7 @@ it('loads page after page, and each row once', async () => {
   expect(requests.map(({ params }) => params.cursor)).toEqual([undefined, 'c1']);
 });
 
-it('tells an empty list from filters that leave nothing, which it offers to clear', async () => {
+it('distinguishes an empty list from filters without matches, which it offers to clear', async () => {
   const answers = { '/things': { items: [], next: null, total: 0 } };
   const { unmount } = await render(<List />, { answers });
   await screen.findByText('Nothing was recorded');

@@ -15,11 +15,11 @@ function classesOf(sheet: string): string[] {
   return [...new Set([...selectors.matchAll(/\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name ?? ''))];
 }
 
-it('has no class in global.css', () => {
+it('has only element styles in global.css', () => {
   expect(classesOf('ui/theme/global.css')).toEqual([]);
 });
 
-it('names no class but by its module', () => {
+it('refers to classes only by their module', () => {
   const named = files
     .filter((file) => /\.(tsx|css)$/.test(file))
     .filter((file) => /(?<![\w-])rs-[a-z]|\.rs-[a-z]/.test(read(file)));

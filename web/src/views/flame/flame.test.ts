@@ -78,7 +78,7 @@ const node = (id: string) => {
 const places = (order: 'size' | 'time', zoomed = '0', least = 0) =>
   layout(node(zoomed), order, least).map((box) => [box.node.frame.id, box.row, box.x, box.width]);
 
-test('children lie under their parent, the largest first or the earliest first, the rest last', () => {
+test('children are below their parent, largest first or earliest first, the rest last', () => {
   expect(places('size')).toEqual([
     ['0', 0, 0, 1],
     ['large', 1, 0, 0.6],
@@ -99,12 +99,12 @@ test('a frame that is zoomed into fills the width under those above it', () => {
   expect(lineOf(node('inner large')).map((one) => one.frame.id)).toEqual(['0', 'large', 'inner large']);
 });
 
-test('what is too narrow leaves its place empty', () => {
+test('a box that is too narrow leaves its place empty', () => {
   expect(places('size', '0', 0.15).map(([id]) => id)).toEqual(['0', 'large', 'small', 'inner large']);
   expect(places('time', '0', 0.3)).toContainEqual(['large', 1, 0.2, 0.6]);
 });
 
-test('what a search finds counts once, however it is nested', () => {
+test('nested search hits count once', () => {
   const matches = matcher(' LARGE ');
   if (matches === null) throw new Error('no search');
   expect(found(node('0'), matches)).toEqual({ frames: 2, value: 60 });
@@ -132,7 +132,7 @@ test('arrow keys lead to neighbours and stay inside', () => {
   expect(from('inner large', 'ArrowUp')).toBe('large');
 });
 
-test('of two ranges of time shares are compared', () => {
+test('shares are compared for two ranges of time', () => {
   const scale = scaleOf({ total: 100, baseline_total: 400 }, true);
   expect(change(frame('a', null, 25, { baseline_value: 100 }), scale)).toBe(0);
   expect(change(frame('a', null, 50, { baseline_value: 100 }), scale)).toBe(0.5);

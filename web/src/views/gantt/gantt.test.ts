@@ -6,12 +6,12 @@ const SECOND = 1e9;
 const HOUR = 3600 * SECOND;
 
 describe('windows', () => {
-  it('keep what is under the pointer where it is', () => {
+  it('keep the position under the pointer', () => {
     const window = zoomed({ begin: 0, end: 8 * SECOND }, 0.5, 2 * SECOND);
     expect(window).toEqual({ begin: SECOND, end: 5 * SECOND });
     expect(zoomed(window, 2, 2 * SECOND)).toEqual({ begin: 0, end: 8 * SECOND });
   });
-  it('do not lose the execution from sight', () => {
+  it('keep the execution visible', () => {
     const whole = { begin: 0, end: 10 * SECOND };
     const far = within({ begin: 100 * SECOND, end: 102 * SECOND }, whole);
     expect(far).toEqual({ begin: 9 * SECOND, end: 11 * SECOND });
@@ -53,7 +53,7 @@ describe('ticks', () => {
     expect(at.length).toBeLessThan(9);
     expect(tickLabel(at[1] as number, step)).toBe(first);
   });
-  it('tell neighbours apart far from the beginning', () => {
+  it('distinguish neighbours far from the beginning', () => {
     const begin = 100 * SECOND;
     const { step, at } = ticksOf({ begin, end: begin + 1e6 }, 900);
     const labels = at.map((tick) => tickLabel(tick, step));
@@ -89,7 +89,7 @@ it('finds the bar at a point', () => {
   expect(barAt(bars, row, 30, 5)).toBe(-1);
 });
 
-it('names are found by any part, in whatever case', () => {
+it('names are found by any part, ignoring case', () => {
   expect(nameMatcher(' LeA ')?.('my_leaf')).toBe(true);
   expect(nameMatcher('twig')?.('my_leaf')).toBe(false);
   expect(nameMatcher('  ')).toBeNull();

@@ -62,7 +62,7 @@ it('pins lanes above the others, once', () => {
   expect(pinnedHeight).toBe(pinned[0]?.height);
 });
 
-it('finds rows by height, and the lanes that are in sight', () => {
+it('finds rows by height, and the visible lanes', () => {
   const { rows, height } = layout();
   for (const row of rows) expect(rows[rowAt(rows, row.top)]).toBe(row);
   expect(rowAt(rows, height)).toBe(-1);

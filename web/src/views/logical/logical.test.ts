@@ -88,7 +88,7 @@ const graph: LogicalAnswer = {
   data_unnamed: 0,
 };
 
-describe('what is around a node', () => {
+describe('the neighbours of a node', () => {
   it('counts a function that calls itself on both sides', () => {
     const near = around(graph, 'f');
     expect(near.callers.map((one) => [one.id, one.count])).toEqual([
@@ -98,7 +98,7 @@ describe('what is around a node', () => {
     expect(near.callees.map((one) => one.id)).toEqual(['C.x', 'f']);
     expect(near.dataIn).toEqual([{ id: 'C.y', count: 1, bytes: 900 }]);
   });
-  it('leaves out what stays inside a box', () => {
+  it('leaves out edges inside a box', () => {
     const near = around(graph, 'C');
     expect(near.callers.map((one) => one.id)).toEqual(['f']);
     expect(near.callees).toEqual([]);
@@ -112,7 +112,7 @@ it('changes its structure with nodes and edges, not with their numbers or order'
   expect(structureOf({ ...graph, data: [] })).not.toBe(structureOf(graph));
 });
 
-it('unfolds classes and functions that ran, into boxes', () => {
+it('unfolds classes and functions that ran into boxes', () => {
   expect(graph.nodes.map(unfoldsBy)).toEqual([null, 'f', 'C', null, null]);
   expect(unfoldsBy({ ...node('f', 'function'), attempts: 0 })).toBeNull();
   const open = { ...node('f', 'function'), is_expanded: true };
@@ -124,7 +124,7 @@ it('unfolds classes and functions that ran, into boxes', () => {
   expect(matches(one, 'ABC')).toBe(true);
 });
 
-it('marks the edges with the most, unless that is all of them', () => {
+it('marks the largest edges, unless that is all of them', () => {
   expect(hottest(graph.calls, (edge) => edge.attempts, 2)).toEqual(new Set(['call:f>C.x', 'call:C.x>C.y']));
   expect(hottest(graph.data, (edge) => edge.bytes, 2).size).toBe(0);
   const equal = [call('a', 'b', 9), call('a', 'c', 9), call('a', 'd', 9), call('b', 'e', 1)];
@@ -134,7 +134,7 @@ it('marks the edges with the most, unless that is all of them', () => {
   expect(strokeOf(10, 100)).toBeLessThan(strokeOf(100, 100));
 });
 
-it('finds nodes by a part of their name', () => {
+it('finds nodes by part of their name', () => {
   expect(graph.nodes.filter((one) => matches(one, ' c.X ')).map((one) => one.id)).toEqual(['C.x']);
   expect(graph.nodes.some((one) => matches(one, '  '))).toBe(false);
 });
@@ -151,7 +151,7 @@ it('keeps its switches in the URL', () => {
   expect(toggleShown({ calls: false, data: true }, 'calls')).toBeUndefined();
 });
 
-it('leads to the attempts of a node', () => {
+it('links to the attempts of a node', () => {
   const url = parseUrl('/s/x/logical', '?job_id=01000000&node=f') as SessionUrl;
   expect(attemptsOf(url, node('f', 'function'))).toMatchObject({
     view: 'tasks',
@@ -190,7 +190,7 @@ describe('the layout', () => {
     const back = toElk({ ...graph, data: [data('f', 'driver', 9)] }).edges?.at(-1);
     expect([back?.sources, back?.targets]).toEqual([['data back out driver'], ['data back in f']]);
   });
-  it('moves nothing that was there, and puts what is new where there is room', () => {
+  it('does not move known nodes, and places new ones where there is room', () => {
     const grown = {
       ...graph,
       nodes: [...graph.nodes, node('g', 'function')],
@@ -235,7 +235,7 @@ describe('the layout', () => {
     // The label of a long edge is in the gap before its end.
     expect(edgeShape(a, right, 'call', false).labels[0]?.x).toBeCloseTo(352, 0);
   });
-  it('follows the way around nodes, as long as the ends of an edge stay or move alike', () => {
+  it('keeps the route of an edge while its ends stay or move together', () => {
     const way = [
       { x: 196, y: 20 },
       { x: 250, y: 20 },
@@ -274,13 +274,13 @@ describe('the layout', () => {
     );
     expect(curved.routes.get('call:driver>f')?.[0]).toEqual({ x: 196 - 500, y: 20 - 9 });
   });
-  it('spreads a fan over columns until it is as wide as a screen', () => {
+  it('spreads a fan over columns until it has the aspect ratio of a screen', () => {
     expect(columnsFor(900, 500)).toBe(1);
     const columns = columnsFor(500, 2400);
     expect(columns).toBeGreaterThan(1);
     expect(toElk(graph, columns).layoutOptions?.['elk.layered.layerUnzipping.layerSplit']).toBe(`${columns}`);
   });
-  it('becomes a picture in which no name is markup', () => {
+  it('becomes a picture in which names are escaped', () => {
     const named = { ...graph, nodes: graph.nodes.map((one) => ({ ...one, name: '<b>&' })) };
     const { svg } = toSvg(
       named,

@@ -89,7 +89,7 @@ const data: Physical = {
   annotations: [],
 };
 
-test('an empty bundle has a place of its own, and who is in one stands with it', () => {
+test('an empty bundle has its own slot, and workers in a bundle are next to it', () => {
   expect(slotsOf(data)).toEqual([
     [{ worker: 0, bundle: NONE }],
     [
@@ -101,34 +101,34 @@ test('an empty bundle has a place of its own, and who is in one stands with it',
   ]);
 });
 
-test('processes of Ray itself have a place only when they are asked for', () => {
+test("Ray's own processes have a slot only on request", () => {
   const own = { ...data, workers: { ...data.workers, is_internal: [true, false, false] } };
   expect(slotsOf(own)[0]).toEqual([]);
   expect(slotsOf(own, true)).toEqual(slotsOf(data));
 });
 
-test('nodes stand by name, or the fullest first behind the head', () => {
+test('nodes are ordered by name, or fullest first after the head', () => {
   expect(orderOf(data, undefined)).toEqual([0, 1, 2]);
   expect(orderOf(data, 'used')).toEqual([0, 2, 1]);
   expect(usedShare(data.nodes[1] as PhysicalNode, 'GPU')).toBeNull();
   expect(nodeNames(data.nodes)).toEqual(['head', 'n · bb', 'n · cc']);
 });
 
-test('workers are as full as what they hold of the most', () => {
+test('workers are filled relative to the largest holder', () => {
   expect(resourcesOf(data)).toEqual(['CPU', 'memory', 'disk']);
   expect(fills(data, 'CPU')).toEqual([0, 0.5, 1]);
   expect(fills(data, 'equal')).toEqual([1, 1, 1]);
   expect(fills(data, 'GPU')).toEqual([1, 1, 1]);
 });
 
-test('a search finds nodes with all that is on them, and workers by what they run', () => {
+test('a search finds nodes with everything on them, and workers by what they run', () => {
   expect(matches(data, ' ')).toBeNull();
   expect(matches(data, 'STEP')).toEqual({ nodes: new Set(), workers: new Set([1]) });
   expect(matches(data, '12')?.workers).toEqual(new Set([2]));
   expect(matches(data, 'head')).toEqual({ nodes: new Set([0]), workers: new Set([0]) });
 });
 
-test('what a URL says of colours', () => {
+test('the colour setting in a URL', () => {
   expect(parseColor('r:CPU')).toEqual({ by: 'resource', name: 'CPU' });
   expect(parseColor('a:loss')).toEqual({ by: 'annotation', name: 'loss' });
   expect(parseColor('m:memory')).toEqual({ by: 'measured', name: 'memory' });
@@ -153,7 +153,7 @@ test('cells do not overlap and fit, however many there are', () => {
   }
 });
 
-test('what is measured is a part of a core or of the memory of the node', () => {
+test("measurements are shares of a core or of the node's memory", () => {
   expect(measuredShare(data, 'cpu', 1)).toBe(2.5);
   expect(measuredShare(data, 'memory', 1)).toBe(0.5);
   expect(measuredShare(data, 'gpu_memory', 1)).toBe(0.5);
@@ -163,7 +163,7 @@ test('what is measured is a part of a core or of the memory of the node', () => 
   expect(measuredShare({ ...data, measured: null }, 'cpu', 1)).toBeNull();
 });
 
-test('nodes and bundles come by columns, with places in lists', () => {
+test('nodes and bundles are unpacked from columns with list indexes', () => {
   const columns = <T extends object>(rows: T[]) =>
     Object.fromEntries(
       Object.keys(rows[0] ?? {}).map((key) => [key, rows.map((row) => row[key as keyof T])]),

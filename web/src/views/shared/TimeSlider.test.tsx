@@ -38,7 +38,7 @@ it.each([
   expect(asked()).toBeCloseTo(second, 3);
 });
 
-it('follows the pointer at its pace, and stops at the ends', async () => {
+it('follows the pointer at a limited rate, and stops at the ends', async () => {
   await render(slider(BEGIN));
   vi.useFakeTimers();
   const track = screen.getByRole('slider');
@@ -63,7 +63,7 @@ it('follows the pointer at its pace, and stops at the ends', async () => {
   expect(asked()).toBeCloseTo(100, 3);
 });
 
-it('says what ran then, has no step beyond the ends, and goes back to now', async () => {
+it('shows what ran then, has no step beyond the ends, and returns to now', async () => {
   await render(slider(BEGIN + 99.5 * SECOND));
   expect(screen.getByTestId('stack-time').textContent).toContain('On average 1 running, 2 in flight');
   expect(screen.getByTestId<HTMLButtonElement>('stack-after').disabled).toBe(true);
@@ -72,7 +72,7 @@ it('says what ran then, has no step beyond the ends, and goes back to now', asyn
   expect(onAt).toHaveBeenLastCalledWith(undefined);
 });
 
-it('asks for nothing before it knows the begin and the end', async () => {
+it('requests nothing before it knows the begin and the end', async () => {
   await render(<TimeSlider activity={undefined} at={null} follows live onAt={onAt} />);
   screen.getByRole('slider').focus();
   await press('{ArrowLeft}{Home}');

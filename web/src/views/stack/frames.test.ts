@@ -74,7 +74,7 @@ function shown(closed: string[] = [], search = '') {
 }
 
 describe('frames below their task', () => {
-  it('stand before the tasks that it called, one under the other until stacks part', () => {
+  it('precede the tasks that it called, without indentation until stacks branch', () => {
     expect(shown().map((row) => [row.id, row.level, row.indent, row.parent])).toEqual([
       ['driver', 1, 0, true],
       ['task', 2, 1, true],
@@ -92,7 +92,7 @@ describe('frames below their task', () => {
         .map((row) => row.id),
     ).toEqual(['outer', 'left', 'right']);
   });
-  it('are hidden below what is closed', () => {
+  it('are hidden below a closed frame', () => {
     expect(shown(['fork']).map((row) => row.id)).toEqual(['driver', 'task', 'outer', 'fork', 'child']);
     expect(shown(['task']).map((row) => row.id)).toEqual(['driver', 'task']);
   });
@@ -103,7 +103,7 @@ describe('frames below their task', () => {
         .map((row) => row.id),
     ).toEqual(['deeper']);
   });
-  it('leave the stack as it is where there are none', () => {
+  it('do not change the stack if there are none', () => {
     const plain = lines(tree, new Set(), false, '');
     expect(withFrames(plain, undefined, new Set(), '').map((row) => row.id)).toEqual([
       'driver',

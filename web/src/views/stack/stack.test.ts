@@ -35,7 +35,7 @@ const tree = [
 const names = (shown: ReturnType<typeof lines>) => shown.map((line) => line.node.id);
 
 describe('the lines of a stack', () => {
-  it('are all of it, and those above what is closed', () => {
+  it('are all nodes, without the children of closed ones', () => {
     expect(names(lines(tree, new Set(), false, ''))).toEqual(['driver', 'outer', 'leaf', 'twig', 'loner']);
     const shown = lines(tree, new Set(['outer']), false, '');
     expect(names(shown)).toEqual(['driver', 'outer', 'loner']);
@@ -46,11 +46,11 @@ describe('the lines of a stack', () => {
     ]);
     expect(names(lines(tree, new Set(['driver']), false, ''))).toEqual(['driver']);
   });
-  it('are what the job waits for with its callers', () => {
+  it('are limited to what the job waits for, with its callers', () => {
     const shown = lines(tree, new Set(), true, '');
     expect(names(shown)).toEqual(['driver', 'outer', 'leaf']);
   });
-  it('open on the way to what is searched for', () => {
+  it('open on the path to a search hit', () => {
     const shown = lines(tree, new Set(['driver', 'outer']), false, ' LEA ');
     expect(names(shown)).toEqual(['driver', 'outer', 'leaf', 'twig', 'loner']);
     expect(shown.filter((line) => line.match).map((line) => line.node.id)).toEqual(['leaf']);
@@ -78,7 +78,7 @@ it('a time and its bucket', () => {
   expect([timeOf(activity, -5), timeOf(activity, 99)]).toEqual([1050, 1350]);
 });
 
-it('finds whatever the case', () => {
+it('ignores case', () => {
   expect(found('module.LeafTask', 'leaf')).toEqual(['module.', 'Leaf', 'Task']);
   expect(found('module', '')).toBeNull();
   expect(found('module', 'x')).toBeNull();
