@@ -35,7 +35,7 @@ export { apiPath, type Params };
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
-  const settled = connectionEvents.asked();
+  const settled = connectionEvents.requestStarted();
   try {
     const prefetched = init.method === undefined ? takePrefetched(path) : undefined;
     response = await (prefetched ?? fetch(path, { credentials: 'same-origin', ...init }));

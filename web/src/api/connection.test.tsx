@@ -9,7 +9,7 @@ test('a request does not rerender components that do not show requests', () => {
     return useConnection((connection) => connection.needsLogin);
   });
   act(() => {
-    const end = connectionEvents.asked();
+    const end = connectionEvents.requestStarted();
     connectionEvents.answered();
     end();
   });

@@ -39,7 +39,7 @@ function settle(request: symbol): void {
 
 export const connectionEvents = {
   /** Registers a request. The returned function must be called when it ends, successfully or not. */
-  asked(): () => void {
+  requestStarted(): () => void {
     const request = Symbol();
     open.set(request, Date.now());
     if (connection.waitingSince === null) set({ ...connection, waitingSince: Date.now() });

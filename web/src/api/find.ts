@@ -13,15 +13,15 @@ const PAUSE = 150;
  * while a request runs.
  */
 export function useFind(session: string | undefined, text: string) {
-  const [asked] = useDebouncedValue(text.trim(), PAUSE);
+  const [query] = useDebouncedValue(text.trim(), PAUSE);
   const found = useQuery({
-    queryKey: ['find', session, asked],
-    queryFn: ({ signal }) => get<FindAnswer>('/find', { session, q: asked }, signal),
-    enabled: session !== undefined && asked !== '',
+    queryKey: ['find', session, query],
+    queryFn: ({ signal }) => get<FindAnswer>('/find', { session, q: query }, signal),
+    enabled: session !== undefined && query !== '',
     placeholderData: keepPreviousData,
     refetchInterval: false,
   });
-  const isPending = text.trim() !== asked || found.isFetching;
+  const isPending = text.trim() !== query || found.isFetching;
   const groups = text.trim() === '' ? [] : (found.data?.groups ?? []);
   return {
     // Until the answer arrives, show only the earlier hits that still match, so that Enter opens nothing

@@ -16,18 +16,18 @@ export function RangeChip({ url }: { url: SessionUrl }) {
     since === until
       ? shortTime(since)
       : `${since ? shortTime(since) : '…'} – ${until ? shortTime(until) : '…'}`;
-  const isHeeded = appliesRange(url.view);
+  const isApplied = appliesRange(url.view);
   return (
     <span className={filters.chip} data-testid="range-chip">
       <Tooltip
-        label={isHeeded ? t('app.rangeHint') : t('app.rangeNotHereHint', { range: text })}
+        label={isApplied ? t('app.rangeHint') : t('app.rangeNotHereHint', { range: text })}
         multiline
         maw={320}
       >
         <span className={`${filters.chipText} ${words.num}`} data-testid="range-text">
           <IconClock size={13} aria-hidden />
-          <span className={isHeeded ? words.ellipsis : `${words.ellipsis} ${words.dim}`}>
-            {isHeeded ? text : t('app.rangeNotHere')}
+          <span className={isApplied ? words.ellipsis : `${words.ellipsis} ${words.dim}`}>
+            {isApplied ? text : t('app.rangeNotHere')}
           </span>
         </span>
       </Tooltip>

@@ -32,15 +32,15 @@ export function Causes({ insights }: { insights: Insights }) {
     <Panel title={t('insights.causes.title')} note={t('insights.causes.hint')} to={path} testId="causes" wide>
       <div className={css.bar}>
         {parts.map((part) => {
-          const { name, beside } = nameOf(part.cause);
+          const { name, detail } = nameOf(part.cause);
           const color = shadedColor(parts, part);
           return (
             <span key={keyOf(part)} className={css.part} style={{ flexGrow: part.share, background: color }}>
               <Link
                 to={part.cause === null ? path : placeOf(url, job, part.cause)}
                 className={css.way}
-                title={[name, beside, `${duration(part.total_ns)} (${percent(part.share)}%)`].join('\n')}
-                label={`${name} ${percent(part.share)}% ${beside}`}
+                title={[name, detail, `${duration(part.total_ns)} (${percent(part.share)}%)`].join('\n')}
+                label={`${name} ${percent(part.share)}% ${detail}`}
                 testId="cause-part"
               >
                 {part.share >= MIN_LABEL_SHARE && (
@@ -55,17 +55,17 @@ export function Causes({ insights }: { insights: Insights }) {
       </div>
       <ul className={css.legend}>
         {parts.map((part) => {
-          const { name, beside } = nameOf(part.cause);
+          const { name, detail } = nameOf(part.cause);
           return (
             <li key={keyOf(part)} data-testid="cause">
               <Link
                 to={part.cause === null ? path : placeOf(url, job, part.cause)}
                 className={css.entry}
-                title={`${name} ${beside}`}
+                title={`${name} ${detail}`}
               >
                 <span className={css.swatch} style={{ background: shadedColor(parts, part) }} />
                 <span className={`${css.name} ${words.ellipsis}`}>
-                  {name} <span className={words.dim}>{beside}</span>
+                  {name} <span className={words.dim}>{detail}</span>
                 </span>
                 <span className={words.num}>{duration(part.total_ns)}</span>
                 <span className={`${words.num} ${words.dim}`}>{percent(part.share)}%</span>
@@ -103,16 +103,16 @@ function useExplanation(): (cause: Cause) => string {
 }
 
 /** The name of a part, and additional information in muted text. */
-function usePartName(): (cause: Cause | null) => { name: string; beside: string } {
+function usePartName(): (cause: Cause | null) => { name: string; detail: string } {
   const { t } = useTranslation();
   const phaseName = usePathPhase();
   return (cause) => {
-    if (cause === null) return { name: t('insights.causes.other'), beside: '' };
+    if (cause === null) return { name: t('insights.causes.other'), detail: '' };
     const { phase, name, is_driver: isDriver, functions } = cause;
     const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
-    if (phase === 'executing' || phase === 'awaiting') return { name: who, beside: phaseName(phase) };
-    const beside = functions > 1 ? t('overview.whyMost', { name: who, more: functions - 1 }) : who;
-    return { name: phaseName(phase), beside };
+    if (phase === 'executing' || phase === 'awaiting') return { name: who, detail: phaseName(phase) };
+    const detail = functions > 1 ? t('overview.whyMost', { name: who, more: functions - 1 }) : who;
+    return { name: phaseName(phase), detail };
   };
 }
 

@@ -41,19 +41,19 @@ export function useLogFile(look: Look, follow: boolean) {
 
   const ask = useCallback(
     (more: Record<string, string | number | undefined>, signal?: AbortSignal) => {
-      const asked = JSON.parse(key) as Look;
+      const request = JSON.parse(key) as Look;
       return get<LogPage>(
         '/logs/file',
         {
-          session: asked.session,
-          node_id: asked.node,
-          name: asked.file,
-          q: asked.q,
-          regex: asked.regex ? 1 : undefined,
-          level: asked.level,
-          begin: asked.begin,
-          end: asked.end,
-          until_ns: asked.until,
+          session: request.session,
+          node_id: request.node,
+          name: request.file,
+          q: request.q,
+          regex: request.regex ? 1 : undefined,
+          level: request.level,
+          begin: request.begin,
+          end: request.end,
+          until_ns: request.until,
           ...more,
         },
         signal,
@@ -64,11 +64,11 @@ export function useLogFile(look: Look, follow: boolean) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: changing `attempt` retries.
   useEffect(() => {
-    const asked = JSON.parse(key) as Look;
+    const request = JSON.parse(key) as Look;
     const stop = new AbortController();
     setLoading('start');
     busy.current = true;
-    ask({ offset: asked.line, since_ns: asked.since, limit: PAGE }, stop.signal)
+    ask({ offset: request.line, since_ns: request.since, limit: PAGE }, stop.signal)
       .then(
         (page) => setState({ key, loaded: started(page) }),
         (error: Error) => {

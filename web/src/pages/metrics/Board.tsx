@@ -19,8 +19,8 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
   const [url, change] = useSessionUrl();
   const [variable] = page.variables;
   const choices = useChoicesOf(variable);
-  const asked = url.item;
-  const chosen = choices?.some((choice) => choice.value === asked) ? asked : choices?.[0]?.value;
+  const itemInUrl = url.item;
+  const chosen = choices?.some((choice) => choice.value === itemInUrl) ? itemInUrl : choices?.[0]?.value;
   const values: Record<string, string | undefined> =
     variable === undefined ? {} : { [variable.name]: chosen };
   const label =

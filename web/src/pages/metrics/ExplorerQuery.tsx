@@ -27,7 +27,7 @@ export function ExplorerQuery(props: {
   const translate = useServerMessage();
   const [url] = useSessionUrl();
   const label = number === null ? t('metricsPage.expr') : t('metricsPage.queryNumber', { n: number });
-  const said = error === null ? null : translate(error);
+  const problem = error === null ? null : translate(error);
   return (
     <div>
       <span className={css.queryLabel}>{label}</span>
@@ -55,9 +55,9 @@ export function ExplorerQuery(props: {
           </ActionIcon>
         )}
       </div>
-      {said !== null && (
+      {problem !== null && (
         <p className={css.error} role="alert" data-testid="expr-error">
-          {said.message} <span className={words.dim}>{said.remedy}</span>
+          {problem.message} <span className={words.dim}>{problem.remedy}</span>
         </p>
       )}
     </div>

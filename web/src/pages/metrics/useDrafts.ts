@@ -11,8 +11,8 @@ export interface Draft {
 /** The queries as edited (`rows`) and as last run (`exprs`, in the URL). */
 export function useDrafts() {
   const [url, change] = useSessionUrl();
-  const said = url.settings?.expr;
-  const exprs = useMemo(() => parseQueries(said), [said]);
+  const encoded = url.settings?.expr;
+  const exprs = useMemo(() => parseQueries(encoded), [encoded]);
   const next = useRef(0);
   const draft = (text: string): Draft => {
     next.current += 1;

@@ -11,14 +11,14 @@ export const MAX_ROWS = 10_000;
  * too.
  */
 export function useSql(session: string) {
-  const asked = useRef<AbortController>(undefined);
+  const request = useRef<AbortController>(undefined);
   const [isCancelled, setCancelled] = useState(false);
-  useEffect(() => () => asked.current?.abort(), []);
+  useEffect(() => () => request.current?.abort(), []);
   const { mutate, reset, ...query } = useMutation({
     mutationFn: (sql: string) => {
-      asked.current?.abort();
-      asked.current = new AbortController();
-      const { signal } = asked.current;
+      request.current?.abort();
+      request.current = new AbortController();
+      const { signal } = request.current;
       return post<Result>('/sql', { sql, session, limit: MAX_ROWS }, undefined, {
         signal,
         parse: parseAnswer,
@@ -33,7 +33,7 @@ export function useSql(session: string) {
     [mutate],
   );
   const cancel = useCallback(() => {
-    asked.current?.abort();
+    request.current?.abort();
     reset();
     setCancelled(true);
   }, [reset]);

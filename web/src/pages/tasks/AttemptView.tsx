@@ -126,9 +126,9 @@ function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
 
 function sameAmounts(shape: Record<string, number>, wanted: unknown): boolean {
   const parsed = typeof wanted === 'string' ? parse(wanted) : wanted;
-  const asked = new Map(Object.entries((parsed ?? {}) as Record<string, number>));
+  const requested = new Map(Object.entries((parsed ?? {}) as Record<string, number>));
   const names = Object.keys(shape);
-  return asked.size === names.length && names.every((name) => asked.get(name) === shape[name]);
+  return requested.size === names.length && names.every((name) => requested.get(name) === shape[name]);
 }
 
 const text = (value: unknown) =>

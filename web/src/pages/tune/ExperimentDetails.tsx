@@ -115,9 +115,11 @@ function Summary({ experiment, onChoose }: { experiment: Experiment; onChoose: (
   const parts = STATES.flatMap((state) => {
     const number = experiment.trial_states[state] ?? 0;
     if (number === 0) return [];
-    const said = t(`tune.states.${state}`, { count: count(number) });
+    const stateText = t(`tune.states.${state}`, { count: count(number) });
     const isEarly = state === 'TERMINATED' && experiment.stopped_early > 0;
-    return [isEarly ? `${said}${t('tune.early', { count: count(experiment.stopped_early) })}` : said];
+    return [
+      isEarly ? `${stateText}${t('tune.early', { count: count(experiment.stopped_early) })}` : stateText,
+    ];
   });
   const best = experiment.trials.find((one) => one.trial_id === experiment.shown_best_trial_id);
   const facts = [

@@ -149,6 +149,6 @@ export function TrialState({ trial }: { trial: Trial }) {
 
 /** Shows a value such as `nan` that cannot be drawn. */
 function NoNumber({ trial, metric }: { trial: Trial; metric: string }) {
-  const said = trial.metrics[metric];
-  return typeof said === 'string' ? <span data-bad>{said}</span> : <Dash />;
+  const value = trial.metrics[metric];
+  return typeof value === 'string' ? <span data-bad>{value}</span> : <Dash />;
 }

@@ -50,12 +50,12 @@ it('places marks at their times, and merges overlapping ones', () => {
 describe('the range of time', () => {
   it('is read from the URL and written to it as it was', () => {
     const bare = { page: 'session', session: 's', view: 'metrics', filters: {} } as const;
-    for (const asked of [
+    for (const choice of [
       { filters: {}, settings: { span: '1h' } },
       { filters: {}, settings: { span: 'all' } },
       { filters: { since_ns: '1000000000', until_ns: '2000000000' } },
     ])
-      expect(withChoice(bare, choiceOf(asked, true))).toEqual({ ...bare, ...asked });
+      expect(withChoice(bare, choiceOf(choice, true))).toEqual({ ...bare, ...choice });
     expect(withChoice({ ...bare, settings: { span: '1h' } }, null)).toEqual(bare);
   });
   it("falls back to the session's default if the URL is invalid", () => {
@@ -217,7 +217,7 @@ describe('lines of a chart', () => {
 
 describe('values', () => {
   it('have their unit and only significant digits', () => {
-    const said: [number | null, string, string][] = [
+    const expected: [number | null, string, string][] = [
       [null, 'bytes', '–'],
       [0.333, 'bytes', '0.3 B'],
       [0.00136, 'bytes/s', '0 B/s'],
@@ -232,7 +232,7 @@ describe('values', () => {
       [0.3333333, 'count/s', '0.333/s'],
       [-2048, 'bytes', '−2.00 KiB'],
     ];
-    for (const [value, unit, text] of said) expect(valueText(value, unit), text).toBe(text);
+    for (const [value, unit, text] of expected) expect(valueText(value, unit), text).toBe(text);
   });
   it('are marked on the time axis with the date of a new day', () => {
     const noon = new Date(2026, 10, 22, 23, 58).getTime();

@@ -12,8 +12,8 @@ export function parseQueries(text: string | undefined): string[] {
  * removed.
  */
 export function formatQueries(exprs: readonly string[]): string | undefined {
-  const said = exprs.map((expr) => expr.trim().replace(/\n\s*\n/g, '\n')).filter((expr) => expr !== '');
-  return said.length > 0 ? said.join('\n\n') : undefined;
+  const trimmed = exprs.map((expr) => expr.trim().replace(/\n\s*\n/g, '\n')).filter((expr) => expr !== '');
+  return trimmed.length > 0 ? trimmed.join('\n\n') : undefined;
 }
 
 /** Maximum number of queries, the same as for a dashboard's chart. */

@@ -51,12 +51,12 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
 
   // Keep the graph still under the pointer: show the same answer until the pointer leaves or the request
   // changes.
-  const asked = JSON.stringify([params, settings.frame]);
-  const [held, setHeld] = useState<{ asked: string; data: FlameAnswer } | null>(null);
-  const data = held !== null && held.asked === asked ? held.data : flame.data;
+  const requestKey = JSON.stringify([params, settings.frame]);
+  const [held, setHeld] = useState<{ requestKey: string; data: FlameAnswer } | null>(null);
+  const data = held !== null && held.requestKey === requestKey ? held.data : flame.data;
   const hold = (on: boolean) => {
-    if (on && held?.asked === asked) return;
-    setHeld(on && data && !flame.outdated ? { asked, data } : null);
+    if (on && held?.requestKey === requestKey) return;
+    setHeld(on && data && !flame.outdated ? { requestKey, data } : null);
   };
 
   const nodes = useMemo(() => (data === undefined ? null : toNodes(data)), [data]);

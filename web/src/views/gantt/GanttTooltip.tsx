@@ -103,7 +103,7 @@ function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: n
 
 function LaneTooltip(props: {
   lane: GanttLane;
-  label?: { text: string; beside: string };
+  label?: { text: string; detail: string };
   finding: Finding | undefined;
 }) {
   const { lane, label, finding } = props;
@@ -112,7 +112,7 @@ function LaneTooltip(props: {
   return (
     <>
       <b className={words.breaks}>{label?.text.trim()}</b>
-      {lane.kind === 'worker' && label?.beside && <div>{label.beside}</div>}
+      {lane.kind === 'worker' && label?.detail && <div>{label.detail}</div>}
       {lane.id && lane.kind !== 'function' && lane.kind !== 'path' && (
         <div className={`${words.mono} ${words.breaks}`}>{lane.id}</div>
       )}

@@ -16,7 +16,7 @@ export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (l
       <h4 title={t('range.busyHint')}>{t(`range.busy.${answer.by}`)}</h4>
       <ul>
         {answer.lanes.map((lane) => {
-          const { text, beside } = laneLabel(t, lane);
+          const { text, detail } = laneLabel(t, lane);
           const share = lane.share ?? Math.min(1, lane.busy_ns / length);
           return (
             <li key={lane.id}>
@@ -31,7 +31,7 @@ export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (l
                 <span className={shared.partName}>
                   <span className={words.ellipsis}>{text.trim()}</span>
                   <span className={`${shared.more} ${words.dim} ${words.num}`}>
-                    {lane.kind === 'worker' && beside !== '' && `${beside} · `}
+                    {lane.kind === 'worker' && detail !== '' && `${detail} · `}
                     {count(lane.attempts)}×
                     {lane.rows !== null && lane.rows > 1 && ` · ${t('range.rows', { n: count(lane.rows) })}`}
                   </span>

@@ -55,11 +55,11 @@ export function useRowLabels(
       if (lane === undefined) return undefined;
       const peak = (most: number | undefined) =>
         most === undefined || most <= 0 ? '' : t('gantt.peak', { n: parallelismText(most) });
-      if (row.kind === 'quiet') return { text: t('gantt.quiet', { n: count(row.lanes) }), beside: '' };
+      if (row.kind === 'quiet') return { text: t('gantt.quiet', { n: count(row.lanes) }), detail: '' };
       if (row.kind === 'node')
         return {
           text: nodeText(lane) || t('common.unknown'),
-          beside: [t('gantt.workers', { n: count(row.lanes) }), peak(nodeProfile(row.lane)?.most)]
+          detail: [t('gantt.workers', { n: count(row.lanes) }), peak(nodeProfile(row.lane)?.most)]
             .filter((part) => part !== '')
             .join(' · '),
         };
@@ -73,7 +73,7 @@ export function useRowLabels(
         ...(finding && { tone: severityTone(finding.severity) }),
       };
       return row.folded
-        ? { ...label, beside: [peak(profile(row.lane).most), label.beside].filter(Boolean).join(' · ') }
+        ? { ...label, detail: [peak(profile(row.lane).most), label.detail].filter(Boolean).join(' · ') }
         : label;
     },
     [lanes, profile, nodeProfile, findingOf, t],
@@ -100,35 +100,35 @@ const nodeText = (lane: Pick<GanttLane, 'label' | 'node_ip' | 'node_id'>) =>
 export function laneLabel(
   t: TFunction,
   lane: Omit<GanttLane, 'rows' | 'folded'>,
-): { text: string; beside: string } {
+): { text: string; detail: string } {
   const node = nodeText(lane);
   const n = count(lane.attempts);
   const actor = lane.actor_name ?? lane.class_name;
   const pid = lane.pid === null ? shortId(lane.id) : t('gantt.pid', { pid: lane.pid });
-  if (lane.kind === 'not_placed') return { text: t('gantt.notPlaced'), beside: n };
-  if (lane.kind === 'function') return { text: lane.id || '–', beside: n };
+  if (lane.kind === 'not_placed') return { text: t('gantt.notPlaced'), detail: n };
+  if (lane.kind === 'function') return { text: lane.id || '–', detail: n };
   if (lane.kind === 'path')
     return lane.id === ''
-      ? { text: t('flame.unknown'), beside: n }
-      : { text: `${'\u2003'.repeat((lane.depth ?? 1) - 1)}${lane.label ?? ''}`, beside: n };
-  if (lane.kind === 'node') return { text: node || t('common.unknown'), beside: n };
+      ? { text: t('flame.unknown'), detail: n }
+      : { text: `${'\u2003'.repeat((lane.depth ?? 1) - 1)}${lane.label ?? ''}`, detail: n };
+  if (lane.kind === 'node') return { text: node || t('common.unknown'), detail: n };
   if (lane.kind === 'actor')
     return lane.id === ''
-      ? { text: t('gantt.noActor'), beside: n }
+      ? { text: t('gantt.noActor'), detail: n }
       : {
           text: actor ?? shortId(lane.id),
-          beside: [
+          detail: [
             lane.waiting > 0 && t('gantt.waiting', { n: count(lane.waiting) }),
             actor ? shortId(lane.id) : n,
           ]
             .filter(Boolean)
             .join(' · '),
         };
-  if (lane.id === '') return { text: t('common.unknown'), beside: n };
+  if (lane.id === '') return { text: t('common.unknown'), detail: n };
   const name = workerName(lane);
   return name === ''
-    ? { text: pid, beside: node }
-    : { text: name, beside: [pid, node].filter(Boolean).join(' · ') };
+    ? { text: pid, detail: node }
+    : { text: name, detail: [pid, node].filter(Boolean).join(' · ') };
 }
 
 export interface Index {

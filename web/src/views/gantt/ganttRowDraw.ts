@@ -55,7 +55,7 @@ export function drawLabels(
     context.fillText(text, FOLD_WIDTH, middle);
     const used = context.measureText(text).width + 8;
     context.fillStyle = look.muted;
-    context.fillText(fitText(context, label.beside, room - used), FOLD_WIDTH + used, middle);
+    context.fillText(fitText(context, label.detail, room - used), FOLD_WIDTH + used, middle);
     if (label.tone !== undefined)
       drawMark(context, look, scene.left - PIN_WIDTH - MARK_WIDTH / 2, middle, label.tone);
     if (isHovered || row.pinned) drawPin(context, look, scene.left - PIN_WIDTH / 2 - 2, middle, row.pinned);

@@ -31,7 +31,7 @@ export interface Scene {
   left: number;
   top: number;
   /** The labels of a row; `tone` is the severity of its finding. */
-  labels: (row: LayoutRow) => { text: string; beside: string; tone?: SeverityTone } | undefined;
+  labels: (row: LayoutRow) => { text: string; detail: string; tone?: SeverityTone } | undefined;
   /** How many attempts of a lane, or of its node, ran at once. */
   profile: (lane: number) => Profile;
   nodeProfile: (lane: number) => Profile | null;

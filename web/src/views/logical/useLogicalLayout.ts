@@ -19,8 +19,8 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
   const [failed, setFailed] = useState<Error | null>(null);
   const [turn, setTurn] = useState(0);
   const latest = useRef<{ state?: LayoutState; turn: number }>({ turn: 0 });
-  const asked = `${question}#${turn}`;
-  const running = useRef<{ asked: string }>(undefined);
+  const requestKey = `${question}#${turn}`;
+  const running = useRef<{ requestKey: string }>(undefined);
   const [done, setDone] = useState(0);
   useEffect(
     () => () => {
@@ -33,20 +33,20 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
     if (answer === undefined) return;
     const structure = structureOf(answer);
     const known = latest.current.state;
-    if (known?.question === asked && known.structure === structure) {
+    if (known?.question === requestKey && known.structure === structure) {
       setGraph(answer);
       return;
     }
     // Run one layout at a time, since answers may arrive faster than a large graph is laid out.
-    if (running.current?.asked === asked) return;
-    const mine = { asked };
+    if (running.current?.requestKey === requestKey) return;
+    const mine = { requestKey };
     running.current = mine;
     layout(answer)
       .then((fresh) => {
         if (running.current !== mine) return;
         running.current = undefined;
-        const layout = known?.question === asked ? keepLayout(known.layout, fresh, answer) : fresh;
-        const next = { question: asked, structure, layout };
+        const layout = known?.question === requestKey ? keepLayout(known.layout, fresh, answer) : fresh;
+        const next = { question: requestKey, structure, layout };
         latest.current.state = next;
         setState(next);
         setGraph(answer);
@@ -58,7 +58,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
         running.current = undefined;
         setFailed(error instanceof Error ? error : new Error(String(error)));
       });
-  }, [answer, asked, done]);
+  }, [answer, requestKey, done]);
   return {
     layout: state?.layout,
     arrangedGraph: arrangedGraph?.session === session ? arrangedGraph : undefined,

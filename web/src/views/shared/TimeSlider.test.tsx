@@ -22,7 +22,7 @@ const slider = (at: number, activity: Activity | undefined = ACTIVITY) => (
   <TimeSlider activity={activity} at={at} follows={false} live={true} onAt={onAt} />
 );
 /** The requested time of the last call, in seconds after the begin. */
-const asked = () => ((onAt.mock.lastCall?.[0] as number) - BEGIN) / SECOND;
+const requestedSecond = () => ((onAt.mock.lastCall?.[0] as number) - BEGIN) / SECOND;
 
 it.each([
   ['{ArrowRight}', 41.5],
@@ -35,7 +35,7 @@ it.each([
   await render(slider(BEGIN + 40.2 * SECOND));
   screen.getByRole('slider').focus();
   await press(key);
-  expect(asked()).toBeCloseTo(second, 3);
+  expect(requestedSecond()).toBeCloseTo(second, 3);
 });
 
 it('follows the pointer at a limited rate, and stops at the ends', async () => {
@@ -51,16 +51,16 @@ it('follows the pointer at a limited rate, and stops at the ends', async () => {
   expect(onAt).not.toHaveBeenCalled();
   await pass(1);
   expect(onAt).toHaveBeenCalledTimes(1);
-  expect(asked()).toBeCloseTo(50, 3);
+  expect(requestedSecond()).toBeCloseTo(50, 3);
   fireEvent.pointerMove(track, { clientX: 220 });
   fireEvent.pointerUp(track, { clientX: 250 });
   await pass(1000);
   expect(onAt).toHaveBeenCalledTimes(2);
-  expect(asked()).toBeCloseTo(75, 3);
+  expect(requestedSecond()).toBeCloseTo(75, 3);
   fireEvent.pointerDown(track, { button: 0, clientX: 290 });
   fireEvent.pointerUp(track, { clientX: 900 });
-  expect(asked()).toBeLessThan(100);
-  expect(asked()).toBeCloseTo(100, 3);
+  expect(requestedSecond()).toBeLessThan(100);
+  expect(requestedSecond()).toBeCloseTo(100, 3);
 });
 
 it('shows what ran then, has no step beyond the ends, and returns to now', async () => {
