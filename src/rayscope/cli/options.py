@@ -193,10 +193,10 @@ def settings_from(
         token = server_token(token)
     except RayscopeError as error:
         fail(error.message, error.remedy)
-    given: dict[str, Any] = {"data_dir": data_dir, "host": host, "port": port, "token": token, **others}
-    given = {name: value for name, value in given.items() if value is not None}
+    values: dict[str, Any] = {"data_dir": data_dir, "host": host, "port": port, "token": token, **others}
+    values = {name: value for name, value in values.items() if value is not None}
     try:
-        settings = Settings(**given)
+        settings = Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"

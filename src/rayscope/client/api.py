@@ -35,15 +35,15 @@ class Api(LogsApi):
     """
 
     def _flow(self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any) -> Call[Any]:
-        given = params(f.TaskFilters, filters, session=self._of(session), **more)
-        return Call("GET", f"/api/flow/{view}", given)
+        query = params(f.TaskFilters, filters, session=self._of(session), **more)
+        return Call("GET", f"/api/flow/{view}", query)
 
     def _entities(
         self, path: str, shape: str, session: str | None, filters: Mapping[str, Any], **more: Any
     ) -> Listing[Any]:
         limit = more.pop("limit")
-        given = params(f.EntityFilters, filters, session=self._of(session), **more)
-        return Listing(f"/api/{path}", given, shape, limit)
+        query = params(f.EntityFilters, filters, session=self._of(session), **more)
+        return Listing(f"/api/{path}", query, shape, limit)
 
     # Sessions.
 
@@ -105,8 +105,8 @@ class Api(LogsApi):
         **filters: Unpack[TaskFilters],
     ) -> Listing[t.TaskItem]:
         """Attempts of tasks, newest first unless sorted."""
-        given = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
-        return Listing("/api/tasks", given, "TaskItem", limit)
+        query = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
+        return Listing("/api/tasks", query, "TaskItem", limit)
 
     @paged
     def actors(
@@ -174,8 +174,8 @@ class Api(LogsApi):
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[EventFilters]
     ) -> Listing[t.Event]:
         """Events, newest first."""
-        given = params(f.EventFilters, filters, session=self._of(session))
-        return Listing("/api/events", given, "Event", limit)
+        query = params(f.EventFilters, filters, session=self._of(session))
+        return Listing("/api/events", query, "Event", limit)
 
     @request
     def failures(
@@ -442,8 +442,8 @@ class Api(LogsApi):
 
         ``long``: also replay a job of more than 100,000 attempts, which takes a minute or more.
         """
-        given = params(session=self._of(session), job_id=job_id, long=long or None)
-        return Call("GET", "/api/insights", given, timeout_s=_LONG_S if long else _REPLAY_S)
+        query = params(session=self._of(session), job_id=job_id, long=long or None)
+        return Call("GET", "/api/insights", query, timeout_s=_LONG_S if long else _REPLAY_S)
 
     @request
     def insights_progress(self, job_id: str, session: str | None = None) -> Call[t.ProgressAnswer]:
@@ -470,15 +470,15 @@ class Api(LogsApi):
         tags: Sequence[str] | None = None,
     ) -> Call[t.SessionItem]:
         """Name or annotate a session. None leaves a field unchanged, and an empty name removes it."""
-        given = {"name": name, "note": note, "tags": None if tags is None else list(tags)}
-        body = {key: value for key, value in given.items() if value is not None}
+        fields = {"name": name, "note": note, "tags": None if tags is None else list(tags)}
+        body = {key: value for key, value in fields.items() if value is not None}
         return Call("PATCH", f"/api/sessions/{part(session)}", body=body, needs_operator=True)
 
     @request
     def delete_session(self, session: str, *, force: bool = False) -> Call[str]:
         """Delete a session's record. ``force``: even while it is still recorded. Returns its name."""
-        path, given = f"/api/sessions/{part(session)}", params(force=force or None)
-        return Call("DELETE", path, given, needs_operator=True, pick=lambda answer: str(answer["session"]))
+        path, query = f"/api/sessions/{part(session)}", params(force=force or None)
+        return Call("DELETE", path, query, needs_operator=True, pick=lambda answer: str(answer["session"]))
 
     @request
     def add_rule(
@@ -542,5 +542,5 @@ class Api(LogsApi):
         )
 
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:
-        given = params(f.TaskFilters, filters, session=self._of(session), format=form)
-        return Call("GET", "/api/export", given, timeout_s=EXPORT_S)
+        query = params(f.TaskFilters, filters, session=self._of(session), format=form)
+        return Call("GET", "/api/export", query, timeout_s=EXPORT_S)

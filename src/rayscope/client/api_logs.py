@@ -72,8 +72,8 @@ class LogsApi:
             "regex": regex,
         }
         more |= {"level": level, "limit": limit}
-        given = params(session=self._of(session), node_id=node_id, name=name, since_ns=since, until_ns=until)
-        return Call("GET", "/api/logs/file", {**given, **params(**more)}, timeout_s=60)
+        query = params(session=self._of(session), node_id=node_id, name=name, since_ns=since, until_ns=until)
+        return Call("GET", "/api/logs/file", {**query, **params(**more)}, timeout_s=60)
 
     @request
     def logs(
@@ -93,8 +93,8 @@ class LogsApi:
             raise RayscopeError(
                 "No owner of the logs given.", f"Use one of {', '.join(_OWNERS)}.", "bad_request"
             )
-        given = params(session=self._of(session), attempt=attempt, limit=limit, **owner)
-        return Call("GET", "/api/logs/of", given, timeout_s=60)
+        query = params(session=self._of(session), attempt=attempt, limit=limit, **owner)
+        return Call("GET", "/api/logs/of", query, timeout_s=60)
 
     @request
     def search_logs(

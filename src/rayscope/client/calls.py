@@ -83,8 +83,8 @@ def params(
     if unknown:
         known = ", ".join(shape.__annotations__ if shape is not None else ())
         raise TypeError(f"Unknown filter {min(unknown)!r}. Known filters: {known}.")
-    given = {**(filters or {}), **more}
-    return {name: _plain(value) for name, value in given.items() if value is not None}
+    query = {**(filters or {}), **more}
+    return {name: _plain(value) for name, value in query.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:

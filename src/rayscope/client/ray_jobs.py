@@ -25,15 +25,15 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     from rayscope.ray.jobs_api import JobApi
 
     token = ray_token()
-    wanted, found = _dashboard(list_sessions, session, token)
-    url = address or found
+    session_name, dashboard = _dashboard(list_sessions, session, token)
+    url = address or dashboard
     if url is None:
         raise RayscopeError(
-            f"The cluster of {wanted} has ended, or cannot be reached from here.",
+            f"The cluster of {session_name} has ended, or cannot be reached from here.",
             "Pass the address of its dashboard: job_client(address='http://HOST:8265').",
             "no_job_api",
         )
-    api = JobApi(url, token, session=wanted)
+    api = JobApi(url, token, session=session_name)
     try:
         api.check()
         return JobSubmissionClient(url, headers=bearer(token))

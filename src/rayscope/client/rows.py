@@ -46,7 +46,7 @@ class _Paging(Generic[T]):
         return Call("GET", self._listing.path, {**self._params, "limit": limit, **more})
 
     def read(self, answer: Any, info: _ListInfo[T]) -> list[T]:
-        """The rows of an answer; ``told`` gets what it says of the whole list. Raises RayscopeError."""
+        """The rows of an answer; updates the totals in ``info``. Raises RayscopeError."""
         try:
             items, following = answer["items"], answer["next"]
             if self._wants_session:

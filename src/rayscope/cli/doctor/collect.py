@@ -50,7 +50,7 @@ def collect(
                 if node.node_id.hex() in here.raylets and node.metrics_export_port > 0
             }
             driver = stack.enter_context(Probe(address, here.python())) if probe else None
-            asked, counted = _ask(api, info.session), counters(ports)
+            server_before, counted = _ask(api, info.session), counters(ports)
             began, began_ns, cpu = time.monotonic(), time.time_ns(), here.cpu(found)
             if driver is not None:
                 driver.run()
@@ -70,7 +70,7 @@ def collect(
         config = client.internal_config()
         if config is not None:
             config = {name: config[name] for name in recording.system_config() if name in config}
-    agents = {item["node_id"]: item for item in asked.recording.get("nodes", ())}
+    agents = {item["node_id"]: item for item in server_before.recording.get("nodes", ())}
     lanes = {item["node_id"]: item for item in now.recording.get("nodes", ())}
     nodes = []
     for row in alive:
@@ -81,7 +81,7 @@ def collect(
             about["received"] = after["received"] - before.get("received", 0)
             about["lost"] = after["lost"]
         nodes.append(Node(node_id, row.node_manager_address, bool(row.is_head_node), **about))
-    spans, spans_before = now.recording.get("spans"), asked.recording.get("spans")
+    spans, spans_before = now.recording.get("spans"), server_before.recording.get("spans")
     return Facts(
         address=address,
         session=info.session,
