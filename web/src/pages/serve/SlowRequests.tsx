@@ -20,9 +20,9 @@ import css from './serve.module.css';
 import type { Request, RequestPage } from './types';
 
 const ORDERS = ['slowest', 'newest', 'failed'] as const;
-const MOST = 50;
+const MAX_REQUESTS = 50;
 
-/** The recorded requests of an application: the slowest, the newest, or those that failed; and where each spent its time. */
+/** The slowest, newest, or failed requests of an application, and where each spent its time. */
 export function SlowRequests({ application }: { application: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -3,9 +3,9 @@ import { type Finding, useInsights } from '../../api/insights';
 
 /** Findings that are known so far, by place. */
 export interface Findings {
-  /** The gravest finding of a function or a class of actors; of one actor, what concerns that actor. */
+  /** The most severe finding of a function or an actor class, or of one actor of that class. */
   of: (name: string | null | undefined, actorId?: string | null) => Finding | undefined;
-  /** The gravest one of the driver itself. */
+  /** The most severe finding of the driver itself. */
   driver: Finding | undefined;
   job: string;
 }
@@ -21,8 +21,8 @@ function namesOf({ function: name, actor_class, filters }: Finding): string[] {
 }
 
 /**
- * The finding of a name that weighs most. Some findings concern one actor among many of its class: these are
- * of that actor, and of places that show all actors together.
+ * The first and most severe finding of a name. A finding about one actor of a class applies to that actor, and
+ * to places that show all actors of the class together.
  */
 export function findingOf(
   findings: readonly Finding[],

@@ -98,7 +98,7 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const kind = kinds[workers.kind[worker] ?? NONE];
   const actor = classes[workers.actor_class[worker] ?? NONE];
   const blocked = (workers.blocked[worker] ?? 0) > 0 ? ` · ${scene.texts.blocked}` : '';
-  const runs = name === undefined ? '' : `${name}${many}`;
+  const runs = name === undefined ? '' : `${name}${suffix}`;
   if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
   const job = scene.data.jobs[workers.job[worker] ?? NONE] ?? '';
   if (kind === 'DRIVER') return [scene.texts.driver + blocked, runs || (scene.data.scripts[job] ?? '')];
