@@ -29,7 +29,7 @@ sys.path.insert(0, sys.argv[2])
 import tests.story as story
 from pathlib import Path
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 server = Server(Settings(data_dir=Path(sys.argv[1]), port=0))
 server.start()
 story.ORIGIN_NS = time.time_ns()

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 
 def main() -> None:

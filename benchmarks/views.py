@@ -25,7 +25,7 @@ import duckdb
 
 from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, quantile, save, table
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.call_paths import ROOT, path_id
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.schema import insert_attempts

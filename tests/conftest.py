@@ -27,7 +27,7 @@ from rayscope.ingest.writer import Writer
 from rayscope.server import runner
 from rayscope.server.app import create_app
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.spool import Spool

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.cluster import env_without_ray, run_in_turn
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "flow_tree.py"

@@ -16,7 +16,7 @@ import pytest
 
 from rayscope.cli import recording
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.cluster import ray_logs, turn_to_start
 from tests.waiting import TIMEOUT_S, wait_until
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.cluster import RayCluster
 from tests.waiting import wait_until
 

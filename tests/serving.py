@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.cluster import free_port
 from tests.recorded import Recorded, samples_at
 from tests.waiting import TIMEOUT_S, wait_until

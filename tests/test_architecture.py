@@ -19,7 +19,7 @@ from rayscope.archive.tables import SMALL_FILES
 from rayscope.cli.main import COMMANDS
 from rayscope.client import Client
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.schema import ENTITY_VIEWS
 from rayscope.user_sql.run import run_sql
 from rayscope.views.export.tables_sql import VIEWS as EXPORTED

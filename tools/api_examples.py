@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "api-examples.md"

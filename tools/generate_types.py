@@ -62,7 +62,7 @@ def schemas() -> dict[str, Any]:
     """The shapes of the API's description, by name, as JSON schemas."""
     from rayscope.server.app import create_app
     from rayscope.server.lifecycle import create_services
-    from rayscope.server.settings import Settings
+    from rayscope.settings import Settings
 
     with tempfile.TemporaryDirectory() as folder:
         described = create_app(create_services(Settings(data_dir=Path(folder), port=0))).openapi()

@@ -27,7 +27,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from rayscope.client import Client
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"en-US": ROOT / "docs" / "images", "zh-CN": ROOT / "docs" / "zh" / "images"}

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.cluster import turn_to_start
 from tests.waiting import TIMEOUT_S, wait_until
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from rayscope.model.metric import sample
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.story import SESSION, Story
 from tests.waiting import TIMEOUT_S, wait_until
 

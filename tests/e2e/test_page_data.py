@@ -19,7 +19,7 @@ from playwright.sync_api import Page, expect
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.cluster import turn_to_start
 from tests.e2e.conftest import Recorded
 from tests.waiting import TIMEOUT_S, wait_until

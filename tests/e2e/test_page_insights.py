@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from rayscope.insights import gains
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.story import DRIVER, JOB, SESSION, Story
 
 pytestmark = [pytest.mark.e2e]

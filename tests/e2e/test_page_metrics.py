@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 from rayscope.model.metric import Family, sample
 from rayscope.server import clusters
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.story import SESSION, Story
 
 pytestmark = [pytest.mark.e2e]

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from rayscope.model import Entity, RecordBatch, Span
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 pytestmark = [pytest.mark.e2e]
 

@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 
 from rayscope.model.metric import sample
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 RULES = """
 groups:

@@ -19,7 +19,7 @@ from tests.cluster import env_without_ray, turn_to_start
 from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 pytestmark = [pytest.mark.ray]
 

@@ -19,7 +19,7 @@ from tests.waiting import TIMEOUT_S, wait_until
 from rayscope.cli.recording import node_env, system_config
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.errors import NotFound
 
 pytestmark = [pytest.mark.ray]

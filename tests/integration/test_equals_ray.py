@@ -27,7 +27,7 @@ from tests.waiting import wait_until
 
 from rayscope.ray.common import clean_error, is_nil, redact_runtime_env, redact_text
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 pytestmark = [pytest.mark.ray, pytest.mark.long]
 

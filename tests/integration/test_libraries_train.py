@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 PROGRAM = """
 import json, os, sys, tempfile, time, urllib.request

@@ -15,7 +15,7 @@ from tests.cluster import RAY_ENV, run_in_turn
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 pytestmark = [pytest.mark.long]
 

@@ -22,7 +22,7 @@ SERVER = """
 import sys
 from pathlib import Path
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 server = Server(Settings(data_dir=Path(sys.argv[1]), port=int(sys.argv[2])))
 server.start()
 print(server.ingest_url, flush=True)

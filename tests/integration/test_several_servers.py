@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 
 from rayscope.cli.recording import node_env
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.schema import Layout

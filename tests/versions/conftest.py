@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from tests.versions.environments import ROOT, build_wheel
 
 

@@ -35,7 +35,7 @@ from rayscope.files import replacing
 from rayscope.views.export.format import FILES, Format, gzip_chunks
 
 if TYPE_CHECKING:
-    from rayscope.server.settings import Settings
+    from rayscope.settings import Settings
 
 #: Exit status for an export that was refused or failed.
 EXPORT_ERROR = 1

@@ -9,7 +9,7 @@ from rayscope.cli.options import DataDir, settings_from
 
 def operator(data_dir: DataDir = None) -> None:
     """Print the operator token, which allows changes (jobs, silences, dashboards)."""
-    from rayscope.server.settings import operator_token
+    from rayscope.settings import operator_token
 
     settings = settings_from(data_dir)
     settings.folder.mkdir(parents=True, exist_ok=True)

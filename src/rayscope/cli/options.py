@@ -18,7 +18,7 @@ from rayscope.client.server_url import server_token
 from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
-    from rayscope.server.settings import Settings
+    from rayscope.settings import Settings
     from rayscope.warehouse.client import Warehouse
 
 Form = Annotated[
@@ -187,7 +187,7 @@ def settings_from(
     """
     from pydantic import ValidationError
 
-    from rayscope.server.settings import Settings, new_token
+    from rayscope.settings import Settings, new_token
 
     try:
         token = server_token(token)

@@ -16,7 +16,7 @@ def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str 
     ``server`` may be the server's URL, for which this machine's key is used, or a complete ingest URL. By
     default, the server of the data directory is used; if none is running, the address at which one will run.
     """
-    from rayscope.server.settings import ingest_key
+    from rayscope.settings import ingest_key
 
     if server is not None and not server.startswith(("http://", "https://")):
         fail(f"{server!r} is not a valid URL.", "Use http://HOST:PORT or the whole ingest URL as --server.")

@@ -23,7 +23,7 @@ from rayscope.client.server_url import known_server
 
 if TYPE_CHECKING:
     from rayscope.server.runner import Server
-    from rayscope.server.settings import Settings
+    from rayscope.settings import Settings
 
 #: How many ports above the requested one are tried.
 _PORTS_TRIED = 100
@@ -110,7 +110,7 @@ def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
     All other files of the server, including its lock, are in a separate folder, so that a real server can
     start at the same time.
     """
-    from rayscope.server.settings import new_token
+    from rayscope.settings import new_token
 
     folder = recorded_folder(settings, USAGE_ERROR)
     with contextlib.suppress(OSError):

@@ -23,7 +23,7 @@ from rayscope.cli.printing import Format, print_grid
 from rayscope.cli.serving import server_url
 
 if TYPE_CHECKING:
-    from rayscope.server.settings import Settings
+    from rayscope.settings import Settings
 
 #: Exit status for a query that was refused or failed.
 SQL_ERROR = 1

@@ -19,7 +19,7 @@ from rayscope.tracer.settings import RUN_PID
 
 if TYPE_CHECKING:
     from rayscope.server.runner import Server
-    from rayscope.server.settings import Settings
+    from rayscope.settings import Settings
 
 #: Interval at which the other server is checked, s.
 _PERIOD_S = 0.25

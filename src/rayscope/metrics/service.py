@@ -26,7 +26,7 @@ from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.spool import Spool

@@ -32,7 +32,7 @@ from rayscope.server.records import Records
 from rayscope.server.rollups import Rollups
 from rayscope.server.security import RefusedBodies
 from rayscope.server.services import Services
-from rayscope.server.settings import Settings, ingest_key, operator_token, server_name
+from rayscope.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
 from rayscope.storage.slots import Slots

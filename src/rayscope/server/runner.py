@@ -27,7 +27,7 @@ from rayscope.server.http_protocol import HttpProtocol, WebSocketProtocol, max_c
 from rayscope.server.lifecycle import Lifecycle, create_services
 from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.services import Services
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 #: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
 _PING_S = 15.0

@@ -25,7 +25,7 @@ from rayscope.server.push.realtime import Realtime
 from rayscope.server.records import Records
 from rayscope.server.rollups import Rollups
 from rayscope.server.security import RefusedBodies
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots
 from rayscope.storage.spool import Spool

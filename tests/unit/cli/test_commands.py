@@ -57,7 +57,16 @@ def test_help_loads_no_command_and_a_list_no_server() -> None:
         )
         return set(done.stdout.splitlines()[-1].split())
 
-    slow = {"ray", "duckdb", "httpx", "fastapi", "numpy", "rayscope.server", "rayscope.client.types"}
+    slow = {
+        "ray",
+        "duckdb",
+        "httpx",
+        "fastapi",
+        "numpy",
+        "rayscope.server",
+        "rayscope.settings",
+        "rayscope.client.types",
+    }
     assert not loaded("--help") & {*slow, "rayscope.client", "pydantic"}
     assert not loaded("tasks", "--help") & slow
 

@@ -33,7 +33,7 @@ from rayscope.cli.doctor.facts import (
 from rayscope.cli.doctor.host import parse_counters
 from rayscope.cli.main import app
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 URL = "http://127.0.0.1:8700"
 ENV = NodeEnv(

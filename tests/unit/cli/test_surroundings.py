@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from rayscope.cli.main import app
 from rayscope.client.server_url import known_server
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 runner = CliRunner()
 LOST_PROXY = "http://127.0.0.1:9"

@@ -14,7 +14,7 @@ from tests.waiting import TIMEOUT_S
 
 from rayscope.server import clusters
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 
 @dataclass

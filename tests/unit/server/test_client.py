@@ -28,7 +28,7 @@ from rayscope.client.api import Api
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing
 from rayscope.cluster.nodes.usage import NODE_COLUMNS
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 DOC = Path(__file__).parents[3] / "docs" / "reference" / "client.md"
 EXAMPLES = re.findall(r"```python\n(.+?)```", DOC.read_text(), re.DOTALL)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from rayscope.server.runner import Server, StartError
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog, Retention
 
 DEEP = b"[" * 100_000

@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 from rayscope.insights.live import MAX_FINDINGS, SHARE, SPENT, LiveFindings
 from rayscope.insights.replay import read
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.views.critical_path.read import read_ns_by_task
 
 RULE = """

@@ -15,7 +15,7 @@ from tests.waiting import TIMEOUT_S
 from rayscope.cluster.logs import archiver
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.ray.agents.client import AgentError
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.log_archive import LogStore
 
 SETTINGS = Settings(keep_logs="workers", min_free_bytes=0)

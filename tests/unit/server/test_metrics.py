@@ -22,7 +22,7 @@ from rayscope.metrics.service import Metrics
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.about import About
 from rayscope.storage.catalog import Retention
 

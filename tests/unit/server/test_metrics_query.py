@@ -18,8 +18,8 @@ from tests.waiting import TIMEOUT_S, wait_until
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings, operator_token
 from rayscope.server.write_access import HEADER
+from rayscope.settings import Settings, operator_token
 
 S = 10**9
 #: The record's last sign of life; a multiple of a minute.

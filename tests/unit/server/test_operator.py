@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
 from rayscope.server.app import add_errors
-from rayscope.server.settings import operator_token
 from rayscope.server.write_access import HEADER, OPERATOR_ONLY, router
+from rayscope.settings import operator_token
 
 
 class Client:

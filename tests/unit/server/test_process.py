@@ -9,7 +9,7 @@ import pytest
 from tests.process import serving
 from tests.waiting import wait_until
 
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 
 def test_a_relative_data_directory(bodies: list[bytes], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.waiting import TIMEOUT_S
 
 from rayscope.server import http_protocol
 from rayscope.server.runner import Server, StartError
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 TOKEN = "a-long-token-of-the-tests"
 

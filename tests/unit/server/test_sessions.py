@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
 from rayscope.model.program import program_name, script_name
-from rayscope.server.settings import operator_token
 from rayscope.server.write_access import HEADER
+from rayscope.settings import operator_token
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_names import find_session

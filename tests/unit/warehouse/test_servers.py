@@ -18,8 +18,8 @@ from tests.unit.warehouse.http_bridge import bridge
 from tests.waiting import wait_until
 
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
 from rayscope.server.write_access import HEADER
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
@@ -163,7 +163,7 @@ def test_each_shows_all_that_any_has_heard(tmp_path: Path, warehouse: str, bodie
 SERVE = """
 import signal, sys, threading
 from rayscope.server.runner import Server
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 server = Server(Settings(data_dir=sys.argv[1], port=0, warehouse=sys.argv[2], memory_limit="200MB"))
 server.start()

@@ -20,7 +20,7 @@ from rayscope.client.calls import Call
 from rayscope.ray.auth import ray_token
 from rayscope.ray.gcs import snapshot
 from rayscope.ray.gcs.client import GcsClient, GcsError
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 
 _GCS_S = 5.0
 _API_S = 5.0

@@ -23,7 +23,7 @@ from rayscope.ray.agents.logs import USER_KINDS, read_name, rotations
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
 

@@ -24,7 +24,7 @@ from rayscope.ray.agents.logs import LogAgent, LogName, is_name, read_name
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.clusters import Clusters
 from rayscope.server.records import Records
-from rayscope.server.settings import Settings
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.log_archive import FILE_NAME, KeptFile, LogStore

@@ -23,7 +23,7 @@ log = logging.getLogger("rayscope.server")
 
 
 class Settings(BaseSettings):
-    """What a server needs to know. Sizes are in bytes, times in the unit that the name ends with."""
+    """Settings of a server. Sizes are in bytes, times in the unit that the name ends with."""
 
     model_config = SettingsConfigDict(env_prefix="RAYSCOPE_", extra="ignore")
 
@@ -135,12 +135,12 @@ def ingest_key(settings: Settings) -> str:
 
 
 def operator_token(data_dir: Path) -> str:
-    """The token of whoever may act (see :mod:`rayscope.server.write_access`), made and kept as the key is."""
+    """The operator token (see :mod:`rayscope.server.write_access`), made and kept like the key."""
     return _secret(data_dir / "operator")
 
 
 def server_name(data_dir: Path) -> str:
-    """How other servers know the one of a data directory, made at first use. It moves with the directory."""
+    """The name by which other servers know this one, made at first use. It moves with the data directory."""
     host = re.sub(r"[^\w.-]", "-", socket.gethostname())[:60]
     return _read_or_make(data_dir / "server-name", lambda: f"{host}-{secrets.token_hex(4)}")
 
