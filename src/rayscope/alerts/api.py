@@ -16,13 +16,13 @@ from rayscope.alerts.notification.channels import ConfiguredChannel, channels_fi
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.alerts.state import State
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.model.metric import Matcher
 from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Limit, Session, Text, answer
 from rayscope.server.push.topics import alert_info, info_count
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
+from rayscope.storage.sql import sessions as sessions_sql
 
 _ALERTS = 300
 _YAML: dict[str, Any] = {"description": "A file of rules.", "content": {"application/yaml": {}}}

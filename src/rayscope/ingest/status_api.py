@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.sessions.recording import cannot_see, dropped
 from rayscope.cluster.sessions.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
@@ -15,6 +14,7 @@ from rayscope.ingest import schemas, transport
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import sessions as sessions_sql
 
 _MAX_NODES = 1000
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
@@ -28,6 +27,7 @@ from rayscope.ray.versions import version_note
 from rayscope.server.records import Records
 from rayscope.storage.catalog import LIVE_NS, Catalog
 from rayscope.storage.errors import StoreError
+from rayscope.storage.sql import sessions as sessions_sql
 
 log = logging.getLogger("rayscope.server")
 

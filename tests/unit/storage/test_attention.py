@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.waiting import TIMEOUT_S
 
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.ingest import writer
 from rayscope.ray.events import batch as events_batch
 from rayscope.ray.events.batch import SessionEvents
+from rayscope.storage.sql import sessions as sessions_sql
 
 
 def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(

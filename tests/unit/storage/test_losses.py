@@ -7,11 +7,11 @@ from pathlib import Path
 from tests.story import SESSION, Story, at
 
 from rayscope.cluster.nodes.api import never_placed
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.tasks import sql as tasks_sql
 from rayscope.model import Entity, TaskError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.session_writer import SessionWriter
+from rayscope.storage.sql import sessions as sessions_sql
 
 
 def test_starts_that_died_with_their_worker_and_errors_that_ray_cut(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions import schemas, sql
+from rayscope.cluster.sessions import schemas
 from rayscope.cluster.sessions.recording import cannot_see, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
@@ -31,6 +31,7 @@ from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.about import Label
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import sessions as sql
 from rayscope.storage.sql.filters import hidden_libraries
 from rayscope.version import __version__
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.cluster.sessions import sql
 from rayscope.server.services import Services
+from rayscope.storage.sql import sessions as sql
 
 
 def dropped(services: Services, session: str) -> dict[str, Any]:

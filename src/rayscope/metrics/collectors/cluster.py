@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.libraries.data import sql as data_sql
 from rayscope.metrics.collector import Cluster, CollectorError
 from rayscope.metrics.collectors.ends import class_restarts, function_ends, stopped_internals
 from rayscope.model.metric import Family, Sample, sample
+from rayscope.storage.sql import sessions as sessions_sql
 
 _FUNCTIONS = 50
 _CLASSES = 200

@@ -12,11 +12,11 @@ import msgspec
 from rayscope.alerts.state import Alert, State
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.cluster.nodes import usage as node_usage
-from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.sessions.recording import recording
 from rayscope.libraries.used import libraries
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.server.services import Services
+from rayscope.storage.sql import sessions as sessions_sql
 
 _NEWEST_FAILURES = 10
 _ALERTS = 100
