@@ -52,7 +52,7 @@ TESTS_BY_SERVER = {
     ),
     "metrics/promql/": ("metrics/test_promql.py",),
     "cluster/tasks/failures_sql.py": ("server/test_failures.py",),
-    "server/security.py": ("server/test_security.py", "server/test_operator.py"),
+    "api/security.py": ("server/test_security.py", "server/test_operator.py"),
     "cluster/logs/": ("server/test_logs.py",),
 }
 #: Changes inside of SQL.

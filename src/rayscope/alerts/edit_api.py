@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi import Path as InPath
 from fastapi.responses import Response
+from pydantic import BeforeValidator
 
 from rayscope.alerts import editing, schemas
 from rayscope.alerts.rules import duration_text, named
+from rayscope.alerts.simple_form import in_our_form
 from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
 
 Name = Annotated[str, InPath(min_length=1, max_length=100)]
 
+
+def _refuse_simple_form(body: Any) -> Any:
+    """Answer a rule of another form with the same rule in ours."""
+    if (text := in_our_form(body)) is not None:
+        raise ValueError(f"A rule needs `expr`. As a file of rules this one is:\n{text}")
+    return body
+
+
+NewRule = Annotated[schemas.RuleBody, BeforeValidator(_refuse_simple_form)]
+
 router = APIRouter(dependencies=OPERATOR_ONLY, responses={**BODY_ERRORS, 200: {"model": schemas.Changed}})
 
 
 @router.put("/api/alerts/rules/{name}")
-def put_rule(services: CurrentServices, name: Name, given: schemas.RuleBody) -> Response:
+def put_rule(services: CurrentServices, name: Name, given: NewRule) -> Response:
     """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
     rule = {
         "expr": given.expr,

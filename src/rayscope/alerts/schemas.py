@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from rayscope.alerts.simple_form import in_our_form
-from rayscope.server.schemas import Answer, Body
+from rayscope.api.schemas import Answer, Body
 
 
 class AckInfo(Answer):
@@ -246,13 +245,6 @@ class TestAnswer(Answer):
 
 class RuleBody(Body):
     """A rule of the operator's."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _translate(cls, given: Any) -> Any:
-        if (text := in_our_form(given)) is not None:
-            raise ValueError(f"A rule needs `expr`. As a file of rules this one is:\n{text}")
-        return given
 
     expr: str = Field(min_length=1, max_length=4000)
     for_s: float = Field(0, ge=0, le=366 * 86400)

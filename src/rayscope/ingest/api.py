@@ -12,6 +12,8 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.requests import ClientDisconnect
 
+from rayscope.api.schemas import Body
+from rayscope.api.security import matches
 from rayscope.ingest import session_end
 from rayscope.ingest.bodies import SMALL_BYTES, Busy
 from rayscope.ingest.program_output import keep_output
@@ -19,8 +21,6 @@ from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import BatchTooLarge, Format, MalformedBatch
 from rayscope.server.parameters import CurrentServices, answer, error
-from rayscope.server.schemas import Body
-from rayscope.server.security import matches
 from rayscope.server.services import Services
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rayscope.server.schemas import Answer
+from rayscope.api.schemas import Answer
 
 #: How a node's events come: in the binary form, as Ray's JSON, not at all, or in a way not noted.
 Lane = Literal["fast", "json", "none", "unknown"]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rayscope.server.schemas import Answer, Body
+from rayscope.api.schemas import Answer, Body
 from rayscope.views.critical_path.schemas import PathActor, PathCause
 
 

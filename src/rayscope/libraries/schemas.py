@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rayscope.server.schemas import Answer
+from rayscope.api.schemas import Answer
 
 
 class LibraryProblem(Answer):

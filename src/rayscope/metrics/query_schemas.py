@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rayscope.server.schemas import Answer, Body
+from rayscope.api.schemas import Answer, Body
 
 
 class QueriedSeries(Answer):

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from rayscope.alerts import api as alerts_api
 from rayscope.alerts import edit_api as alerts_edit_api
+from rayscope.api.security import BodyRefused, Guard
 from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
@@ -39,7 +40,6 @@ from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.parameters import answer, error
 from rayscope.server.plugins import add_plugin_routes
 from rayscope.server.push import api as realtime_api
-from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
 from rayscope.server.unexpected_errors import UnexpectedErrors
 from rayscope.storage.errors import no_memory

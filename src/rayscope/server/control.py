@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 
+from rayscope.api.schemas import Body, ErrorAnswer
+from rayscope.api.security import COOKIE, cookie_value, matches
 from rayscope.server import schemas
 from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer, error
-from rayscope.server.schemas import Body
-from rayscope.server.security import COOKIE, cookie_value, matches
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.catalog import RECORD
 from rayscope.user_sql import run as user_sql_run
@@ -55,7 +55,7 @@ def login(services: CurrentServices, given: Login) -> Response:
 @router.post(
     "/api/clusters",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
+    responses={**BODY_ERRORS, 200: {"model": schemas.Attached}, 502: {"model": ErrorAnswer}},
 )
 def attach(services: CurrentServices, cluster: Cluster) -> Response:
     """Start recording snapshots of a running cluster."""

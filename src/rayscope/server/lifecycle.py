@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
+from rayscope.api.security import RefusedBodies
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
@@ -30,7 +31,6 @@ from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics
 from rayscope.server.records import Records
 from rayscope.server.rollups import Rollups
-from rayscope.server.security import RefusedBodies
 from rayscope.server.services import Services
 from rayscope.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention

@@ -10,9 +10,9 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 from starlette.requests import HTTPConnection
 
+from rayscope.api import schemas
+from rayscope.api.security import error_body
 from rayscope.cluster.sessions.recording import dropped
-from rayscope.server import schemas
-from rayscope.server.security import error_body
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages

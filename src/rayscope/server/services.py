@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rayscope.alerts.service import AlertService
+from rayscope.api.security import RefusedBodies
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
@@ -24,7 +25,6 @@ from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.records import Records
 from rayscope.server.rollups import Rollups
-from rayscope.server.security import RefusedBodies
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots

@@ -16,7 +16,7 @@ from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from rayscope.server.security import error_body
+from rayscope.api.security import error_body
 
 STATIC = Path(str(files("rayscope.server"))) / "static"
 #: Vite puts a digest of the content into such names: what is under one never changes.

@@ -14,10 +14,10 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 from pydantic import Field
 
+from rayscope.api.schemas import Body
+from rayscope.api.security import matches
 from rayscope.errors import RayscopeError
 from rayscope.server.parameters import BODY_ERRORS, CurrentServices, error
-from rayscope.server.schemas import Body
-from rayscope.server.security import matches
 
 HEADER = "X-Rayscope-Operator"
 _REMEDY = f"Run `rayscope token` on the server to get it, and send it as the header {HEADER}."

@@ -8,7 +8,7 @@ import pytest
 from tests import answers
 from tests.unit.server.conftest import Running
 
-from rayscope.server.schemas import Answer
+from rayscope.api.schemas import Answer
 
 #: What is asked with, where the newest of everything will not do.
 ASKED: dict[str, dict[str, Any]] = {

@@ -18,13 +18,13 @@ from tests.waiting import TIMEOUT_S
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from rayscope.api.security import cookie_value
 from rayscope.model.usage import NodeStats, Usage
 from rayscope.server import http_protocol, runner
 from rayscope.server.push import realtime
 from rayscope.server.push.merge_patch import merge_patch, merged
 from rayscope.server.push.realtime import MAX_SUBSCRIPTIONS, WINDOW
 from rayscope.server.runner import Server
-from rayscope.server.security import cookie_value
 
 TOKEN = "a-long-token-of-the-tests"
 

@@ -14,8 +14,9 @@ import httpx
 import pytest
 from tests.waiting import TIMEOUT_S
 
+from rayscope.api import security
 from rayscope.ingest import bodies as ingest_bodies
-from rayscope.server import http_protocol, security
+from rayscope.server import http_protocol
 from rayscope.server.runner import Server
 
 MORE_THAN_ALLOWED = 1_100_000

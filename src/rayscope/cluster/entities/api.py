@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
+from rayscope.api.schemas import Answer
 from rayscope.cluster.entities.schemas import SHAPES, WorkerName
 from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
@@ -29,7 +30,6 @@ from rayscope.server.parameters import (
     node_ids,
     with_dropped,
 )
-from rayscope.server.schemas import Answer
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities

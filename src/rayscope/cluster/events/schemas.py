@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rayscope.api.schemas import Answer
 from rayscope.ingest.schemas import Dropped
-from rayscope.server.schemas import Answer
 
 
 class Event(Answer):

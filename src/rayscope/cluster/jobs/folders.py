@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from rayscope.storage.errors import BadQuery
 
-#: What a folder may take unpacked, and in files. (`server/security.py` limits what it takes packed.)
+#: What a folder may take unpacked, and in files. (`api/security.py` limits what it takes packed.)
 _MAX_UNPACKED, _MAX_FILES = 500 << 20, 20_000
 _LINK = 0o120000
 #: Signature and bytes of the record at the end of a ZIP, behind its directory. A comment may follow.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.api.schemas import ErrorAnswer
 from rayscope.cluster.sessions import schemas
 from rayscope.cluster.sessions.recording import cannot_see, dropped, recording
 from rayscope.cluster.tasks import flow_sql
@@ -25,7 +26,6 @@ from rayscope.server.parameters import (
     answer,
     answer_from_record,
 )
-from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.about import Label

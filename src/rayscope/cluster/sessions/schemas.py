@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from rayscope.api.schemas import Answer, Body, HiddenLibrary
 from rayscope.ingest.schemas import Dropped, Lanes, Recording, Tracing
-from rayscope.server.schemas import Answer, Body, HiddenLibrary
 
 
 class SessionItem(Answer):

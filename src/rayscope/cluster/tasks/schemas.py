@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rayscope.api.schemas import Answer
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.ingest.schemas import Dropped
-from rayscope.server.schemas import Answer
 
 #: What became of the task of a failed attempt: no attempt succeeded, a retry is under way, one succeeded.
 Outcome = Literal["final", "retrying", "recovered"]

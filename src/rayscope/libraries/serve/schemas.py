@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from rayscope.api.schemas import Answer
 from rayscope.libraries.schemas import LibraryProblem
-from rayscope.server.schemas import Answer
 
 
 class ServeChange(Answer):

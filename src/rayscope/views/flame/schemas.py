@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.server.schemas import Answer
+from rayscope.api.schemas import Answer
 
 #: What frames are as wide as.
 Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]

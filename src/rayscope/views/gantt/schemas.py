@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rayscope.server.schemas import Answer, HiddenLibrary
+from rayscope.api.schemas import Answer, HiddenLibrary
 
 
 class GanttLane(Answer):

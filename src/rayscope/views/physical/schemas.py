@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rayscope.api.schemas import Answer
 from rayscope.cluster.nodes.schemas import Measured
 from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
-from rayscope.server.schemas import Answer
 
 
 class PhysicalNode(Answer):

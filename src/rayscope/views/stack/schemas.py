@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rayscope.api.schemas import Answer
 from rayscope.cluster.placement.schemas import Situation
-from rayscope.server.schemas import Answer
 
 
 class StackExample(Answer):
