@@ -16,7 +16,7 @@ from rayscope.metrics.collector import Cluster
 from rayscope.metrics.service import Metrics
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.periodic import PeriodicTask
-from rayscope.server.records import Records
+from rayscope.records.reader import SessionReader
 from rayscope.storage.interruption import Abandoned, Work, working
 from rayscope.storage.session_file import SessionFile
 
@@ -52,7 +52,7 @@ class LiveFindings:
     interval_s = 0.0
     timeout_s = 5.0
 
-    def __init__(self, records: Records, metrics: Metrics, path_ns: PathReader) -> None:
+    def __init__(self, records: SessionReader, metrics: Metrics, path_ns: PathReader) -> None:
         self._path_ns = path_ns
         self._records = records
         self._metrics = metrics

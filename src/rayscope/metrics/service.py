@@ -24,8 +24,8 @@ from rayscope.model.metric import Family, Sample
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
+from rayscope.records.reader import SessionReader
 from rayscope.server.clusters import Clusters
-from rayscope.server.records import Records
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
@@ -52,7 +52,7 @@ class _Live:
         self,
         settings: Settings,
         catalog: Catalog,
-        records: Records,
+        records: SessionReader,
         clusters: Clusters,
         server_figures: Callable[[], Mapping[str, float]],
         session: str,
@@ -146,7 +146,7 @@ class Metrics:
         self,
         settings: Settings,
         catalog: Catalog,
-        records: Records,
+        records: SessionReader,
         clusters: Clusters,
         writer: Writer,
         spool: Spool,

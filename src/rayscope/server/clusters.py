@@ -24,7 +24,7 @@ from rayscope.ray.jobs_api import JobApi
 from rayscope.ray.libraries.poller import LibraryPoller, LibraryProblem
 from rayscope.ray.resources import read_resources
 from rayscope.ray.versions import version_note
-from rayscope.server.records import Records
+from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import LIVE_NS, Catalog
 from rayscope.storage.errors import StoreError
 from rayscope.storage.sql import sessions as sessions_sql
@@ -81,7 +81,7 @@ class _Cluster:
 class Clusters:
     """A poller, a feed of what machines use and a connection to the GCS for each cluster in reach."""
 
-    def __init__(self, catalog: Catalog, writer: Writer, records: Records) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, records: SessionReader) -> None:
         self._catalog = catalog
         self._writer = writer
         self._records = records

@@ -24,13 +24,13 @@ from rayscope.insights.progress import LongAnswers
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
+from rayscope.records.reader import SessionReader
+from rayscope.records.rollups import Rollups
 from rayscope.server import memory
 from rayscope.server.clusters import Clusters
 from rayscope.server.health import Health, read_details
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics
-from rayscope.server.records import Records
-from rayscope.server.rollups import Rollups
 from rayscope.server.services import Services
 from rayscope.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
@@ -85,7 +85,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     )
     retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
     writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
-    records = Records(catalog, writer, lambda session: clusters.is_live(session))
+    records = SessionReader(catalog, writer.flush_for_reader, lambda session: clusters.is_live(session))
     clusters = Clusters(catalog, writer, records)
     warehouse = None
     if settings.warehouse:

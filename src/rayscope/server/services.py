@@ -20,11 +20,11 @@ from rayscope.insights.live import LiveFindings
 from rayscope.insights.progress import LongAnswers
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
+from rayscope.records.reader import SessionReader
+from rayscope.records.rollups import Rollups
 from rayscope.server.clusters import Clusters
 from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
-from rayscope.server.records import Records
-from rayscope.server.rollups import Rollups
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots
@@ -49,7 +49,7 @@ class Services:
     catalog: Catalog
     spool: Spool
     writer: Writer
-    records: Records
+    records: SessionReader
     clusters: Clusters
     agent_reports: AgentReports
     rollups: Rollups

@@ -13,7 +13,7 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 from tests.waiting import TIMEOUT_S
 
-from rayscope.server.response_cache import ResponseCache
+from rayscope.records.response_cache import ResponseCache
 from rayscope.storage.interruption import Abandoned, Work, current_work, working
 from rayscope.views.flame import sql
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rayscope.server.response_cache import _MAX_WAITING, ResponseCache
+from rayscope.records.response_cache import _MAX_WAITING, ResponseCache
 from rayscope.storage.errors import Busy
 from rayscope.storage.slots import Slots
 

@@ -530,7 +530,7 @@ def test_what_has_come_since_the_lanes_were_laid_out_is_told(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.story.ORIGIN_NS", time.time_ns())  # a live session
-    monkeypatch.setattr("rayscope.server.response_cache._MIN_TTL_S", 60.0)
+    monkeypatch.setattr("rayscope.records.response_cache._MIN_TTL_S", 60.0)
     story = Story()
     story.task("early", -1000, -900, -800)
     fresh.record(story)

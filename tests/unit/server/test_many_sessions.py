@@ -19,8 +19,9 @@ from tests.story import SESSION, Story
 from tests.waiting import wait_until
 
 from rayscope.metrics.tsdb.file import MetricsFile
-from rayscope.server import memory, response_cache
-from rayscope.server.response_cache import ResponseCache
+from rayscope.records import response_cache
+from rayscope.records.response_cache import ResponseCache
+from rayscope.server import memory
 from rayscope.server.runner import Server
 from rayscope.storage import catalog
 from rayscope.storage.about import write_about

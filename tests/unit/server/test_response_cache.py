@@ -12,8 +12,8 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 from tests.waiting import TIMEOUT_S
 
+from rayscope.records.response_cache import ResponseCache
 from rayscope.server import clusters
-from rayscope.server.response_cache import ResponseCache
 
 
 def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
@@ -57,7 +57,7 @@ def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
 
 def test_an_answer_about_a_live_session_expires_with_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("rayscope.server.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("rayscope.records.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
     cache = ResponseCache()
 
     def make() -> bytes:

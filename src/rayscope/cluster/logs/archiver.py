@@ -21,8 +21,8 @@ from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import USER_KINDS, read_name, rotations
 from rayscope.ray.gcs.client import GcsError
+from rayscope.records.reader import SessionReader
 from rayscope.server.clusters import Clusters
-from rayscope.server.records import Records
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
@@ -96,7 +96,7 @@ class LogArchiver:
     """Keeps logs in a thread. ``error``: why it does not now, or None."""
 
     def __init__(
-        self, settings: Settings, catalog: Catalog, records: Records, clusters: Clusters, logs: Logs
+        self, settings: Settings, catalog: Catalog, records: SessionReader, clusters: Clusters, logs: Logs
     ) -> None:
         self._settings = settings
         self._catalog = catalog

@@ -22,8 +22,8 @@ from rayscope.cluster.logs.marks import Marks
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import LogAgent, LogName, is_name, read_name
 from rayscope.ray.gcs.client import GcsError
+from rayscope.records.reader import SessionReader
 from rayscope.server.clusters import Clusters
-from rayscope.server.records import Records
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
@@ -139,7 +139,9 @@ class Source:
 class Logs:
     """All log files. :meth:`stop` at the end. Thread-safe."""
 
-    def __init__(self, settings: Settings, catalog: Catalog, records: Records, clusters: Clusters) -> None:
+    def __init__(
+        self, settings: Settings, catalog: Catalog, records: SessionReader, clusters: Clusters
+    ) -> None:
         self._settings = settings
         self._catalog = catalog
         self._records = records

@@ -17,8 +17,8 @@ from rayscope.model.reference import NodeObjects
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.objects import Copies, living_raylets, read_copies, read_objects
+from rayscope.records.reader import SessionReader
 from rayscope.server.clusters import Clusters
-from rayscope.server.records import Records
 from rayscope.storage.slots import Slots
 
 log = logging.getLogger("rayscope.server")
@@ -131,7 +131,7 @@ def _held(node: NodeObjects) -> int:
 class ObjectReferences:
     """The accounts of all sessions that somebody looks at."""
 
-    def __init__(self, records: Records, clusters: Clusters, readings: LastReadings) -> None:
+    def __init__(self, records: SessionReader, clusters: Clusters, readings: LastReadings) -> None:
         self._records = records
         self._readings = readings
         self._clusters = clusters

@@ -53,7 +53,7 @@ def export(
     chosen = services.records.resolve(session)
     with contextlib.ExitStack() as stack:
         stack.enter_context(services.exports.take())
-        services.writer.flush_for_reader()
+        services.records.flush()
         file = stack.enter_context(services.catalog.reading(chosen))
         made = stack.enter_context(
             Export(

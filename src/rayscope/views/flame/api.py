@@ -8,6 +8,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.records.rollups import Make
 from rayscope.server.parameters import (
     ERRORS,
     CurrentServices,
@@ -17,7 +18,6 @@ from rayscope.server.parameters import (
     Text,
     answer_from_record,
 )
-from rayscope.server.rollups import Make
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters

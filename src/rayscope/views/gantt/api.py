@@ -9,6 +9,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.records.rollups import Make
 from rayscope.server.parameters import (
     ERRORS,
     By,
@@ -18,7 +19,6 @@ from rayscope.server.parameters import (
     Session,
     answer_from_record,
 )
-from rayscope.server.rollups import Make
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS

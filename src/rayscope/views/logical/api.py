@@ -8,8 +8,8 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.records.rollups import Make
 from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session, answer_from_record
-from rayscope.server.rollups import Make
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters

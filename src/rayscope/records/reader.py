@@ -8,22 +8,23 @@ from typing import Any
 
 import duckdb
 
-from rayscope.ingest.writer import Writer
-from rayscope.server.response_cache import ResponseCache
+from rayscope.records.response_cache import ResponseCache
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.session_names import find_session
 
 
-class Records:
-    """What all readers of sessions go through. ``is_live``: whether a session's cluster gave a sign of life
-    just now.
+class SessionReader:
+    """Reads all sessions, and caches the answers.
+
+    ``flush``: writes what has just arrived. ``is_live``: whether a session's cluster gave a sign of life just
+    now.
     """
 
-    def __init__(self, catalog: Catalog, writer: Writer, is_live: Callable[[str], bool]) -> None:
+    def __init__(self, catalog: Catalog, flush: Callable[[], None], is_live: Callable[[str], bool]) -> None:
         self._catalog = catalog
-        self._writer = writer
+        self.flush = flush
         self.is_live = is_live
         self._cache = ResponseCache()
         catalog.on_remove = self.forget
@@ -62,7 +63,7 @@ class Records:
         question is our own. Raises StoreError, also for what DuckDB says of a broken file.
         """
         if flush:
-            self._writer.flush_for_reader()
+            self.flush()
         try:
             with self._catalog.reading(session) as file:
                 return function(file)
@@ -87,7 +88,7 @@ class Records:
     ) -> tuple[Any, float]:
         """The same for a question in words (a URL), with the answer's age (s)."""
         if flush:
-            self._writer.flush_for_reader()
+            self.flush()
         stamp = None
         if not self.is_live(session):
             stamp = self.read(session, lambda file: file.written, flush=False)

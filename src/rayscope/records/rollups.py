@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from rayscope.periodic import PeriodicTask
-from rayscope.server.records import Records
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import StoreError
 from rayscope.storage.rollups import read_rollup, stored_attempts, write_rollup
 from rayscope.storage.session_file import SessionFile
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Rollups:
     """The rollups that views ask for, each by its name. :meth:`start` before use, :meth:`stop` at the end."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: SessionReader) -> None:
         self._records = records
         self._makers: dict[str, Make] = {}
         self._live: set[str] = set()
