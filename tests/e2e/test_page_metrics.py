@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from rayscope.ingest import clusters
 from rayscope.model.metric import Family, sample
-from rayscope.server import clusters
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
 from tests.story import SESSION, Story

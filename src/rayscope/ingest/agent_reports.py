@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 
+from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.model import AgentReport, RecordBatch
-from rayscope.server.clusters import Clusters
 from rayscope.storage.about import MAX_AGENTS
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError

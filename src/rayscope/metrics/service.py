@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.collector import Cluster, Collector, load
 from rayscope.metrics.pool import CollectorPool
@@ -25,7 +26,6 @@ from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
 from rayscope.records.reader import SessionReader
-from rayscope.server.clusters import Clusters
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError

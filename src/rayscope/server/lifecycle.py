@@ -18,6 +18,7 @@ from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
+from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
 from rayscope.insights.progress import LongAnswers
@@ -27,7 +28,6 @@ from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
 from rayscope.server import memory
-from rayscope.server.clusters import Clusters
 from rayscope.server.health import Health, read_details
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics

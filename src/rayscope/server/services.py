@@ -15,6 +15,7 @@ from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
+from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
 from rayscope.insights.progress import LongAnswers
@@ -22,7 +23,6 @@ from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
-from rayscope.server.clusters import Clusters
 from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
 from rayscope.settings import Settings

@@ -12,7 +12,7 @@ import pytest
 from tests.story import Story
 from tests.waiting import TIMEOUT_S
 
-from rayscope.server import clusters
+from rayscope.ingest import clusters
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
 

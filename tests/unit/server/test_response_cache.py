@@ -12,8 +12,8 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 from tests.waiting import TIMEOUT_S
 
+from rayscope.ingest import clusters
 from rayscope.records.response_cache import ResponseCache
-from rayscope.server import clusters
 
 
 def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.story import Story
 from tests.unit.server.conftest import Running, start
 
+from rayscope.ingest import clusters
 from rayscope.records import rollups
-from rayscope.server import clusters
 from rayscope.storage.rollups import read_rollup
 
 #: Of all of a session, and of a part.

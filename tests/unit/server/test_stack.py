@@ -173,7 +173,7 @@ def test_without_a_time_it_is_now_or_when_the_last_was_in_flight(
     live = fresh.get("/api/flow/stack")
     assert live["live"]
     assert live["in_flight"] == 0
-    monkeypatch.setattr("rayscope.server.clusters.LIVE_NS", 0)
+    monkeypatch.setattr("rayscope.ingest.clusters.LIVE_NS", 0)
     over = fresh.get("/api/flow/stack")
     assert (over["live"], over["at_ns"], over["in_flight"]) == (False, at(100) - 1, 1)
     assert fresh.get("/api/flow/stack", func_name="none")["at_ns"] is None

@@ -17,12 +17,12 @@ from typing import Any
 
 from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.files import Logs
+from rayscope.ingest.clusters import Clusters
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import USER_KINDS, read_name, rotations
 from rayscope.ray.gcs.client import GcsError
 from rayscope.records.reader import SessionReader
-from rayscope.server.clusters import Clusters
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError

@@ -19,11 +19,11 @@ from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.clocks import Clock, Life, clock_of, local_clock
 from rayscope.cluster.logs.lines import moments_of
 from rayscope.cluster.logs.marks import Marks
+from rayscope.ingest.clusters import Clusters
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import LogAgent, LogName, is_name, read_name
 from rayscope.ray.gcs.client import GcsError
 from rayscope.records.reader import SessionReader
-from rayscope.server.clusters import Clusters
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError

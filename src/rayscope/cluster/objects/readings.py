@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 
 from rayscope.files import replace_file
+from rayscope.ingest.clusters import Clusters
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.model.reference import NodeObjects
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.objects import living_raylets, read_objects
-from rayscope.server.clusters import Clusters
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from rayscope.cluster.objects import sql
 from rayscope.cluster.objects.readings import LastReadings
+from rayscope.ingest.clusters import Clusters
 from rayscope.model.reference import NodeObjects
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.objects import Copies, living_raylets, read_copies, read_objects
 from rayscope.records.reader import SessionReader
-from rayscope.server.clusters import Clusters
 from rayscope.storage.slots import Slots
 
 log = logging.getLogger("rayscope.server")
