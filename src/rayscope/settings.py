@@ -135,7 +135,7 @@ def ingest_key(settings: Settings) -> str:
 
 
 def operator_token(data_dir: Path) -> str:
-    """The operator token (see :mod:`rayscope.server.write_access`), made and kept like the key."""
+    """The operator token (see :mod:`rayscope.api.write_access`), made and kept like the key."""
     return _secret(data_dir / "operator")
 
 

@@ -85,7 +85,7 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
     page.get_by_test_id("silence-hours").get_by_text("4 h").click()
     page.get_by_test_id("draft-by").fill("Ada")
     page.get_by_test_id("act-token").locator("input").or_(page.locator("input[type=password]")).first.fill(
-        alerting.services.operator_token
+        alerting.services.secrets.operator_token
     )
     page.get_by_test_id("act-confirm").click()
     expect(alert.get_by_test_id("alert-silenced")).to_be_visible()

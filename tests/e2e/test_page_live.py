@@ -161,7 +161,7 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     assert not any(
         row["submission_id"] == "from-the-page" for row in cluster.get("/api/jobs", limit=1000)["items"]
     )
-    page.get_by_test_id("act-token").fill(cluster.services.operator_token)
+    page.get_by_test_id("act-token").fill(cluster.services.secrets.operator_token)
     page.get_by_test_id("act-confirm").click()
     job = page.get_by_test_id("job-page")
     expect(page.get_by_test_id("job-name")).to_have_text("sh wait.sh")

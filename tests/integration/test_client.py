@@ -62,7 +62,7 @@ print(json.dumps({
 @pytest.fixture
 def client(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[rayscope.Client]:
     monkeypatch.setenv("RAYSCOPE_URL", cluster.url)
-    monkeypatch.setenv("RAYSCOPE_OPERATOR", cluster.services.operator_token)
+    monkeypatch.setenv("RAYSCOPE_OPERATOR", cluster.services.secrets.operator_token)
     with rayscope.Client(session=cluster.session) as made:
         yield made
 

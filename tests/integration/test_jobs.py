@@ -28,7 +28,7 @@ def act(cluster: Any, method: str, path: str, **body: Any) -> httpx.Response:
         f"{cluster.url}{path}",
         params={"session": cluster.session},
         json=body or None,
-        headers={"X-Rayscope-Operator": cluster.services.operator_token},
+        headers={"X-Rayscope-Operator": cluster.services.secrets.operator_token},
         timeout=60,
     )
 

@@ -12,9 +12,9 @@ from pydantic import BeforeValidator
 from rayscope.alerts import editing, schemas
 from rayscope.alerts.rules import duration_text, named
 from rayscope.alerts.simple_form import in_our_form
-from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer
-from rayscope.server.services import Services
-from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.api.parameters import BODY_ERRORS, answer
+from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.server.services import CurrentServices, Services
 
 Name = Annotated[str, InPath(min_length=1, max_length=100)]
 

@@ -84,6 +84,14 @@ def cookie_value(token: str) -> str:
     return hmac.digest(token.encode(), b"rayscope: cookie of a reader", "sha256").hex()
 
 
+@dataclass(frozen=True)
+class Secrets:
+    """The key that senders of events show, and the token of the operator."""
+
+    ingest_key: str
+    operator_token: str
+
+
 class BodyRefused(RayscopeError, HTTPException):
     """A body that is too large or comes too slowly. Raised where a route reads it.
 

@@ -12,6 +12,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.requests import ClientDisconnect
 
+from rayscope.api.parameters import answer, error
 from rayscope.api.schemas import Body
 from rayscope.api.security import matches
 from rayscope.ingest import session_end
@@ -20,8 +21,7 @@ from rayscope.ingest.program_output import keep_output
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import BatchTooLarge, Format, MalformedBatch
-from rayscope.server.parameters import CurrentServices, answer, error
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 
 _FORMATS = {
@@ -61,7 +61,7 @@ router = APIRouter()
 
 @router.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
 async def ingest(services: CurrentServices, key: str, request: Request) -> Response:
-    if not matches(key, services.key):
+    if not matches(key, services.secrets.ingest_key):
         return _bad_key()
     limit = services.settings.max_batch_bytes
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
@@ -105,7 +105,7 @@ async def ingest(services: CurrentServices, key: str, request: Request) -> Respo
 
 @router.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
 async def agent(services: CurrentServices, key: str, request: Request) -> Response:
-    if not matches(key, services.key):
+    if not matches(key, services.secrets.ingest_key):
         return _bad_key()
     try:
         report = _REPORTS.decode(await request.body())
@@ -125,7 +125,7 @@ async def agent(services: CurrentServices, key: str, request: Request) -> Respon
 
 @router.post("/api/drain/{key}", include_in_schema=False)
 def drain(services: CurrentServices, key: str, what: Drain) -> Response:
-    if not matches(key, services.key):
+    if not matches(key, services.secrets.ingest_key):
         return _bad_key()
     with services.ending.take():
         return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
@@ -133,7 +133,7 @@ def drain(services: CurrentServices, key: str, what: Drain) -> Response:
 
 @router.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
 def program_end(services: CurrentServices, key: str, what: ProgramEnd) -> Response:
-    if not matches(key, services.key):
+    if not matches(key, services.secrets.ingest_key):
         return _bad_key()
     with services.ending.take():
         session_end.program_ended(services, **what.model_dump())
@@ -150,7 +150,7 @@ async def program_output(
     began_ns: Annotated[int, Query(ge=0, lt=2**63)],
     offset: Annotated[int, Query(ge=0, le=2**53)],
 ) -> Response:
-    if not matches(key, services.key):
+    if not matches(key, services.secrets.ingest_key):
         return _bad_key()
     try:
         async with services.bodies.read(request) as body:

@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions.recording import cannot_see, dropped
+from rayscope.api.parameters import ERRORS, Session, answer
+from rayscope.cluster.sessions.recording import cannot_see
 from rayscope.cluster.sessions.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest import schemas, transport
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import sessions as sessions_sql
 
@@ -59,7 +59,7 @@ def recording(services: CurrentServices, session: Session = None) -> Response:
             "nodes": items[:_MAX_NODES],
             "nodes_total": len(items),
             "tracing": figures["tracing"],
-            "dropped": dropped(services, name),
+            "dropped": services.records.dropped(name),
             "snapshots": services.clusters.snapshots(name),
             "cannot_see": cannot_see(services, name),
         }

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions.recording import dropped
+from rayscope.api.parameters import BODY_ERRORS, ERRORS, Session, answer, answer_from_record
 from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
 from rayscope.insights.not_recorded import find_missing
@@ -19,15 +19,7 @@ from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Recorded
 from rayscope.insights.series import series_reader
-from rayscope.server.parameters import (
-    BODY_ERRORS,
-    ERRORS,
-    CurrentServices,
-    Session,
-    answer,
-    answer_from_record,
-)
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
@@ -129,7 +121,7 @@ def insights(
     its record.
     """
     chosen = services.records.resolve(session)
-    losses = dropped(services, chosen)
+    losses = services.records.dropped(chosen)
 
     def find(file: SessionFile) -> dict[str, Any]:
         with _replaying(services, chosen, file, job_id, long=long, replays=None) as (about, recorded, check):
@@ -155,7 +147,7 @@ def insights(
             found |= _judge(file, path, found, methods)
         return {**about, **found}
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)
 
 
 @router.get("/api/insights/progress", responses={**ERRORS, 200: {"model": schemas.ProgressAnswer}})

@@ -13,11 +13,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from rayscope.api.parameters import ERRORS, Cursor, Limit, Session, Text, answer
 from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.server.parameters import ERRORS, CurrentServices, Cursor, Limit, Session, Text, answer
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.pages import decode_cursor, encode_cursor
 from rayscope.version import __version__

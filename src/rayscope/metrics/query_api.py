@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
+from rayscope.api.parameters import BODY_ERRORS, ERRORS, Nanoseconds, Session, Text, answer
+from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics import query_schemas
 from rayscope.metrics.api import collected
 from rayscope.metrics.charts import PAGES
@@ -15,17 +17,7 @@ from rayscope.metrics.dashboards import NAME, StoredChart, StoredDashboard, Stor
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
-from rayscope.server.parameters import (
-    BODY_ERRORS,
-    ERRORS,
-    CurrentServices,
-    Nanoseconds,
-    Session,
-    Text,
-    answer,
-)
-from rayscope.server.services import Services
-from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import BadQuery
 
 _HOUR_NS = 3600 * 10**9

@@ -13,6 +13,7 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.session_names import find_session
+from rayscope.storage.sql import sessions as sql
 
 
 class SessionReader:
@@ -55,6 +56,16 @@ class SessionReader:
             return time.time_ns()
         about = self._catalog.about(session)
         return about.ended_ns or about.last_ns
+
+    def dropped(self, session: str) -> dict[str, Any]:
+        """What is missing from a session's record, and up to where it was read again from the GCS."""
+        about = self._catalog.about(session)
+        return {
+            **self.read_cached(session, sql.dropped),
+            "repaired_total": about.repaired_total,
+            "repaired_ns": about.repaired_ns or None,
+            "repaired_partly": about.repaired_partly,
+        }
 
     def read(self, session: str, function: Callable[[SessionFile], Any], *, flush: bool = True) -> Any:
         """What ``function`` finds in a session's record.

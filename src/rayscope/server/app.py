@@ -11,6 +11,8 @@ from fastapi.responses import Response
 
 from rayscope.alerts import api as alerts_api
 from rayscope.alerts import edit_api as alerts_edit_api
+from rayscope.api import write_access as operator_api
+from rayscope.api.parameters import answer, error
 from rayscope.api.security import BodyRefused, Guard
 from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.entities import api as entities_api
@@ -35,9 +37,7 @@ from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
 from rayscope.server import docs, ui
-from rayscope.server import write_access as operator_api
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
-from rayscope.server.parameters import answer, error
 from rayscope.server.plugins import add_plugin_routes
 from rayscope.server.push import api as realtime_api
 from rayscope.server.services import Services
@@ -159,7 +159,8 @@ def create_app(services: Services) -> FastAPI:
         redirect_slashes=False,
     )
     add_errors(app)
-    app.state.services = services
+    # For `provide`.
+    app.state.services = {type(service): service for service in (services, *vars(services).values())}
     # `include_router` would make each route anew, which is most of what a server needs to start.
     app.router.routes.extend(route for api in _APIS for route in api.router.routes)
     for name, make in _ROLLUPS.items():

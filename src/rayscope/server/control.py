@@ -6,11 +6,12 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 
+from rayscope.api.parameters import BODY_ERRORS, answer, error
 from rayscope.api.schemas import Body, ErrorAnswer
 from rayscope.api.security import COOKIE, cookie_value, matches
+from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.server import schemas
-from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer, error
-from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.server.services import CurrentServices
 from rayscope.storage.catalog import RECORD
 from rayscope.user_sql import run as user_sql_run
 

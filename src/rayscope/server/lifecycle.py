@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
-from rayscope.api.security import RefusedBodies
+from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
@@ -107,8 +107,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
 
     services = Services(
         settings=settings,
-        key=ingest_key(settings),
-        operator_token=operator_token(folder),
+        secrets=Secrets(ingest_key(settings), operator_token(folder)),
         refused_bodies=RefusedBodies(),
         catalog=catalog,
         spool=spool,

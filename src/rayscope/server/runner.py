@@ -202,9 +202,7 @@ class Server:
         if self.services is None:
             return
         port = self.url.rpartition(":")[2]
-        self.ingest_url = (
-            f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.services.key}/ray-events"
-        )
+        self.ingest_url = f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.services.secrets.ingest_key}/ray-events"
         about = {
             "pid": os.getpid(),
             "url": self.url,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rayscope.alerts.service import AlertService
-from rayscope.api.security import RefusedBodies
+from rayscope.api.provide import provide
+from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
@@ -42,9 +43,7 @@ class Services:
     """Everything behind the routes."""
 
     settings: Settings
-    #: Whoever sends events knows it.
-    key: str
-    operator_token: str
+    secrets: Secrets
     refused_bodies: RefusedBodies
     catalog: Catalog
     spool: Spool
@@ -94,3 +93,6 @@ class Services:
             self.archive.remove(session)
         self.metrics.forget(session)
         return self.writer.remove_session(session)
+
+
+CurrentServices = Annotated[Services, provide(Services)]

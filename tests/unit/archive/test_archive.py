@@ -235,7 +235,7 @@ def test_a_deleted_session_is_deleted_from_the_archive(
     shutil.rmtree(folder)
     server = serve(folder.parent.parent, archive=f"file://{tmp_path / 'archive'}")
     wait_until(lambda: sessions(server) == {folder.name: "archive"}, "the archive is listed")
-    headers = {"X-Rayscope-Operator": server.services.operator_token}
+    headers = {"X-Rayscope-Operator": server.services.secrets.operator_token}
     url = f"{server.url}/api/sessions/{folder.name}?force=true"  # it was recorded just now
     httpx.delete(url, headers=headers).raise_for_status()
     assert sessions(server) == {}

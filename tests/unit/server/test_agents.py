@@ -261,7 +261,12 @@ def test_a_hostile_report_is_refused(running: Any, changes: dict[str, Any]) -> N
 
 def test_reports_need_the_key_and_have_a_limit(running: Any) -> None:
     url = running.server.ingest_url.replace("/ray-events", "/agent")
-    assert running.client.post(url.replace(running.server.services.key, "wrong"), json={}).status_code == 404
+    assert (
+        running.client.post(
+            url.replace(running.server.services.secrets.ingest_key, "wrong"), json={}
+        ).status_code
+        == 404
+    )
     running.error(running.client.post(url, content=b" " * (65 << 10)), 413)
     running.error(running.client.post(url, content=b"[" * (60 << 10)), 400)
     running.error(running.client.post(url, content=b'{"session":"\xff"}'), 400)

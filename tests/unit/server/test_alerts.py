@@ -13,9 +13,9 @@ import pytest
 from tests.story import SESSION, Story
 from typer.testing import CliRunner
 
+from rayscope.api.write_access import HEADER
 from rayscope.cli.main import app
 from rayscope.model.metric import sample
-from rayscope.server.write_access import HEADER
 
 S = 10**9
 SECRET = "hunter2-very-secret"
@@ -52,7 +52,7 @@ def alerting(fresh: Any) -> Any:
 
 
 def acting(running: Any) -> dict[str, str]:
-    return {HEADER: running.server.services.operator_token}
+    return {HEADER: running.server.services.secrets.operator_token}
 
 
 def test_what_fires_with_its_rules_and_its_history(alerting: Any) -> None:

@@ -319,7 +319,7 @@ def test_the_operators_token_goes_to_its_own_server_alone(running: Running, tmp_
     job = running.get("/api/jobs")["items"][0]["job_id"]
     with rayscope.Client(running.server.url, folder=running.folder) as client:
         assert running.server.services is not None
-        assert running.server.services.operator_token  # makes the file
+        assert running.server.services.secrets.operator_token  # makes the file
         with pytest.raises(rayscope.RayscopeError) as acted:
             client.stop_job(job)
         assert acted.value.code != "needs_operator"

@@ -205,7 +205,7 @@ def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:
 
 
 def test_acts_need_the_operator_and_a_cluster(told: Any) -> None:
-    operator = {"X-Rayscope-Operator": told.server.services.operator_token}
+    operator = {"X-Rayscope-Operator": told.server.services.secrets.operator_token}
     for method, path in (
         ("POST", "/api/jobs"),
         ("POST", f"/api/jobs/{JOB}/stop"),

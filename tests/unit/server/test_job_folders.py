@@ -111,6 +111,6 @@ def test_a_folder_goes_to_ray_with_the_operators_token(fresh: Any, monkeypatch: 
 
     package = _zip("train.py")
     assert send(package, "wrong").status_code == 403
-    assert send(_zip("../x"), services.operator_token).status_code == 400
-    assert send(package, services.operator_token).json() == {"uri": "gcs://_ray_pkg_1.zip"}
+    assert send(_zip("../x"), services.secrets.operator_token).status_code == 400
+    assert send(package, services.secrets.operator_token).json() == {"uri": "gcs://_ray_pkg_1.zip"}
     assert sent == [package]

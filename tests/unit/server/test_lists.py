@@ -320,7 +320,7 @@ def test_errors_tell_the_way_out(running: Any) -> None:
         assert (error["code"], error["params"]) == ("not_found", {"what": what, "id": id})
     running.error(running.client.post("/api/sql", json={}), 422)
     running.error(running.client.post("/api/sql", content=b"{"), 422)
-    operator = {"X-Rayscope-Operator": running.server.services.operator_token}
+    operator = {"X-Rayscope-Operator": running.server.services.secrets.operator_token}
     odd = running.client.post("/api/clusters", json={"address": "not an address"}, headers=operator)
     running.error(odd, 502)
 

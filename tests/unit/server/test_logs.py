@@ -258,7 +258,7 @@ def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None
     services = fresh.server.services
     assert services is not None
 
-    def send(data: bytes, offset: int, pids: str = "5,77", key: str = services.key) -> Any:
+    def send(data: bytes, offset: int, pids: str = "5,77", key: str = services.secrets.ingest_key) -> Any:
         where = {"session": SESSION, "pids": pids, "began_ns": 0, "offset": offset}
         return fresh.client.post(f"/api/ingest/{key}/program-output", params=where, content=data)
 

@@ -15,10 +15,10 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 from tests.waiting import TIMEOUT_S, wait_until
 
+from rayscope.api.write_access import HEADER
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.server.runner import Server
-from rayscope.server.write_access import HEADER
 from rayscope.settings import Settings, operator_token
 
 S = 10**9

@@ -6,7 +6,6 @@ import asyncio
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -14,9 +13,10 @@ import pytest
 from fastapi import FastAPI
 from typer.testing import CliRunner
 
+from rayscope.api.security import Secrets
+from rayscope.api.write_access import HEADER, OPERATOR_ONLY, router
 from rayscope.cli.main import app as cli
 from rayscope.server.app import add_errors
-from rayscope.server.write_access import HEADER, OPERATOR_ONLY, router
 from rayscope.settings import operator_token
 
 
@@ -25,7 +25,7 @@ class Client:
 
     def __init__(self, folder: Path) -> None:
         self.app = FastAPI()
-        self.app.state.services = SimpleNamespace(operator_token=operator_token(folder))
+        self.app.state.services = {Secrets: Secrets("", operator_token(folder))}
         add_errors(self.app)
         self.app.include_router(router)
 

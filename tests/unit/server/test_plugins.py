@@ -13,14 +13,14 @@ from rayscope.server.runner import Server
 
 MODULE = """
 from fastapi import APIRouter
-from rayscope.server.parameters import CurrentServices
-from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.api.parameters import CurrentCatalog
+from rayscope.api.write_access import OPERATOR_ONLY
 
 router = APIRouter()
 
 @router.get("/sessions")
-def sessions(services: CurrentServices):
-    return services.catalog.names()
+def sessions(catalog: CurrentCatalog):
+    return catalog.names()
 
 @router.post("/act", dependencies=OPERATOR_ONLY)
 def act():
@@ -67,7 +67,7 @@ def test_a_router_is_mounted_and_a_broken_one_is_named(
         assert client.get("/sessions", headers={"Host": "evil.example"}).status_code == 403
         assert client.get("/sessions").json() == [SESSION]
         assert client.post("/act").json()["error"]["code"] == "needs_operator"
-        acting = {"X-Rayscope-Operator": services.operator_token}
+        acting = {"X-Rayscope-Operator": services.secrets.operator_token}
         assert client.post("/act", headers=acting).json() == "done"
     described = httpx.get(f"{server.url}/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"}).json()
     assert not any(path.startswith("/api/plugins") for path in described["paths"])

@@ -225,7 +225,7 @@ def test_no_path_leads_to_a_file(running: Any, path: str) -> None:
     content = answer.read()
     assert b"root:" not in content
     assert b"import " not in content
-    assert running.server.services.key.encode() not in content
+    assert running.server.services.secrets.ingest_key.encode() not in content
     page = content.lstrip().lower().startswith(b"<!doctype html>")  # the UI's page, or that it is not built
     assert answer.status in (400, 404) or page, (answer.status, content[:200])
 
@@ -373,7 +373,7 @@ def test_rays_token_goes_to_whom_its_user_names_it_for(running: Any, monkeypatch
         refused = running.client.post("/api/clusters", json=body)
         assert running.error(refused, 403)["code"] == "needs_operator"
         assert not listener.shown  # nobody else has the server connect anywhere
-        operator = {"X-Rayscope-Operator": running.server.services.operator_token}
+        operator = {"X-Rayscope-Operator": running.server.services.secrets.operator_token}
         assert running.client.post("/api/clusters", json=body, headers=operator).status_code == 502
         assert listener.shown  # it was asked
         assert not [line for line in listener.shown if "the-servers-own-token" in line]

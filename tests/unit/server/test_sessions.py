@@ -11,9 +11,9 @@ from tests.story import SESSION, Story
 from tests.waiting import wait_until
 from typer.testing import CliRunner
 
+from rayscope.api.write_access import HEADER
 from rayscope.cli.main import app as cli
 from rayscope.model.program import program_name, script_name
-from rayscope.server.write_access import HEADER
 from rayscope.settings import operator_token
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery

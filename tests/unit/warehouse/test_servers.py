@@ -17,8 +17,8 @@ import pytest
 from tests.unit.warehouse.http_bridge import bridge
 from tests.waiting import wait_until
 
+from rayscope.api.write_access import HEADER
 from rayscope.server.runner import Server
-from rayscope.server.write_access import HEADER
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.warehouse import migrate
@@ -278,7 +278,7 @@ def test_what_is_deleted_on_one_server_is_gone_from_all(
             wait_until(lambda: attempts(c) == attempts(a) == attempts(b) > 0, "all have it")
             session = get(c, "/api/sessions")["items"][0]["session"]
         assert a.services is not None
-        headers = {HEADER: a.services.operator_token}
+        headers = {HEADER: a.services.secrets.operator_token}
         url = f"{a.url}/api/sessions/{session}?force=true"
         httpx.delete(url, headers=headers).raise_for_status()
         assert attempts(a) == -1
@@ -298,7 +298,7 @@ def test_a_name_that_one_server_gives_a_session_is_its_name_on_all(
 ) -> None:
     def name(server: Server, session: str, text: str) -> None:
         assert server.services is not None
-        headers = {HEADER: server.services.operator_token}
+        headers = {HEADER: server.services.secrets.operator_token}
         url = f"{server.url}/api/sessions/{session}"
         httpx.patch(url, json={"name": text, "tags": [text]}, headers=headers).raise_for_status()
 

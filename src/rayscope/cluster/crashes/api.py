@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Limit, Session, answer
 from rayscope.cluster.crashes import schemas, sql
 from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
 from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
 from rayscope.model.program import script_name
-from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 
 router = APIRouter()
 

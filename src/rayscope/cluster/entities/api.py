@@ -8,6 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
+from rayscope.api.parameters import (
+    ERRORS,
+    Cursor,
+    Limit,
+    Nanoseconds,
+    Session,
+    Text,
+    answer,
+    node_ids,
+    with_dropped,
+)
 from rayscope.api.schemas import Answer
 from rayscope.cluster.entities.schemas import SHAPES, WorkerName
 from rayscope.cluster.jobs import sql as jobs_sql
@@ -18,19 +29,7 @@ from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors
 from rayscope.ingest.transport import lane_of
 from rayscope.model import Kind
-from rayscope.server.parameters import (
-    ERRORS,
-    CurrentServices,
-    Cursor,
-    Limit,
-    Nanoseconds,
-    Session,
-    Text,
-    answer,
-    node_ids,
-    with_dropped,
-)
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities
 
@@ -121,7 +120,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         filters = entities.EntityFilters(
             state=state,
             job_id=job_id,
-            node_id=node_ids(services, session, node_id),
+            node_id=node_ids(services.records, session, node_id),
             worker_id=worker_id,
             actor_id=actor_id,
             name=name,
@@ -151,7 +150,7 @@ def _add_entity(kind: Kind, path: str) -> None:
             _add_gpus(services, chosen, page.items)
         if kind == "job":
             _add_tasks(services, chosen, page.items)
-        return with_dropped(services, chosen, page, internal_hidden=page.internal_hidden)
+        return with_dropped(services.records, chosen, page, internal_hidden=page.internal_hidden)
 
     def one(
         services: CurrentServices, entity_id: str = Path(alias=f"{kind}_id"), session: Session = None

@@ -7,11 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.events import schemas, sql
-from rayscope.cluster.sessions.recording import dropped
-from rayscope.server.parameters import (
+from rayscope.api.parameters import (
     ERRORS,
-    CurrentServices,
     Cursor,
     Limit,
     Nanoseconds,
@@ -20,6 +17,8 @@ from rayscope.server.parameters import (
     answer_from_record,
     node_ids,
 )
+from rayscope.cluster.events import schemas, sql
+from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
@@ -44,7 +43,7 @@ def events(
     filters = {
         "severity": severity,
         "kind": kind,
-        "node_id": node_ids(services, session, node_id),
+        "node_id": node_ids(services.records, session, node_id),
         "job_id": job_id,
         "q": q,
         "since_ns": since_ns,
@@ -59,7 +58,7 @@ def events(
             "next": page.next,
             "total": page.total,
             "by_severity": by_severity,
-            "dropped": dropped(services, chosen),
+            "dropped": services.records.dropped(chosen),
         }
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Session, answer
 from rayscope.cluster.find import schemas, sql
 from rayscope.cluster.logs.listing import list_files
 from rayscope.cluster.logs.writers import matching_files
 from rayscope.model.writer import writer_title
 from rayscope.ray.agents.logs import LogName
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 
 router = APIRouter()
 

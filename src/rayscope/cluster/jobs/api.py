@@ -9,15 +9,15 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import BODY_ERRORS, ERRORS, Session, answer, error
 from rayscope.api.schemas import ErrorAnswer
+from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.jobs import schemas
 from rayscope.cluster.jobs.folders import check_folder
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.ingest.bodies import Busy
 from rayscope.ray.jobs_api import JobApi
-from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer, error
-from rayscope.server.services import Services
-from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import entities
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
+from rayscope.api.parameters import ERRORS, Nanoseconds, Session, Text, answer
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Problem, Source, describe
 from rayscope.cluster.logs.listing import ListedFile, list_files
@@ -18,8 +19,7 @@ from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted,
 from rayscope.cluster.logs.search import Sought
 from rayscope.cluster.logs.writers import Writers, matching_files
 from rayscope.ray.agents.logs import KINDS, read_name
-from rayscope.server.parameters import ERRORS, CurrentServices, Nanoseconds, Session, Text, answer
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.entities import find_id
 

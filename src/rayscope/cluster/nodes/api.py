@@ -8,6 +8,7 @@ import msgspec
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Session, answer_from_record
 from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
@@ -26,8 +27,7 @@ from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
 from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
@@ -79,14 +79,16 @@ def cells(services: CurrentServices, request: Request, session: Session = None) 
             "workers_left_out": told.workers_total - len(told.workers.key),
         }
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
 def status(services: CurrentServices, request: Request, session: Session = None) -> Response:
     """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
     chosen = services.records.resolve(session)
-    return answer_from_record(services, chosen, request, lambda file: cluster_status(services, file, chosen))
+    return answer_from_record(
+        services.records, chosen, request, lambda file: cluster_status(services, file, chosen)
+    )
 
 
 def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Session, Text, answer, answer_from_record
 from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
@@ -16,7 +17,7 @@ from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S
 from rayscope.cluster.objects.sql import owner_of
 from rayscope.model.reference import NodeObjects
 from rayscope.model.usage import NodeStats, percent
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer, answer_from_record
+from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
@@ -84,7 +85,7 @@ def memory(
             **summarize(references, makers, by, now_ns=now_ns, older_than_ns=older_ns),
         }
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/memory/objects/{object_id}", responses={**ERRORS, 200: {"model": schemas.ObjectCopies}})

@@ -8,16 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.schemas import ErrorAnswer
-from rayscope.cluster.sessions import schemas
-from rayscope.cluster.sessions.recording import cannot_see, dropped, recording
-from rayscope.cluster.tasks import flow_sql
-from rayscope.ingest.status_api import lane_summary
-from rayscope.server.health import error_info
-from rayscope.server.parameters import (
+from rayscope.api.parameters import (
     BODY_ERRORS,
     ERRORS,
-    CurrentServices,
     Cursor,
     Filters,
     Limit,
@@ -26,8 +19,14 @@ from rayscope.server.parameters import (
     answer,
     answer_from_record,
 )
-from rayscope.server.services import Services
-from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.api.schemas import ErrorAnswer
+from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.cluster.sessions import schemas
+from rayscope.cluster.sessions.recording import cannot_see, recording
+from rayscope.cluster.tasks import flow_sql
+from rayscope.ingest.status_api import lane_summary
+from rayscope.server.health import error_info
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.about import Label
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
@@ -241,7 +240,7 @@ def functions(
         found = sql.functions(file, services.records.last_ns(name), limit, filters)
         return {"session": name, "items": found, "hidden": hidden_libraries(file, filters)}
 
-    return answer_from_record(services, name, request, look)
+    return answer_from_record(services.records, name, request, look)
 
 
 @router.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
@@ -259,7 +258,7 @@ def summary(services: CurrentServices, session: Session = None) -> Response:
             "states": about.states,
             "stopped_by_libraries": about.stopped_by_libraries,
             **figures,
-            "dropped": dropped(services, name),
+            "dropped": services.records.dropped(name),
             "lanes": lane_summary(services, name),
             "ingest": {
                 "events": about.events,

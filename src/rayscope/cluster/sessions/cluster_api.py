@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Session, answer
 from rayscope.cluster.sessions import schemas
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
 from rayscope.server.push.topics import glance
+from rayscope.server.services import CurrentServices
 from rayscope.storage.sql import sessions as sql
 
 router = APIRouter()

@@ -1,22 +1,8 @@
-"""How a session was recorded, and what its record is missing."""
+"""How a session was recorded."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from rayscope.server.services import Services
-from rayscope.storage.sql import sessions as sql
-
-
-def dropped(services: Services, session: str) -> dict[str, Any]:
-    """What is missing from a session's record, and up to where it was read again from the GCS."""
-    about = services.catalog.about(session)
-    return {
-        **services.records.read_cached(session, sql.dropped),
-        "repaired_total": about.repaired_total,
-        "repaired_ns": about.repaired_ns or None,
-        "repaired_partly": about.repaired_partly,
-    }
 
 
 def recording(services: Services, session: str) -> str:

@@ -7,10 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
-from rayscope.server.parameters import (
+from rayscope.api.parameters import (
     ERRORS,
-    CurrentServices,
     Cursor,
     Filters,
     Limit,
@@ -22,6 +20,8 @@ from rayscope.server.parameters import (
     answer_from_record,
     with_dropped,
 )
+from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
+from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 
@@ -45,7 +45,7 @@ def tasks(
             file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=services.records.last_ns(chosen)
         ),
     )
-    return with_dropped(services, chosen, page)
+    return with_dropped(services.records, chosen, page)
 
 
 @router.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
@@ -75,7 +75,7 @@ def scheduling(
             ),
         }
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
@@ -100,7 +100,7 @@ def failures(
         found = failures_sql.failure_groups(file, filters, outcome, limit, stopped=stopped)
         return {"session": chosen, **found}
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})

@@ -7,10 +7,11 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Limit, Session, answer
 from rayscope.libraries.data import schemas, sql
 from rayscope.libraries.data.compute import bottleneck, lanes, least_time_ns, tasks_by_operator
 from rayscope.libraries.used import problem
-from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Limit, Session, answer
 from rayscope.libraries.serve import schemas, sql
 from rayscope.libraries.serve.compute import edge, requests
 from rayscope.libraries.used import problem
-from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, answer
+from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 

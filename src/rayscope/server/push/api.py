@@ -8,9 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, CurrentServices
+from rayscope.api.parameters import ERRORS
 from rayscope.server.push import schemas
 from rayscope.server.push.realtime import Wanted
+from rayscope.server.services import CurrentServices
 
 #: Close codes: the message was none of ours; there are too many clients.
 _BAD_MESSAGE, _FULL = 4400, 4429

@@ -7,7 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer_from_record
+from rayscope.api.parameters import ERRORS, Session, Text, answer_from_record
+from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.storage.sql.origins import operators
@@ -36,7 +37,7 @@ def critical_path(
             **_path(file, services.records.last_ns(chosen), job, services.records.is_live(chosen)),
         }
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)
 
 
 def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session
-from rayscope.server.services import Services
+from rayscope.api.parameters import ERRORS, Filters, Session
+from rayscope.server.services import CurrentServices, Services
 from rayscope.views.export.export import Export
 from rayscope.views.export.format import FILES, Format
 

@@ -8,16 +8,9 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, Text, answer_from_record
 from rayscope.records.rollups import Make
-from rayscope.server.parameters import (
-    ERRORS,
-    CurrentServices,
-    Filters,
-    Nanoseconds,
-    Session,
-    Text,
-    answer_from_record,
-)
+from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
@@ -134,7 +127,7 @@ def flow_flame(
             "libraries": told,
         }
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:

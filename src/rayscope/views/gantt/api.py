@@ -9,17 +9,9 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
 from rayscope.records.rollups import Make
-from rayscope.server.parameters import (
-    ERRORS,
-    By,
-    CurrentServices,
-    Filters,
-    Levels,
-    Session,
-    answer_from_record,
-)
-from rayscope.server.services import Services
+from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters, hidden_libraries
@@ -80,7 +72,7 @@ def bars(
             **encoded,
         }
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)
 
 
 class _Extent(msgspec.Struct):

@@ -8,8 +8,9 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Filters, Session, answer_from_record
 from rayscope.records.rollups import Make
-from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session, answer_from_record
+from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters
@@ -96,4 +97,4 @@ def flow_logical(
             "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
         }
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)

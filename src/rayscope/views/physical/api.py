@@ -7,17 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
 from rayscope.cluster.nodes.usage import resources_of, usage_columns
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import current_snapshot, in_columns, make_snapshot, node_of
-from rayscope.server.parameters import (
-    ERRORS,
-    CurrentServices,
-    Filters,
-    Nanoseconds,
-    Session,
-    answer_from_record,
-)
+from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
@@ -77,7 +71,7 @@ def physical(
             "measured": figures,
         }
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
@@ -109,7 +103,7 @@ def physical_node(
         of_node = node_of(found, node_id)
         return {"session": chosen, "at_ns": found.at_ns, "live": live, **of_node, "scripts": _scripts(file)}
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
@@ -133,7 +127,7 @@ def transfers(
             **transfers_sql.transfers(file, since or 0, until)._asdict(),
         }
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)
 
 
 def _scripts(file: SessionFile) -> dict[str, str]:

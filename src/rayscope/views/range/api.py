@@ -7,15 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import (
-    ERRORS,
-    By,
-    CurrentServices,
-    Filters,
-    Levels,
-    Session,
-    answer_from_record,
-)
+from rayscope.api.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
+from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.views.range import sql
@@ -47,7 +40,7 @@ def flow_range(
             ),
         }
 
-    return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services.records, chosen, request, find)
 
 
 def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:

@@ -7,14 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import (
-    ERRORS,
-    CurrentServices,
-    Filters,
-    Nanoseconds,
-    Session,
-    answer_from_record,
-)
+from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
+from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
 from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
@@ -52,7 +46,7 @@ def stack(
             "chains": tree.chains,
         }
 
-    return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services.records, chosen, request, look)
 
 
 @router.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
@@ -66,7 +60,7 @@ def activity(
     """How many attempts were in flight and running, in equal parts of the session's time."""
     chosen = services.records.resolve(session)
     return answer_from_record(
-        services,
+        services.records,
         chosen,
         request,
         lambda file: {

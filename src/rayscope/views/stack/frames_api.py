@@ -10,8 +10,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
+from rayscope.api.parameters import BODY_ERRORS, Filters, answer
 from rayscope.api.schemas import Body
-from rayscope.server.parameters import BODY_ERRORS, CurrentServices, Filters, answer
+from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
 from rayscope.views.stack.api import unit_of

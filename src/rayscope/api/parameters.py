@@ -8,26 +8,21 @@ from typing import Annotated, Any, Literal
 import msgspec
 from fastapi import Depends, Query, Request
 from fastapi.responses import Response
-from starlette.requests import HTTPConnection
 
 from rayscope.api import schemas
+from rayscope.api.provide import provide
 from rayscope.api.security import error_body
-from rayscope.cluster.sessions.recording import dropped
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.entities import find_nodes
 from rayscope.storage.sql.filters import TaskFilters
 
-
-async def _services(connection: HTTPConnection) -> Services:
-    found: Services = connection.app.state.services
-    return found
-
-
-#: The services of the server that is asked. Routes are made once, when they are imported.
-CurrentServices = Annotated[Services, Depends(_services)]
+#: The server's own, see :func:`provide`. Routes are made once, when they are imported.
+CurrentCatalog = Annotated[Catalog, provide(Catalog)]
+CurrentRecords = Annotated[SessionReader, provide(SessionReader)]
 Session = Annotated[str | None, Query(description="Session name (default: the newest).")]
 Text = Annotated[str | None, Query(max_length=500)]
 Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
@@ -38,20 +33,20 @@ Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes b
 Sort = Annotated[str, Query(max_length=60)]
 
 
-def node_ids(services: Services, session: str | None, nodes: str | None) -> str | None:
+def node_ids(records: SessionReader, session: str | None, nodes: str | None) -> str | None:
     """The IDs of the nodes of a filter: IDs, how these begin, or names, joined by commas.
 
     Raises NotFound for an unknown session, and BadQuery for a name of several nodes.
     """
     if not nodes:
         return None
-    chosen = services.records.resolve(session)
-    found: str = services.records.read(chosen, lambda file: find_nodes(file, nodes))
+    chosen = records.resolve(session)
+    found: str = records.read(chosen, lambda file: find_nodes(file, nodes))
     return found
 
 
 def _task_filters(
-    services: CurrentServices,
+    records: CurrentRecords,
     session: Session = None,
     job_id: Text = None,
     name: Text = None,
@@ -77,7 +72,7 @@ def _task_filters(
         func_name=func_name,
         state=state,
         type=type,
-        node_id=node_ids(services, session, node_id),
+        node_id=node_ids(records, session, node_id),
         worker_id=worker_id,
         actor_id=actor_id,
         parent_task_id=parent_task_id,
@@ -108,16 +103,14 @@ def answer(value: Any, status: int = 200) -> Response:
 
 
 def answer_from_record(
-    services: Services, session: str, request: Request, function: Callable[[SessionFile], Any]
+    records: SessionReader, session: str, request: Request, function: Callable[[SessionFile], Any]
 ) -> Response:
     """The JSON of what ``function`` finds in a session's record; equal requests share it for a while.
 
     Header ``Age`` (s): since it was made.
     """
     question = f"{request.url.path}?{request.url.query}"
-    body, age_s = services.records.read_with_age(
-        session, question, lambda file: msgspec.json.encode(function(file))
-    )
+    body, age_s = records.read_with_age(session, question, lambda file: msgspec.json.encode(function(file)))
     return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 
@@ -133,7 +126,7 @@ def error(
     return Response(error_body(code, message, remedy, params), status, headers, "application/json")
 
 
-def with_dropped(services: Services, session: str, page: pages.Page, **more: int) -> Response:
+def with_dropped(records: SessionReader, session: str, page: pages.Page, **more: int) -> Response:
     """A page of a list, with what the session is missing and ``more`` about the whole list."""
     return answer(
         {
@@ -141,6 +134,6 @@ def with_dropped(services: Services, session: str, page: pages.Page, **more: int
             "next": page.next,
             "total": page.total,
             **more,
-            "dropped": dropped(services, session),
+            "dropped": records.dropped(session),
         }
     )

@@ -14,13 +14,17 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 from pydantic import Field
 
+from rayscope.api.parameters import BODY_ERRORS, error
+from rayscope.api.provide import provide
 from rayscope.api.schemas import Body
-from rayscope.api.security import matches
+from rayscope.api.security import Secrets, matches
 from rayscope.errors import RayscopeError
-from rayscope.server.parameters import BODY_ERRORS, CurrentServices, error
 
 HEADER = "X-Rayscope-Operator"
 _REMEDY = f"Run `rayscope token` on the server to get it, and send it as the header {HEADER}."
+
+
+CurrentSecrets = Annotated[Secrets, provide(Secrets)]
 
 
 class NotOperator(RayscopeError):
@@ -38,9 +42,9 @@ class OperatorLogin(Body):
 
 
 async def _check(
-    services: CurrentServices, given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None
+    secrets: CurrentSecrets, given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None
 ) -> None:
-    if given is None or not matches(given, services.operator_token):
+    if given is None or not matches(given, secrets.operator_token):
         raise NotOperator("This needs the operator token.")
 
 
@@ -52,8 +56,8 @@ router = APIRouter()
 
 
 @router.post("/api/operator", status_code=204, responses=BODY_ERRORS)
-def operator(services: CurrentServices, given: OperatorLogin) -> Response:
+def operator(secrets: CurrentSecrets, given: OperatorLogin) -> Response:
     """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
-    if not matches(given.token, services.operator_token):
+    if not matches(given.token, secrets.operator_token):
         return error(403, "wrong_operator_token", "Wrong operator token.", _REMEDY)
     return Response(status_code=204)

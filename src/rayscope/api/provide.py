@@ -1,0 +1,19 @@
+"""Gives a route the services that it needs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+
+@cache
+def provide(kind: type) -> Any:
+    """A route's dependency on a service, as in ``Annotated[Clusters, provide(Clusters)]``."""
+
+    async def find(connection: HTTPConnection) -> Any:
+        return connection.app.state.services[kind]
+
+    return Depends(find)
