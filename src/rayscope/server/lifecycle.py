@@ -14,6 +14,7 @@ from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
+from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
@@ -129,6 +130,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         object_readings=readings,
         findings=findings,
         metrics=metrics,
+        node_usage=NodeUsage(records, clusters, metrics),
         alerts=AlertService(
             folder / "alerts",
             live=lambda: [name for name in records.live_here() if is_keeper(name)],

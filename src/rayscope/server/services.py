@@ -12,6 +12,7 @@ from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
+from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
@@ -62,6 +63,7 @@ class Services:
     object_readings: LastReadings
     findings: LiveFindings
     metrics: Metrics
+    node_usage: NodeUsage
     alerts: AlertService
     #: Batches while they come.
     bodies: Bodies

@@ -38,12 +38,6 @@ AtLeast = Annotated[
     Query(max_length=500, description="NAME:NUMBER,...: min utilization of nodes and workers."),
 ]
 Internal = Annotated[bool, Query(description="Include Ray internals (is_internal).")]
-#: What is measured of each row of a list.
-_BESIDE: dict[str, Callable[[Services, str], entities.Beside]] = {
-    "node": nodes_usage.beside_nodes,
-    "worker": nodes_usage.beside_workers,
-}
-
 
 router = APIRouter()
 
@@ -132,7 +126,11 @@ def _add_entity(kind: Kind, path: str) -> None:
             until_ns=until_ns,
         )
         chosen = services.records.resolve(session)
-        beside = _BESIDE[kind](services, chosen) if kind in _BESIDE else None
+        beside = None
+        if kind == "node":
+            beside = services.node_usage.beside_nodes(chosen)
+        if kind == "worker":
+            beside = services.node_usage.beside_workers(chosen)
         page = services.records.read(
             chosen,
             lambda file: entities.list_entities(
@@ -140,7 +138,7 @@ def _add_entity(kind: Kind, path: str) -> None:
             ),
         )
         if kind == "node":
-            usage = nodes_usage.usage_of(services, chosen)
+            usage = services.node_usage.usage(chosen)
             for row in page.items:
                 _add_lane(services, chosen, row)
                 nodes_usage.folded(row, usage)
@@ -162,7 +160,7 @@ def _add_entity(kind: Kind, path: str) -> None:
             row.update(node_detail(services, chosen, row))
         if kind == "worker":
             _add_names(services, chosen, [row])
-            row.update(nodes_usage.worker_figures(nodes_usage.usage_of(services, chosen), row))
+            row.update(nodes_usage.worker_figures(services.node_usage.usage(chosen), row))
         if kind == "actor":
             _add_gpus(services, chosen, [row])
         if kind == "job":

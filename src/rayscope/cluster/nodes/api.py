@@ -48,8 +48,8 @@ def cells(services: CurrentServices, request: Request, session: Session = None) 
         found = current_snapshot(services, chosen, file)
         told = found.placement
         usage, (resources, _) = (
-            node_usage.usage_of(services, chosen),
-            node_usage.resources_of(services, chosen),
+            services.node_usage.usage(chosen),
+            services.node_usage.resources(chosen),
         )
         living = {node.id for node in told.nodes}
         return {
@@ -93,7 +93,7 @@ def status(services: CurrentServices, request: Request, session: Session = None)
 
 def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:
     """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
-    resources, error = node_usage.resources_of(services, session)
+    resources, error = services.node_usage.resources(session)
     answer: dict[str, Any] = {
         "session": session,
         "live": services.records.is_live(session),
@@ -195,7 +195,7 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
         }
 
     told = services.records.read(session, look)
-    usage, (resources, _) = node_usage.usage_of(services, session), node_usage.resources_of(services, session)
+    usage, (resources, _) = services.node_usage.usage(session), services.node_usage.resources(session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
     for worker in told["workers"]:

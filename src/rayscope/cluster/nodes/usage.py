@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
 
+from rayscope.api.provide import provide
 from rayscope.cluster.nodes import sql
 from rayscope.cluster.placement.compute import Placement
+from rayscope.ingest.clusters import Clusters
+from rayscope.metrics.service import Metrics
 from rayscope.model.usage import DiskUse, NodeStats, ProcessUse, Resources, Usage, percent
 from rayscope.ray.gcs.client import GcsError
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities
@@ -73,49 +76,94 @@ _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 Told = tuple[Resources | None, GcsError | None]
 
 
-def resources_of(services: Services, session: str) -> Told:
-    """What is free of a session's resources, or why that is not known; (None, None): the cluster is gone."""
-    try:
-        return services.clusters.resources(session), None
-    except GcsError as error:
-        return None, error
+class NodeUsage:
+    """Reports the use of nodes and their processes, and their free resources, for each session."""
+
+    def __init__(self, records: SessionReader, clusters: Clusters, metrics: Metrics) -> None:
+        self._records = records
+        self._clusters = clusters
+        self._metrics = metrics
+
+    def resources(self, session: str) -> Told:
+        """The free resources of a session, or why they are unknown; (None, None) once its cluster is gone."""
+        try:
+            return self._clusters.resources(session), None
+        except GcsError as error:
+            return None, error
+
+    def usage(self, session: str) -> Usage:
+        """The use of nodes as this server heard it; else, for an ended session, the last of its metrics."""
+        usage = self._clusters.usage(session)
+        if usage.nodes:
+            return usage
+        nodes = self._records.read_cached(session, lambda _: self._from_series(session))
+        return msgspec.structs.replace(usage, nodes=nodes)
+
+    def _from_series(self, session: str) -> dict[str, NodeStats]:
+        """The last figures of machines in a session's metrics: no processes, and rates of none."""
+        last_ns = self._records.last_ns(session)
+        found: dict[str, dict[str, Any]] = {}
+        try:
+            store = self._metrics.store(session)
+            for name, field in _SERIES.items():
+                for one in store.select(name, (), last_ns - _SERIES_NS, last_ns + FRESH_NS).series:
+                    told = one.values == one.values  # NaN says that a series ended
+                    if told.any():
+                        figures = found.setdefault(one.labels.get("node_id", ""), {"time_ns": 0})
+                        figures[field] = float(one.values[told][-1])
+                        figures["time_ns"] = max(figures["time_ns"], int(one.times_ns[told][-1]))
+        except StoreError:
+            return {}
+        nodes = {}
+        for node_id, figures in found.items():
+            disk = figures.pop("disk_used", None), figures.pop("disk_free", None)
+            disks: tuple[DiskUse, ...] = ()
+            if disk[0] is not None and disk[1] is not None:
+                disks = (DiskUse("/", int(disk[0] + disk[1]), int(disk[0]), int(disk[1])),)
+            whole: dict[str, Any] = {
+                name: int(value) if name.startswith("mem_") else value for name, value in figures.items()
+            }
+            nodes[node_id] = NodeStats(node_id=node_id, disks=disks, **whole)
+        return nodes
+
+    def beside_nodes(self, session: str) -> entities.Beside:
+        """The figures of all nodes, for a list of them."""
+
+        def look(file: SessionFile) -> pa.Table:
+            usage, (resources, _) = self.usage(session), self.resources(session)
+            workers = sql.workers_alive(file)
+            living = resources.nodes if resources is not None else {}
+            rows = [
+                {
+                    "u_id": node_id,
+                    **node_figures(usage.nodes.get(node_id), resources, node_id),
+                    "workers": workers.get(node_id),
+                }
+                for node_id in {**usage.nodes, **living, **workers}
+            ]
+            return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
+
+        return entities.Beside(self._records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
+
+    def beside_workers(self, session: str) -> entities.Beside:
+        """The figures of all processes, for a list of workers."""
+
+        def look(_: SessionFile) -> pa.Table:
+            rows = [
+                {"u_node": node_id, "u_pid": process.pid, **process_figures(process)}
+                for node_id, stats in self.usage(session).nodes.items()
+                for process in stats.workers
+            ]
+            return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
+
+        return entities.Beside(
+            self._records.read_cached(session, look),
+            WORKER_COLUMNS,
+            "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
+        )
 
 
-def usage_of(services: Services, session: str) -> Usage:
-    """What nodes use; if this server did not hear it (a session that is over), the last of its metrics."""
-    usage = services.clusters.usage(session)
-    if usage.nodes:
-        return usage
-    nodes = services.records.read_cached(session, lambda _: _from_series(services, session))
-    return msgspec.structs.replace(usage, nodes=nodes)
-
-
-def _from_series(services: Services, session: str) -> dict[str, NodeStats]:
-    """The last figures of machines in a session's metrics: no processes, and rates of none."""
-    last_ns = services.records.last_ns(session)
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        store = services.metrics.store(session)
-        for name, field in _SERIES.items():
-            for one in store.select(name, (), last_ns - _SERIES_NS, last_ns + FRESH_NS).series:
-                told = one.values == one.values  # NaN says that a series ended
-                if told.any():
-                    figures = found.setdefault(one.labels.get("node_id", ""), {"time_ns": 0})
-                    figures[field] = float(one.values[told][-1])
-                    figures["time_ns"] = max(figures["time_ns"], int(one.times_ns[told][-1]))
-    except StoreError:
-        return {}
-    nodes = {}
-    for node_id, figures in found.items():
-        disk = figures.pop("disk_used", None), figures.pop("disk_free", None)
-        disks: tuple[DiskUse, ...] = ()
-        if disk[0] is not None and disk[1] is not None:
-            disks = (DiskUse("/", int(disk[0] + disk[1]), int(disk[0]), int(disk[1])),)
-        whole: dict[str, Any] = {
-            name: int(value) if name.startswith("mem_") else value for name, value in figures.items()
-        }
-        nodes[node_id] = NodeStats(node_id=node_id, disks=disks, **whole)
-    return nodes
+CurrentNodeUsage = Annotated[NodeUsage, provide(NodeUsage)]
 
 
 def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> dict[str, Any]:
@@ -172,44 +220,6 @@ def worker_figures(usage: Usage, row: Mapping[str, Any]) -> dict[str, Any]:
     stats = usage.nodes.get(row["node_id"]) if row["state"] != "DEAD" else None
     processes = stats.workers if stats is not None else ()
     return process_figures(next((one for one in processes if one.pid == row["pid"]), None))
-
-
-def beside_nodes(services: Services, session: str) -> entities.Beside:
-    """The figures of all nodes, for a list of them."""
-
-    def look(file: SessionFile) -> pa.Table:
-        usage, (resources, _) = usage_of(services, session), resources_of(services, session)
-        workers = sql.workers_alive(file)
-        living = resources.nodes if resources is not None else {}
-        rows = [
-            {
-                "u_id": node_id,
-                **node_figures(usage.nodes.get(node_id), resources, node_id),
-                "workers": workers.get(node_id),
-            }
-            for node_id in {**usage.nodes, **living, **workers}
-        ]
-        return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
-
-    return entities.Beside(services.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
-
-
-def beside_workers(services: Services, session: str) -> entities.Beside:
-    """The figures of all processes, for a list of workers."""
-
-    def look(_: SessionFile) -> pa.Table:
-        rows = [
-            {"u_node": node_id, "u_pid": process.pid, **process_figures(process)}
-            for node_id, stats in usage_of(services, session).nodes.items()
-            for process in stats.workers
-        ]
-        return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
-
-    return entities.Beside(
-        services.records.read_cached(session, look),
-        WORKER_COLUMNS,
-        "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
-    )
 
 
 def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Mapping[str, str]) -> pa.Table:

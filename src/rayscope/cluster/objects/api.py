@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from rayscope.api.parameters import ERRORS, Session, Text, answer, answer_from_record
-from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
 from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S
@@ -67,7 +66,7 @@ def memory(
         now_ns = account.time_ns or time.time_ns()
         older_ns = int(older_than_s * _NS)
         makers = services.objects.makers(chosen, account)
-        usage = node_usage.usage_of(services, chosen)
+        usage = services.node_usage.usage(chosen)
         nodes = [*map(_node, account.nodes), *map(_waiting, account.waiting)]
         for node in nodes:
             node["memory"] = _machine_memory(usage.nodes.get(node["node_id"]))

@@ -142,8 +142,8 @@ def headline(services: Services, session: str) -> dict[str, Any]:
         value = series[0][1][0] if series else None
         values[name] = value if value is not None and math.isfinite(value) else None
     usage, (resources, _) = (
-        node_usage.usage_of(services, session),
-        node_usage.resources_of(services, session),
+        services.node_usage.usage(session),
+        services.node_usage.resources(session),
     )
     node_ids = sorted(usage.nodes if resources is None else resources.nodes)
     return {

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
-from rayscope.cluster.nodes.usage import resources_of, usage_columns
+from rayscope.cluster.nodes.usage import usage_columns
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import current_snapshot, in_columns, make_snapshot, node_of
 from rayscope.server.services import CurrentServices
@@ -59,7 +59,9 @@ def physical(
         told = found.placement
         figures = None
         if live and at_ns is None:
-            figures = usage_columns(told, services.clusters.usage(chosen), resources_of(services, chosen)[0])
+            figures = usage_columns(
+                told, services.clusters.usage(chosen), services.node_usage.resources(chosen)[0]
+            )
         return {
             "session": chosen,
             "at_ns": found.at_ns,
