@@ -11,8 +11,9 @@ from fastapi.responses import Response
 
 from rayscope.api import schemas
 from rayscope.api.provide import provide
-from rayscope.api.security import error_body
+from rayscope.api.security import Secrets, error_body
 from rayscope.records.reader import SessionReader
+from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
@@ -23,6 +24,8 @@ from rayscope.storage.sql.filters import TaskFilters
 #: The server's own, see :func:`provide`. Routes are made once, when they are imported.
 CurrentCatalog = Annotated[Catalog, provide(Catalog)]
 CurrentRecords = Annotated[SessionReader, provide(SessionReader)]
+CurrentSecrets = Annotated[Secrets, provide(Secrets)]
+CurrentSettings = Annotated[Settings, provide(Settings)]
 Session = Annotated[str | None, Query(description="Session name (default: the newest).")]
 Text = Annotated[str | None, Query(max_length=500)]
 Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]

@@ -84,12 +84,25 @@ def cookie_value(token: str) -> str:
     return hmac.digest(token.encode(), b"rayscope: cookie of a reader", "sha256").hex()
 
 
+class BadKey(RayscopeError):
+    """Events come with another key than ours."""
+
+    remedy = "`rayscope env` prints the right URL."
+    code = "bad_key"
+    status = 404
+
+
 @dataclass(frozen=True)
 class Secrets:
     """The key that senders of events show, and the token of the operator."""
 
     ingest_key: str
     operator_token: str
+
+    def check_key(self, key: str) -> None:
+        """Raise BadKey unless a sender shows the ingest key."""
+        if not matches(key, self.ingest_key):
+            raise BadKey("Wrong ingest key.")
 
 
 class BodyRefused(RayscopeError, HTTPException):

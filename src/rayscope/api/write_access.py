@@ -14,17 +14,13 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 from pydantic import Field
 
-from rayscope.api.parameters import BODY_ERRORS, error
-from rayscope.api.provide import provide
+from rayscope.api.parameters import BODY_ERRORS, CurrentSecrets, error
 from rayscope.api.schemas import Body
-from rayscope.api.security import Secrets, matches
+from rayscope.api.security import matches
 from rayscope.errors import RayscopeError
 
 HEADER = "X-Rayscope-Operator"
 _REMEDY = f"Run `rayscope token` on the server to get it, and send it as the header {HEADER}."
-
-
-CurrentSecrets = Annotated[Secrets, provide(Secrets)]
 
 
 class NotOperator(RayscopeError):

@@ -7,21 +7,21 @@ import zlib
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field
 from starlette.requests import ClientDisconnect
 
-from rayscope.api.parameters import answer, error
+from rayscope.api.parameters import CurrentSecrets, CurrentSettings, answer, error
+from rayscope.api.provide import provide
 from rayscope.api.schemas import Body
-from rayscope.api.security import matches
-from rayscope.ingest import session_end
-from rayscope.ingest.bodies import SMALL_BYTES, Busy
-from rayscope.ingest.program_output import keep_output
+from rayscope.ingest.agent_reports import AgentReports
+from rayscope.ingest.bodies import SMALL_BYTES, Busy, CurrentBodies, cut_off
+from rayscope.ingest.session_end import SessionEnds
+from rayscope.ingest.writer import Writer
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import BatchTooLarge, Format, MalformedBatch
-from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import SpoolFull, StoreError, no_memory
 
 _FORMATS = {
@@ -29,9 +29,8 @@ _FORMATS = {
     "application/x-protobuf": Format.BINARY,
     "application/protobuf": Format.BINARY,
 }
-#: Letters of the process ids of a program's drivers.
-_MAX_PIDS = 20_000
 _REPORTS = msgspec.json.Decoder(AgentReport)
+CurrentEnds = Annotated[SessionEnds, provide(SessionEnds)]
 
 
 class Drain(Body):
@@ -60,10 +59,16 @@ router = APIRouter()
 
 
 @router.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
-async def ingest(services: CurrentServices, key: str, request: Request) -> Response:
-    if not matches(key, services.secrets.ingest_key):
-        return _bad_key()
-    limit = services.settings.max_batch_bytes
+async def ingest(
+    secrets: CurrentSecrets,
+    settings: CurrentSettings,
+    bodies: CurrentBodies,
+    writer: Annotated[Writer, provide(Writer)],
+    key: str,
+    request: Request,
+) -> Response:
+    secrets.check_key(key)
+    limit = settings.max_batch_bytes
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     form, packing = _FORMATS.get(kind), request.headers.get("content-encoding", "identity").lower()
     if form is None or packing not in ("identity", "deflate"):
@@ -75,14 +80,14 @@ async def ingest(services: CurrentServices, key: str, request: Request) -> Respo
         )
     try:
         # No slot is held while a body comes: it may never come whole.
-        async with services.bodies.read(request) as body:
+        async with bodies.read(request) as body:
             is_packed = packing == "deflate"
             try:
-                async with services.bodies.small:
-                    await asyncio.to_thread(_submit, services, body, form, is_packed, min(limit, SMALL_BYTES))
+                async with bodies.small:
+                    await asyncio.to_thread(_submit, writer, body, form, is_packed, min(limit, SMALL_BYTES))
             except _TooLarge:
-                async with services.bodies.large:
-                    await asyncio.to_thread(_submit, services, body, form, is_packed, limit)
+                async with bodies.large:
+                    await asyncio.to_thread(_submit, writer, body, form, is_packed, limit)
     except _TooLarge:
         return error(
             413,
@@ -93,7 +98,7 @@ async def ingest(services: CurrentServices, key: str, request: Request) -> Respo
     except Busy:
         return error(503, "busy", "Too many batches at once.", "Send it again.", {"Retry-After": "2"})
     except ClientDisconnect:
-        return _cut_off()
+        return cut_off()
     except BatchTooLarge as problem:
         return error(413, "too_large", str(problem), "Lower Ray's send batch size.")
     except zlib.error as problem:
@@ -104,14 +109,18 @@ async def ingest(services: CurrentServices, key: str, request: Request) -> Respo
 
 
 @router.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
-async def agent(services: CurrentServices, key: str, request: Request) -> Response:
-    if not matches(key, services.secrets.ingest_key):
-        return _bad_key()
+async def agent(
+    secrets: CurrentSecrets,
+    reports: Annotated[AgentReports, provide(AgentReports)],
+    key: str,
+    request: Request,
+) -> Response:
+    secrets.check_key(key)
     try:
         report = _REPORTS.decode(await request.body())
-        await asyncio.to_thread(services.agent_reports.take, report)
+        await asyncio.to_thread(reports.take, report)
     except ClientDisconnect:
-        return _cut_off()
+        return cut_off()
     except DECODE_ERRORS as problem:
         return error(
             400, "malformed", f"This is not an agent's report: {problem}", "See docs/reference/api.md."
@@ -124,62 +133,27 @@ async def agent(services: CurrentServices, key: str, request: Request) -> Respon
 
 
 @router.post("/api/drain/{key}", include_in_schema=False)
-def drain(services: CurrentServices, key: str, what: Drain) -> Response:
-    if not matches(key, services.secrets.ingest_key):
-        return _bad_key()
-    with services.ending.take():
-        return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
+def drain(secrets: CurrentSecrets, ends: CurrentEnds, key: str, what: Drain) -> Response:
+    secrets.check_key(key)
+    with ends.slots.take():
+        return answer({"drained": ends.drain(what.session, what.timeout_s)})
 
 
 @router.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
-def program_end(services: CurrentServices, key: str, what: ProgramEnd) -> Response:
-    if not matches(key, services.secrets.ingest_key):
-        return _bad_key()
-    with services.ending.take():
-        session_end.program_ended(services, **what.model_dump())
+def program_end(secrets: CurrentSecrets, ends: CurrentEnds, key: str, what: ProgramEnd) -> Response:
+    secrets.check_key(key)
+    with ends.slots.take():
+        ends.end_program(**what.model_dump())
     return Response(status_code=204)
 
 
-@router.post("/api/ingest/{key}/program-output", include_in_schema=False)
-async def program_output(
-    services: CurrentServices,
-    key: str,
-    request: Request,
-    session: Annotated[str, Query(max_length=200)],
-    pids: Annotated[str, Query(pattern=r"^[0-9]+(,[0-9]+)*$", max_length=_MAX_PIDS)],
-    began_ns: Annotated[int, Query(ge=0, lt=2**63)],
-    offset: Annotated[int, Query(ge=0, le=2**53)],
-) -> Response:
-    if not matches(key, services.secrets.ingest_key):
-        return _bad_key()
-    try:
-        async with services.bodies.read(request) as body:
-            drivers = {int(pid[:10]) for pid in pids.split(",")}
-            taken = await asyncio.to_thread(
-                keep_output, services, session, drivers, began_ns, offset, bytes(body)
-            )
-    except Busy:
-        return error(503, "busy", "Too much at once.", "Send it again.", {"Retry-After": "2"})
-    except ClientDisconnect:
-        return _cut_off()
-    return answer({"taken": taken})
-
-
-def _bad_key() -> Response:
-    return error(404, "bad_key", "Wrong ingest key.", "`rayscope env` prints the right URL.")
-
-
-def _cut_off() -> Response:
-    return error(400, "cut_off", "The body is incomplete.", "Send it again.")  # nobody reads this
-
-
-def _submit(services: Services, body: bytes, form: Format, is_packed: bool, limit: int) -> None:
+def _submit(writer: Writer, body: bytes, form: Format, is_packed: bool, limit: int) -> None:
     """Make a batch durable. Raises what the writer raises, and what :func:`_unpack` raises."""
     if is_packed:
         body = _unpack(body, limit)
     elif len(body) > limit:
         raise _TooLarge
-    services.writer.submit(body, form)
+    writer.submit(body, form)
 
 
 def _unpack(body: bytes, limit: int) -> bytes:

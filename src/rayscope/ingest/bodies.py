@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Annotated
 
 from fastapi import Request
+from fastapi.responses import Response
 
+from rayscope.api.parameters import error
+from rayscope.api.provide import provide
 from rayscope.storage.errors import no_memory
 
 #: Larger bodies are taken in one at a time, bytes. Real ones have 1 to 4 MB.
@@ -16,6 +20,11 @@ SMALL_BYTES = 8 << 20
 _AT_ONCE = 16
 #: Bodies that are read or wait to be taken in may have so many bytes together, besides one of the largest.
 _MAX_BYTES = 256 << 20
+
+
+def cut_off() -> Response:
+    """The answer to an incomplete body, which nobody reads."""
+    return error(400, "cut_off", "The body is incomplete.", "Send it again.")
 
 
 class Busy(Exception):
@@ -82,3 +91,6 @@ class Bodies:
         self._unfinished.pop(body, None)
         self._size -= body.size
         body.chunks, body.size, body.dropped = [], 0, True
+
+
+CurrentBodies = Annotated[Bodies, provide(Bodies)]

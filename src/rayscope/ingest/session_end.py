@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 
+from rayscope.ingest.clusters import Clusters
+from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.ray.jobs_api import driver_ended
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound
+from rayscope.storage.slots import Slots
 from rayscope.storage.sql import entities
 
 #: How long an agent may pause before it sends again to a server that was away, s (Ray's own: 5.5).
@@ -16,67 +21,95 @@ _AGENT_PAUSE_S = 6.3
 _QUIET_S = 0.5
 #: How long the end of a program may take to be written, s.
 _END_S = 5.0
+#: Ends at a time. Each holds one of the server's 40 threads for some seconds.
+_MAX_ENDING = 8
+#: Ends that wait, and how long, s. A program that ends waits for 2 s or more.
+_MAX_WAITING_ENDS = 12
+_END_WAIT_S = 2.0
 
 
-def drain(services: Services, session: str, timeout_s: float) -> bool:
-    """Take in all that a session still has to say: called before a local cluster is killed.
+class SessionEnds:
+    """Records the end of programs and clusters.
 
-    Reads the GCS once in full, waits until events have stopped coming, and flushes. Returns whether
-    all of it was done in time.
+    ``at_end``: called for a session whose cluster is about to be killed, with the seconds that each may take.
     """
-    deadline = time.monotonic() + timeout_s
-    found = services.clusters.find(session)
-    settled = time.monotonic() + _agents_pause_s(services, session)
-    quiet_since, seen = time.monotonic(), services.writer.last_batch_ns
-    while time.monotonic() < deadline:
-        if services.writer.last_batch_ns != seen:
-            seen, quiet_since = services.writer.last_batch_ns, time.monotonic()
-        if time.monotonic() > max(settled, quiet_since + _QUIET_S):
-            break
-        time.sleep(0.05)
-    complete = services.clusters.poll_now(session)
-    flushed = services.writer.flush(max(1.0, deadline - time.monotonic()))
-    services.records.forget(session)  # who asks next wants the end of it
-    if found:
-        services.object_readings.keep(session)
-        services.log_archiver.archive_now(session, min(2.0, max(0.5, deadline - time.monotonic())))
-    return flushed and complete
 
+    def __init__(
+        self,
+        catalog: Catalog,
+        writer: Writer,
+        records: SessionReader,
+        clusters: Clusters,
+        at_end: Sequence[Callable[[str, float], None]],
+    ) -> None:
+        self._catalog = catalog
+        self._writer = writer
+        self._records = records
+        self._clusters = clusters
+        self._at_end = at_end
+        #: When this server began.
+        self.started_ns = time.time_ns()
+        #: Each end holds one while it waits until its events are on record.
+        self.slots = Slots(
+            _MAX_ENDING, "Too many programs end at once.", waiting=_MAX_WAITING_ENDS, wait_s=_END_WAIT_S
+        )
 
-def _agents_pause_s(services: Services, session: str) -> float:
-    """How long agents that met no server before this one started may still pause, s."""
-    try:
-        first_ns = services.catalog.about(session).first_ns
-    except NotFound:
-        first_ns = 0  # nothing has arrived, though a program of this session ends
-    if first_ns >= services.started_ns:
-        return 0.0
-    return max(0.0, _AGENT_PAUSE_S - (time.time_ns() - services.started_ns) / 1e9)
+    def drain(self, session: str, timeout_s: float) -> bool:
+        """Take in all that a session still has to say: called before a local cluster is killed.
 
+        Reads the GCS once in full, waits until events have stopped coming, and flushes. Returns whether
+        all of it was done in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        found = self._clusters.find(session)
+        settled = time.monotonic() + self._agents_pause_s(session)
+        quiet_since, seen = time.monotonic(), self._writer.last_batch_ns
+        while time.monotonic() < deadline:
+            if self._writer.last_batch_ns != seen:
+                seen, quiet_since = self._writer.last_batch_ns, time.monotonic()
+            if time.monotonic() > max(settled, quiet_since + _QUIET_S):
+                break
+            time.sleep(0.05)
+        complete = self._clusters.poll_now(session)
+        flushed = self._writer.flush(max(1.0, deadline - time.monotonic()))
+        self._records.forget(session)  # who asks next wants the end of it
+        for act in self._at_end if found else ():
+            act(session, min(2.0, max(0.5, deadline - time.monotonic())))
+        return flushed and complete
 
-def program_ended(
-    services: Services,
-    session: str,
-    pid: int,
-    began_ns: int,
-    ended_ns: int,
-    exit_code: int,
-    *,
-    cluster_is_gone: bool,
-) -> None:
-    """A program ended of which ``pid`` may be a driver; Ray does not learn its exit code.
+    def _agents_pause_s(self, session: str) -> float:
+        """How long agents that met no server before this one started may still pause, s."""
+        try:
+            first_ns = self._catalog.about(session).first_ns
+        except NotFound:
+            first_ns = 0  # nothing has arrived, though a program of this session ends
+        if first_ns >= self.started_ns:
+            return 0.0
+        return max(0.0, _AGENT_PAUSE_S - (time.time_ns() - self.started_ns) / 1e9)
 
-    ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
-    """
-    # A session that ends only later could not be heard of again until then.
-    ended_ns = min(ended_ns, time.time_ns())
-    services.writer.flush(_END_S)
-    session = services.records.resolve(session)
-    jobs = services.records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
-    services.writer.submit_records(
-        RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
-    )
-    if cluster_is_gone:
-        services.writer.end_session(session, ended_ns)
-    services.writer.flush(_END_S)
-    services.records.forget(session)
+    def end_program(
+        self,
+        session: str,
+        pid: int,
+        began_ns: int,
+        ended_ns: int,
+        exit_code: int,
+        *,
+        cluster_is_gone: bool,
+    ) -> None:
+        """A program ended of which ``pid`` may be a driver; Ray does not learn its exit code.
+
+        ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
+        """
+        # A session that ends only later could not be heard of again until then.
+        ended_ns = min(ended_ns, time.time_ns())
+        self._writer.flush(_END_S)
+        session = self._records.resolve(session)
+        jobs = self._records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
+        self._writer.submit_records(
+            RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
+        )
+        if cluster_is_gone:
+            self._writer.end_session(session, ended_ns)
+        self._writer.flush(_END_S)
+        self._records.forget(session)

@@ -20,6 +20,7 @@ from rayscope.cluster.events import api as events_api
 from rayscope.cluster.find import api as find_api
 from rayscope.cluster.jobs import api as jobs_api
 from rayscope.cluster.logs import api as logs_api
+from rayscope.cluster.logs import program_output
 from rayscope.cluster.nodes import api as nodes_api
 from rayscope.cluster.objects import api as memory_api
 from rayscope.cluster.sessions import api as sessions_api
@@ -59,6 +60,7 @@ log = logging.getLogger("rayscope.server")
 
 _APIS = (
     ingest_api,
+    program_output,
     sessions_api,
     recording_api,
     cluster_api,

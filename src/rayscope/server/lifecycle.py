@@ -13,6 +13,7 @@ from rayscope.alerts.service import AlertService
 from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.program_output import ProgramOutputs
 from rayscope.cluster.logs.search import Searches
 from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
@@ -20,6 +21,7 @@ from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.clusters import Clusters
+from rayscope.ingest.session_end import SessionEnds
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
 from rayscope.insights.progress import LongAnswers
@@ -61,11 +63,6 @@ _REPLAY_WAIT_S = 5.0
 #: Requests about jobs of more than 100,000 attempts that wait for their turn, and how long, s.
 _MAX_WAITING_LONG = 4
 _LONG_WAIT_S = 3600.0
-#: Drains and ends of programs at a time. Each holds one of the 40 threads for some seconds.
-_MAX_ENDING = 8
-#: Ends of programs that wait, and how long, s. A program that ends waits for 2 s or more.
-_MAX_WAITING_ENDS = 12
-_END_WAIT_S = 2.0
 #: How often free memory is returned to the system, s.
 _RELEASE_S = 60.0
 
@@ -97,6 +94,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     archive = _create_archive(settings, catalog, clusters, is_keeper) if settings.archive else None
     catalog.elsewhere = [place for place in (archive, warehouse) if place is not None]
     logs = Logs(settings, catalog, records, clusters)
+    archiver = LogArchiver(settings, catalog, records, clusters, logs)
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
@@ -125,7 +123,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         ),
         realtime=Realtime(settings.push_interval_s, records.resolve),
         logs=logs,
-        log_archiver=LogArchiver(settings, catalog, records, clusters, logs),
+        log_archiver=archiver,
         objects=ObjectReferences(records, clusters, readings),
         object_readings=readings,
         findings=findings,
@@ -161,9 +159,14 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
             waiting=_MAX_WAITING_REPLAYS,
             wait_s=_REPLAY_WAIT_S,
         ),
-        ending=Slots(
-            _MAX_ENDING, "Too many programs end at once.", waiting=_MAX_WAITING_ENDS, wait_s=_END_WAIT_S
+        session_ends=SessionEnds(
+            catalog,
+            writer,
+            records,
+            clusters,
+            at_end=[lambda session, _: readings.keep(session), archiver.archive_now],
         ),
+        program_outputs=ProgramOutputs(settings, records, logs, archiver),
         url=settings.external_url.rstrip("/"),
     )
     provide_topics(services)

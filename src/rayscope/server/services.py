@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from rayscope.alerts.service import AlertService
@@ -11,6 +10,7 @@ from rayscope.api.provide import provide
 from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.program_output import ProgramOutputs
 from rayscope.cluster.logs.search import Searches
 from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
@@ -18,6 +18,7 @@ from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.clusters import Clusters
+from rayscope.ingest.session_end import SessionEnds
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
 from rayscope.insights.progress import LongAnswers
@@ -79,12 +80,10 @@ class Services:
     exports: Slots
     #: Answers made by replaying a job: `GET /api/insights` and `POST /api/whatif`.
     replays: Slots
-    #: Programs that end, each of which waits until its events are on record.
-    ending: Slots
+    session_ends: SessionEnds
+    program_outputs: ProgramOutputs
     #: Where this server is reached, once it is known.
     url: str
-    #: When it was made.
-    started_ns: int = field(default_factory=time.time_ns)
 
     def delete_here(self, session: str) -> bool:
         """Delete a session from the archive, and what this server has of it unless that is in use.

@@ -12,7 +12,6 @@ from tests.story import JOB, SESSION, Story, at
 
 from rayscope.cli.api import Api
 from rayscope.cli.recording import program_end_url
-from rayscope.ingest import session_end
 from rayscope.model import CUT_OFF, Entity
 
 PID = 4242
@@ -106,13 +105,13 @@ def test_agents_that_met_no_server_are_given_the_time_to_send_again(fresh: Any) 
     services = fresh.server.services
     fresh.record(Story())
     begin_ns = time.time_ns()
-    services.started_ns = begin_ns  # it takes the place of a server that has just ended
+    services.session_ends.started_ns = begin_ns  # it takes the place of a server that has just ended
     about = services.catalog.about(SESSION)
     about.first_ns = begin_ns - 10**9
-    assert session_end._agents_pause_s(services, SESSION) > 0
-    assert session_end._agents_pause_s(services, "session_unheard_of") > 0
+    assert services.session_ends._agents_pause_s(SESSION) > 0
+    assert services.session_ends._agents_pause_s("session_unheard_of") > 0
     about.first_ns = begin_ns + 10**9  # its agents have known no other server
-    assert session_end._agents_pause_s(services, SESSION) == 0
+    assert services.session_ends._agents_pause_s(SESSION) == 0
     about.first_ns = begin_ns - 10**9
-    services.started_ns = begin_ns - 60 * 10**9
-    assert session_end._agents_pause_s(services, SESSION) == 0
+    services.session_ends.started_ns = begin_ns - 60 * 10**9
+    assert services.session_ends._agents_pause_s(SESSION) == 0

@@ -1,0 +1,77 @@
+"""What a program printed that `rayscope run` started: the log of its driver, which Ray does not have."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
+
+from rayscope.api.parameters import CurrentSecrets, answer, error
+from rayscope.api.provide import provide
+from rayscope.cluster.logs.archiver import LogArchiver
+from rayscope.cluster.logs.files import Logs
+from rayscope.ingest.bodies import Busy, CurrentBodies, cut_off
+from rayscope.ray.agents.logs import driver_file
+from rayscope.records.reader import SessionReader
+from rayscope.settings import Settings
+from rayscope.storage.sql.entities import place_of_driver
+
+#: Letters of the process ids of a program's drivers.
+_MAX_PIDS = 20_000
+
+
+class ProgramOutputs:
+    """Keeps the output of programs with the kept logs of their sessions."""
+
+    def __init__(self, settings: Settings, records: SessionReader, logs: Logs, archiver: LogArchiver) -> None:
+        self._settings = settings
+        self._records = records
+        self._logs = logs
+        self._archiver = archiver
+
+    def keep(self, session: str, pids: Collection[int], began_ns: int, offset: int, data: bytes) -> bool:
+        """Keep output from ``offset`` on with the first job whose driver is among ``pids``.
+
+        A program may have several drivers, and nobody knows which of them printed a line. Returns whether a
+        driver is known. The limits are those of all kept logs, and nothing is kept where no logs are.
+        """
+        session = self._records.resolve(session)
+        driver = self._records.read(session, lambda file: place_of_driver(file, pids, began_ns), flush=False)
+        wanted = self._settings.keep_logs != "none" and not self._archiver.is_short_of_disk()
+        store = self._logs.store(session, make=True) if driver is not None and wanted else None
+        if driver is not None and store is not None:
+            job_id, node_id = driver
+            store.append(node_id, driver_file(job_id), offset, data, time.time_ns())
+        return driver is not None
+
+
+router = APIRouter()
+
+
+@router.post("/api/ingest/{key}/program-output", include_in_schema=False)
+async def program_output(
+    secrets: CurrentSecrets,
+    bodies: CurrentBodies,
+    outputs: Annotated[ProgramOutputs, provide(ProgramOutputs)],
+    key: str,
+    request: Request,
+    session: Annotated[str, Query(max_length=200)],
+    pids: Annotated[str, Query(pattern=r"^[0-9]+(,[0-9]+)*$", max_length=_MAX_PIDS)],
+    began_ns: Annotated[int, Query(ge=0, lt=2**63)],
+    offset: Annotated[int, Query(ge=0, le=2**53)],
+) -> Response:
+    secrets.check_key(key)
+    try:
+        async with bodies.read(request) as body:
+            drivers = {int(pid[:10]) for pid in pids.split(",")}
+            taken = await asyncio.to_thread(outputs.keep, session, drivers, began_ns, offset, bytes(body))
+    except Busy:
+        return error(503, "busy", "Too much at once.", "Send it again.", {"Retry-After": "2"})
+    except ClientDisconnect:
+        return cut_off()
+    return answer({"taken": taken})
