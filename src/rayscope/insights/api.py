@@ -13,8 +13,8 @@ from fastapi.responses import Response
 from rayscope.api.parameters import BODY_ERRORS, ERRORS, Session, answer, answer_from_record
 from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
+from rayscope.insights.gains import Check
 from rayscope.insights.not_recorded import find_missing
-from rayscope.insights.progress import Check
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Recorded
@@ -75,20 +75,26 @@ def _record(
 
 @contextmanager
 def _replaying(
-    services: Services, session: str, file: SessionFile, job: str | None, *, long: bool, replays: int | None
+    services: Services,
+    session: str,
+    file: SessionFile,
+    job: str | None,
+    *,
+    long: bool,
+    max_replays: int | None,
 ) -> Iterator[tuple[dict[str, Any], Recorded | None, Check]]:
     """What :func:`_record` returns for a job, and what its replays call, within the server's bounds.
 
-    ``replays``: how many there are at most; None for as many as insights need. Raises Busy.
+    ``max_replays``: None for as many as insights need. Raises Busy.
     """
     last_ns = services.records.last_ns(session)
     job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
     with ExitStack() as stack:
         check: Check = _check
         if gains.MAX_ATTEMPTS < attempts <= gains.MAX_READ and long:
-            most = replays or gains.replays(attempts)
-            check = stack.enter_context(services.long_answers.making(session, job_id, most, _check))
-        stack.enter_context(services.replays.take(lambda: _check(0.0)))
+            most = max_replays or gains.replays(attempts)
+            check = stack.enter_context(services.replays.making(session, job_id, most, _check))
+        stack.enter_context(services.replays.slots.take(lambda: _check(0.0)))
         until_ns = last_ns if services.records.is_live(session) else 0
         yield *_record(session, file, job_id, attempts, until_ns), check
 
@@ -124,7 +130,11 @@ def insights(
     losses = services.records.dropped(chosen)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        with _replaying(services, chosen, file, job_id, long=long, replays=None) as (about, recorded, check):
+        with _replaying(services, chosen, file, job_id, long=long, max_replays=None) as (
+            about,
+            recorded,
+            check,
+        ):
             base = _baseline(about, recorded, check, long=long)
             found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0}
             found |= {"options": [], "findings": [], "silent": []}
@@ -154,7 +164,7 @@ def insights(
 def progress(services: CurrentServices, job_id: JobId = None, session: Session = None) -> Response:
     """How far an answer about a job is that takes long: of `GET /api/insights` or `POST /api/whatif`."""
     chosen = services.records.resolve(session)
-    return answer({"share": services.long_answers.share(chosen, job_id or "")})
+    return answer({"share": services.replays.share(chosen, job_id or "")})
 
 
 def _path(
@@ -202,8 +212,8 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
                 "utilisation",
             )
         )
-        replays = gains.BASELINE_REPLAYS + 1
-        with _replaying(services, chosen, file, asked.job_id, long=True, replays=replays) as (
+        max_replays = gains.BASELINE_REPLAYS + 1
+        with _replaying(services, chosen, file, asked.job_id, long=True, max_replays=max_replays) as (
             about,
             recorded,
             check,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rayscope.insights import gains, sketches
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
-from rayscope.insights.progress import Check
+from rayscope.insights.gains import Check
 from rayscope.insights.replay.changes import BadChange, Change
 from rayscope.model.origin import USER
 from rayscope.units import duration, size

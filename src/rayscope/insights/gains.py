@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from rayscope.insights.progress import Check
 from rayscope.insights.replay.build import build
 from rayscope.insights.replay.changes import Change, change
 from rayscope.insights.replay.engine import Replayed, replay
@@ -16,6 +15,8 @@ from rayscope.insights.replay.program import CPU, UNIT, Programs
 from rayscope.insights.replay.recorded import Recorded
 from rayscope.units import duration
 
+#: Tells how much of the replay that runs just now is done (0 to 1); raises whatever ends the work.
+Check = Callable[[float], None]
 #: More attempts are replayed only for who asks for it, for that takes a minute or more; and none of a job
 #: with more than the second: each takes 3 KB.
 MAX_ATTEMPTS, MAX_READ = 100_000, 1_000_000

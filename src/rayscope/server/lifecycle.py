@@ -24,7 +24,7 @@ from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.session_end import SessionEnds
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
-from rayscope.insights.progress import LongAnswers
+from rayscope.insights.replays import Replays
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
@@ -38,11 +38,9 @@ from rayscope.server.services import Services
 from rayscope.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
-from rayscope.storage.slots import Slots
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.critical_path.read import read_ns_by_task
-from rayscope.views.export.export import MAX_EXPORTS
 from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
@@ -54,15 +52,6 @@ log = logging.getLogger("rayscope.server")
 #: How often we look for clusters, s, and at every which look also for those of quiet sessions.
 _WATCH_S = 3.0
 _QUIET_TURNS = 5
-#: Replays for requests at a time. Each takes a core, and 60 MB for 30,000 attempts.
-_MAX_REPLAYS = 2
-#: Requests that wait for a replay, each with one of the server's 40 threads.
-_MAX_WAITING_REPLAYS = 6
-#: How long such a request waits, s.
-_REPLAY_WAIT_S = 5.0
-#: Requests about jobs of more than 100,000 attempts that wait for their turn, and how long, s.
-_MAX_WAITING_LONG = 4
-_LONG_WAIT_S = 3600.0
 #: How often free memory is returned to the system, s.
 _RELEASE_S = 60.0
 
@@ -142,23 +131,12 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         ),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
-        long_answers=LongAnswers(
-            Slots(
-                1, "Other large jobs are being replayed.", waiting=_MAX_WAITING_LONG, wait_s=_LONG_WAIT_S
-            ).take
-        ),
+        replays=Replays(),
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
         health=Health(partial(read_details, folder, catalog, writer, archive, warehouse)),
         archive=archive,
         warehouse=warehouse,
-        exports=Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running."),
-        replays=Slots(
-            _MAX_REPLAYS,
-            f"{_MAX_REPLAYS} replays of jobs are already running.",
-            waiting=_MAX_WAITING_REPLAYS,
-            wait_s=_REPLAY_WAIT_S,
-        ),
         session_ends=SessionEnds(
             catalog,
             writer,

@@ -21,7 +21,7 @@ from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.session_end import SessionEnds
 from rayscope.ingest.writer import Writer
 from rayscope.insights.live import LiveFindings
-from rayscope.insights.progress import LongAnswers
+from rayscope.insights.replays import Replays
 from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
@@ -30,7 +30,6 @@ from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.slots import Slots
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.stack.sampling import Dumps
@@ -70,16 +69,13 @@ class Services:
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps
-    long_answers: LongAnswers
+    replays: Replays
     searches: Searches
     dashboards: Dashboards
     health: Health
     #: None without one.
     archive: ArchiveService | None
     warehouse: WarehouseService | None
-    exports: Slots
-    #: Answers made by replaying a job: `GET /api/insights` and `POST /api/whatif`.
-    replays: Slots
     session_ends: SessionEnds
     program_outputs: ProgramOutputs
     #: Where this server is reached, once it is known.

@@ -95,14 +95,14 @@ def test_few_wait_for_the_same_answer() -> None:
 def test_replays_beyond_the_bound_are_refused(fresh: Any, bodies: list[bytes]) -> None:
     fresh.ingest(*bodies)
     services = fresh.server.services
-    services.replays = Slots(1, "1 replay is already running.")
+    services.replays.slots = Slots(1, "1 replay is already running.")
     session = fresh.get("/api/sessions")["items"][0]["session"]
     ended_ns = services.catalog.about(session).last_ns
     services.writer.end_session(session, ended_ns)  # so that its answers hold
     assert services.writer.flush(60)
     services.clusters.is_live = services.records.is_live = lambda _: False
     before = fresh.get("/api/insights")
-    with services.replays.take():
+    with services.replays.slots.take():
         for answer in (
             fresh.client.post("/api/whatif", json=WHAT_IF),
             fresh.client.get("/api/insights", params={"long": "true"}),

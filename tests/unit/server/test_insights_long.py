@@ -42,7 +42,7 @@ def test_a_large_job_is_replayed_for_who_asks_for_it(large: Running) -> None:
 
 def test_one_long_answer_is_made_at_a_time_and_says_how_far_it_is(large: Running) -> None:
     assert large.server.services is not None
-    answers = large.server.services.long_answers
+    answers = large.server.services.replays
     with ThreadPoolExecutor(1) as pool:
         with answers.making(SESSION, "another", 2, lambda part: None) as tell:
             waiting = pool.submit(large.get, "/api/insights", long=True)

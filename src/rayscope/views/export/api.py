@@ -15,11 +15,13 @@ from starlette.types import Receive, Scope, Send
 
 from rayscope.api.parameters import ERRORS, Filters, Session
 from rayscope.server.services import CurrentServices, Services
-from rayscope.views.export.export import Export
+from rayscope.storage.slots import Slots
+from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
 
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
 _MAX_PAUSE_S = 0.1
+_SLOTS = Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running.")
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
 
 
@@ -52,7 +54,7 @@ def export(
     """A session's attempts, or those that match the filters, in a format for other programs."""
     chosen = services.records.resolve(session)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(services.exports.take())
+        stack.enter_context(_SLOTS.take())
         services.records.flush()
         file = stack.enter_context(services.catalog.reading(chosen))
         made = stack.enter_context(
