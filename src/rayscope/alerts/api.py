@@ -16,10 +16,10 @@ from rayscope.alerts.notification.channels import ConfiguredChannel, channels_fi
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.alerts.state import State
+from rayscope.alerts.topics import alert_info, info_count
 from rayscope.api.parameters import BODY_ERRORS, ERRORS, Limit, Session, Text, answer
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.model.metric import Matcher
-from rayscope.server.push.topics import alert_info, info_count
 from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import sessions as sessions_sql

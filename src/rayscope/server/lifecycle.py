@@ -9,15 +9,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from rayscope.alerts import topics as alerts_topics
 from rayscope.alerts.service import AlertService
 from rayscope.api.security import RefusedBodies, Secrets
+from rayscope.cluster.jobs import topics as jobs_topics
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.program_output import ProgramOutputs
 from rayscope.cluster.logs.search import Searches
+from rayscope.cluster.nodes import topics as nodes_topics
 from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
+from rayscope.cluster.sessions import topics as sessions_topics
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.clusters import Clusters
@@ -33,7 +37,6 @@ from rayscope.records.rollups import Rollups
 from rayscope.server import memory
 from rayscope.server.health import Health, read_details
 from rayscope.server.push.realtime import Realtime
-from rayscope.server.push.topics import provide_topics
 from rayscope.server.services import Services
 from rayscope.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
@@ -147,8 +150,18 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         program_outputs=ProgramOutputs(settings, records, logs, archiver),
         url=settings.external_url.rstrip("/"),
     )
-    provide_topics(services)
+    _provide_topics(services)
     return services
+
+
+def _provide_topics(services: Services) -> None:
+    """Register the built-in topics."""
+    services.realtime.provide("cluster", lambda session, _: sessions_topics.cluster(services, session))
+    services.realtime.provide("tasks", lambda session, _: sessions_topics.tasks(services, session))
+    services.realtime.provide("actors", lambda session, _: sessions_topics.actors(services, session))
+    services.realtime.provide("alerts", lambda session, _: alerts_topics.alerts(services, session))
+    services.realtime.provide("metrics", lambda session, _: nodes_topics.metrics(services, session))
+    services.realtime.provide("job", lambda session, params: jobs_topics.job(services, session, params))
 
 
 def _is_alone(_: str | None) -> bool:

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from rayscope.api.parameters import ERRORS, Session, answer
 from rayscope.cluster.sessions import schemas
-from rayscope.server.push.topics import glance
+from rayscope.cluster.sessions.topics import glance
 from rayscope.server.services import CurrentServices
 from rayscope.storage.sql import sessions as sql
 
