@@ -10,7 +10,7 @@ from rayscope.insights.replay.recorded import Recorded
 
 def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The gaps as :class:`schemas.NotRecorded`. ``losses``: the session's, as
-    :func:`rayscope.cluster.sessions.recording.dropped` returns them. Events that were read again are no gap.
+    :func:`rayscope.cluster.recording.recording.dropped` returns them. Events that were read again are no gap.
     """
     found: list[dict[str, Any]] = []
     if not recorded.is_traced:

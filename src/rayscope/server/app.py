@@ -23,12 +23,12 @@ from rayscope.cluster.logs import api as logs_api
 from rayscope.cluster.logs import program_output
 from rayscope.cluster.nodes import api as nodes_api
 from rayscope.cluster.objects import api as memory_api
+from rayscope.cluster.recording import api as recording_api
 from rayscope.cluster.sessions import api as sessions_api
 from rayscope.cluster.sessions import cluster_api
 from rayscope.cluster.tasks import api as tasks_api
 from rayscope.errors import RayscopeError
 from rayscope.ingest import api as ingest_api
-from rayscope.ingest import status_api as recording_api
 from rayscope.insights import api as insights_api
 from rayscope.libraries.data import api as data_api
 from rayscope.libraries.serve import api as serve_api

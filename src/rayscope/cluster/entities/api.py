@@ -27,7 +27,7 @@ from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors
-from rayscope.ingest.transport import lane_of
+from rayscope.cluster.recording.transport import lane_of
 from rayscope.model import Kind
 from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.session_file import SessionFile

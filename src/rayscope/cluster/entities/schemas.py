@@ -10,7 +10,7 @@ from typing import Any
 from rayscope.api.schemas import Answer
 from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
 from rayscope.cluster.placement.schemas import Activity, GpuShare
-from rayscope.ingest.schemas import Dropped, Lane
+from rayscope.cluster.recording.schemas import Dropped, Lane
 
 
 class EntityPage(Answer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rayscope.api.schemas import Answer
-from rayscope.ingest.schemas import Dropped
+from rayscope.cluster.recording.schemas import Dropped
 
 
 class Event(Answer):

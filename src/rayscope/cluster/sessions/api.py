@@ -21,10 +21,10 @@ from rayscope.api.parameters import (
 )
 from rayscope.api.schemas import ErrorAnswer
 from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.cluster.recording.api import lane_summary
+from rayscope.cluster.recording.recording import cannot_see, recording
 from rayscope.cluster.sessions import schemas
-from rayscope.cluster.sessions.recording import cannot_see, recording
 from rayscope.cluster.tasks import flow_sql
-from rayscope.ingest.status_api import lane_summary
 from rayscope.server.health import error_info
 from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.about import Label

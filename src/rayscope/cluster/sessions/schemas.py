@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rayscope.api.schemas import Answer, Body, HiddenLibrary
-from rayscope.ingest.schemas import Dropped, Lanes, Recording, Tracing
+from rayscope.cluster.recording.schemas import Dropped, Lanes, Recording, Tracing
 
 
 class SessionItem(Answer):

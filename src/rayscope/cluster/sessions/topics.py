@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.cluster.sessions.recording import recording
+from rayscope.cluster.recording.recording import recording
 from rayscope.libraries.used import libraries
 from rayscope.server.services import Services
 from rayscope.storage.sql import sessions as sql

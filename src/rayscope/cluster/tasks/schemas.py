@@ -6,7 +6,7 @@ from typing import Literal
 
 from rayscope.api.schemas import Answer
 from rayscope.cluster.placement.schemas import GpuShare
-from rayscope.ingest.schemas import Dropped
+from rayscope.cluster.recording.schemas import Dropped
 
 #: What became of the task of a failed attempt: no attempt succeeded, a retry is under way, one succeeded.
 Outcome = Literal["final", "retrying", "recovered"]

@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from rayscope.api.parameters import ERRORS, Session, answer
-from rayscope.cluster.sessions.recording import cannot_see
-from rayscope.cluster.sessions.recording import recording as how_recorded
+from rayscope.cluster.recording import schemas, transport
+from rayscope.cluster.recording.recording import cannot_see
+from rayscope.cluster.recording.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
-from rayscope.ingest import schemas, transport
 from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import sessions as sessions_sql

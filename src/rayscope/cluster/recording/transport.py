@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rayscope.ingest.versions import version_notes
+from rayscope.cluster.recording.versions import version_notes
 from rayscope.storage.about import About
 
 #: Codes of why a node does not take the fast lane (docs/reference/api.md explains them).

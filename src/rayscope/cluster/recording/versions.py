@@ -16,7 +16,7 @@ _MAX_VERSIONS = 10
 def version_notes(items: Iterable[dict[str, Any]], ray_version: str | None) -> list[dict[str, Any]]:
     """One item per version of Ray or of rayscope-agent to be noted (``schemas.VersionNote``).
 
-    ``items``: nodes with their ``agent``, as :func:`rayscope.ingest.transport.lanes` returns them.
+    ``items``: nodes with their ``agent``, as :func:`rayscope.cluster.recording.transport.lanes` returns them.
     """
     agents = [item["agent"] for item in items if item["agent"]]
     versions = Counter(agent["rayscope_version"] for agent in agents)
