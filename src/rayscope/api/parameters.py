@@ -15,6 +15,7 @@ from rayscope.api.security import Secrets, error_body
 from rayscope.records.reader import SessionReader
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -127,6 +128,11 @@ def error(
 ) -> Response:
     """The error body that docs/reference/api.md describes."""
     return Response(error_body(code, message, remedy, params), status, headers, "application/json")
+
+
+def error_info(error: StoreError | None) -> dict[str, str] | None:
+    """An error as the answers of health and summary show it."""
+    return None if error is None else {"message": error.message, "remedy": error.remedy}
 
 
 def with_dropped(records: SessionReader, session: str, page: pages.Page, **more: int) -> Response:

@@ -38,3 +38,10 @@ class ErrorAnswer(Answer):
     """The body of every error answer."""
 
     error: ErrorDetail
+
+
+class IngestError(Answer):
+    """Why the store cannot be written."""
+
+    message: str
+    remedy: str

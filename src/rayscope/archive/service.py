@@ -41,6 +41,7 @@ class ArchiveService:
     """
 
     files: Collection[str] = tuple(_PART_OF_FILE)
+    name = "archive"
     continues = True
 
     def __init__(

@@ -37,7 +37,7 @@ from rayscope.libraries.tune import api as tune_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
-from rayscope.server import docs, ui
+from rayscope.server import deletion, docs, health, ui
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.plugins import add_plugin_routes
 from rayscope.server.push import api as realtime_api
@@ -61,7 +61,9 @@ log = logging.getLogger("rayscope.server")
 _APIS = (
     ingest_api,
     program_output,
+    health,
     sessions_api,
+    deletion,
     recording_api,
     cluster_api,
     tasks_api,

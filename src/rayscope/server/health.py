@@ -1,4 +1,4 @@
-"""The answer of `/api/health`, which does not wait for anything else that the server does."""
+"""`/api/health`, which does not wait for anything else that the server does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from rayscope.api.parameters import answer, error_info
+from rayscope.api.provide import provide
+from rayscope.api.security import RefusedBodies
 from rayscope.ingest.writer import Writer
+from rayscope.server import schemas
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import StoreError
+from rayscope.version import __version__
 
 if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
@@ -61,13 +68,34 @@ def read_details(
     }
 
 
-def error_info(error: StoreError | None) -> dict[str, str] | None:
-    """An error as the answers of health and summary show it."""
-    return None if error is None else {"message": error.message, "remedy": error.remedy}
-
-
 def _damaged_files(folder: Path) -> list[str]:
     """Files of the data directory itself that were damaged and set aside."""
     with contextlib.suppress(OSError):
         return sorted(path.name for path in folder.glob("*.damaged-*"))
     return []
+
+
+router = APIRouter()
+
+
+@router.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
+async def health(
+    details: Annotated[Health, provide(Health)],
+    writer: Annotated[Writer, provide(Writer)],
+    refused: Annotated[RefusedBodies, provide(RefusedBodies)],
+    request: Request,
+) -> Response:
+    """Whether the server is healthy, and how much is waiting to be merged; without a token only the first."""
+    known = await details.look()
+    about: dict[str, Any] = {
+        "status": "ok" if known["error"] is None else "degraded",
+        "version": __version__,
+    }
+    if request.state.is_reader:
+        about |= {
+            "pending_batches": writer.pending_batches,
+            "stalled_bodies": refused.stalled,
+            "rejected_batches": writer.rejected,
+            **known,
+        }
+    return answer(about)

@@ -35,6 +35,7 @@ from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
 from rayscope.server import memory
+from rayscope.server.deletion import Deletion
 from rayscope.server.health import Health, read_details
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.services import Services
@@ -80,7 +81,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     warehouse = None
     if settings.warehouse:
         warehouse = _create_warehouse(
-            settings, catalog, writer, clusters, lambda session: services.delete_here(session)
+            settings, catalog, writer, clusters, lambda session: deletion.delete_here(session)
         )
     is_keeper = warehouse.is_keeper if warehouse is not None else _is_alone
     archive = _create_archive(settings, catalog, clusters, is_keeper) if settings.archive else None
@@ -90,6 +91,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
+    deletion = Deletion(catalog, records, writer, metrics, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
 
@@ -138,6 +140,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
         health=Health(partial(read_details, folder, catalog, writer, archive, warehouse)),
+        deletion=deletion,
         archive=archive,
         warehouse=warehouse,
         session_ends=SessionEnds(

@@ -26,6 +26,7 @@ from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
+from rayscope.server.deletion import Deletion
 from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
 from rayscope.settings import Settings
@@ -73,6 +74,7 @@ class Services:
     searches: Searches
     dashboards: Dashboards
     health: Health
+    deletion: Deletion
     #: None without one.
     archive: ArchiveService | None
     warehouse: WarehouseService | None
@@ -80,16 +82,6 @@ class Services:
     program_outputs: ProgramOutputs
     #: Where this server is reached, once it is known.
     url: str
-
-    def delete_here(self, session: str) -> bool:
-        """Delete a session from the archive, and what this server has of it unless that is in use.
-
-        Returns whether that was done. Raises StoreError.
-        """
-        if self.archive is not None:
-            self.archive.remove(session)
-        self.metrics.forget(session)
-        return self.writer.remove_session(session)
 
 
 CurrentServices = Annotated[Services, provide(Services)]

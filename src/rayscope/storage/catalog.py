@@ -61,11 +61,13 @@ RECORD = "record.duckdb"
 class Elsewhere(Protocol):
     """Where sessions are besides: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
 
+    ``name``: ``archive`` or ``warehouse``.
     ``files``: the files of a session that are dropped here once it is there; the rest of its folder stays.
     ``continues``: whether a record is brought before more is written to it; else a new one begins, and merges
     what is there later.
     """
 
+    name: str
     continues: bool
 
     files: Collection[str]

@@ -53,6 +53,7 @@ class WarehouseService:
     """
 
     files: Collection[str] = tuple(part.file for part in PARTS.values())
+    name = "warehouse"
     continues = False
 
     def __init__(

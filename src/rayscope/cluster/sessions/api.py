@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from rayscope.api.parameters import (
@@ -18,21 +18,20 @@ from rayscope.api.parameters import (
     Text,
     answer,
     answer_from_record,
+    error_info,
 )
-from rayscope.api.schemas import ErrorAnswer
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.recording.api import lane_summary
 from rayscope.cluster.recording.recording import cannot_see, recording
 from rayscope.cluster.sessions import schemas
 from rayscope.cluster.tasks import flow_sql
-from rayscope.server.health import error_info
 from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.about import Label
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import sessions as sql
 from rayscope.storage.sql.filters import hidden_libraries
-from rayscope.version import __version__
 
 _NOTHING_DROPPED = {
     "total": 0,
@@ -80,19 +79,19 @@ def _session_row(services: Services, name: str, problem: StoreError | None) -> d
         "nodes": about.nodes,
         "jobs": about.jobs,
         "disk_bytes": services.catalog.disk_bytes(name),
-        "location": _location(services, name),
+        "location": _location(services.catalog, name),
         "ray_version": about.ray_version,
         "gcs_address": about.gcs_address,
         "dropped_total": about.dropped_total,
     }
 
 
-def _location(services: Services, name: str) -> str:
-    is_here = services.catalog.path(name).exists()
-    if services.archive is None or services.archive.manifest(name) is None:
-        is_there = services.warehouse is not None and services.warehouse.has(name)
-        return "warehouse" if is_there and not is_here else "local"
-    return "both" if is_here else "archive"
+def _location(catalog: Catalog, name: str) -> str:
+    is_here = catalog.path(name).exists()
+    places = {place.name for place in catalog.elsewhere if place.has(name)}
+    if "archive" in places:
+        return "both" if is_here else "archive"
+    return "warehouse" if "warehouse" in places and not is_here else "local"
 
 
 def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
@@ -108,24 +107,6 @@ def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
 
 
 router = APIRouter()
-
-
-@router.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
-async def health(services: CurrentServices, request: Request) -> Response:
-    """Whether the server is healthy, and how much is waiting to be merged; without a token only the first."""
-    details = await services.health.look()
-    about: dict[str, Any] = {
-        "status": "ok" if details["error"] is None else "degraded",
-        "version": __version__,
-    }
-    if request.state.is_reader:
-        about |= {
-            "pending_batches": services.writer.pending_batches,
-            "stalled_bodies": services.refused_bodies.stalled,
-            "rejected_batches": services.writer.rejected,
-            **details,
-        }
-    return answer(about)
 
 
 @router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
@@ -182,38 +163,6 @@ def label(services: CurrentServices, session: str, given: schemas.SessionLabel) 
         ),
     )
     return answer(_session_rows(services, [session])[0])
-
-
-@router.delete(
-    "/api/sessions/{session}",
-    dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": schemas.SessionDeleted}, 409: {"model": ErrorAnswer}},
-)
-def delete(
-    services: CurrentServices,
-    session: str,
-    force: Annotated[bool, Query(description="Also while it is still recorded.")] = False,
-) -> Response:
-    """Delete a session's record, with its metrics and kept logs. What comes later begins a new record."""
-    services.catalog.about(session)
-    if services.records.is_live(session) and not force:
-        raise StoreError(
-            f"{session} is still being recorded.",
-            "Stop its cluster and wait half a minute, or force the deletion (force=true).",
-            "session_live",
-            status=409,
-        )
-    if services.warehouse is not None:
-        if not services.warehouse.remove(session):
-            raise StoreError(
-                f"{session} is not deleted on all servers yet.",
-                "It goes on by itself: look again in a minute.",
-                "session_in_use",
-                status=409,
-            )
-    elif not services.delete_here(session):
-        raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
-    return answer({"session": session})
 
 
 def _line(text: str) -> str:

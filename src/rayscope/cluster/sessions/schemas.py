@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rayscope.api.schemas import Answer, Body, HiddenLibrary
+from rayscope.api.schemas import Answer, Body, HiddenLibrary, IngestError
 from rayscope.cluster.recording.schemas import Dropped, Lanes, Recording, Tracing
 
 
@@ -49,12 +49,6 @@ class SessionLabel(Body):
     tags: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=20)
 
 
-class SessionDeleted(Answer):
-    """The session whose record is gone."""
-
-    session: str
-
-
 class SessionPage(Answer):
     """A page of sessions."""
 
@@ -62,58 +56,6 @@ class SessionPage(Answer):
     next: str | None
     total: int
     dropped: Dropped
-
-
-class IngestError(Answer):
-    """Why the store cannot be written."""
-
-    message: str
-    remedy: str
-
-
-class Archive(Answer):
-    """The archive for ended sessions, and why it cannot be used now."""
-
-    url: str
-    error: IngestError | None
-
-
-class FleetServer(Answer):
-    """A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records."""
-
-    server: str
-    url: str
-    is_alive: bool
-    age_s: float
-    sessions: int
-
-
-class Warehouse(Answer):
-    """The warehouse, the name of this server, the rows that it has to tell, and who else shares it."""
-
-    url: str
-    server: str
-    waiting_rows: int
-    servers: list[FleetServer]
-    error: IngestError | None
-
-
-class HealthAnswer(Answer):
-    """Whether the server lives. All but ``status`` and ``version`` is for readers.
-
-    ``damaged``: files of the data directory that were set aside.
-    """
-
-    status: Literal["ok", "degraded"]
-    version: str
-    sessions: int = 0
-    pending_batches: int = 0
-    stalled_bodies: int = 0
-    rejected_batches: int = 0
-    damaged: list[str] = Field(default_factory=list)
-    archive: Archive | None = None
-    warehouse: Warehouse | None = None
-    error: IngestError | None = None
 
 
 class Ingest(Answer):

@@ -1,0 +1,94 @@
+"""Deletes sessions here, in the archive and in the warehouse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from rayscope.api.parameters import ERRORS, answer
+from rayscope.api.provide import provide
+from rayscope.api.schemas import ErrorAnswer
+from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.ingest.writer import Writer
+from rayscope.metrics.service import Metrics
+from rayscope.records.reader import SessionReader
+from rayscope.server import schemas
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from rayscope.archive.service import ArchiveService
+    from rayscope.warehouse.service import WarehouseService
+
+
+class Deletion:
+    """Deletes a session from all places that have something of it."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        records: SessionReader,
+        writer: Writer,
+        metrics: Metrics,
+        archive: ArchiveService | None,
+        warehouse: WarehouseService | None,
+    ) -> None:
+        self._catalog = catalog
+        self._records = records
+        self._writer = writer
+        self._metrics = metrics
+        self._archive = archive
+        self._warehouse = warehouse
+
+    def delete_here(self, session: str) -> bool:
+        """Delete a session from the archive, and what this server has of it unless that is in use.
+
+        Returns whether that was done. Raises StoreError.
+        """
+        if self._archive is not None:
+            self._archive.remove(session)
+        self._metrics.forget(session)
+        return self._writer.remove_session(session)
+
+    def delete(self, session: str, *, force: bool) -> None:
+        """Delete a session everywhere; ``force``: also while it is recorded. Raises StoreError."""
+        self._catalog.about(session)
+        if self._records.is_live(session) and not force:
+            raise StoreError(
+                f"{session} is still being recorded.",
+                "Stop its cluster and wait half a minute, or force the deletion (force=true).",
+                "session_live",
+                status=409,
+            )
+        if self._warehouse is not None:
+            if not self._warehouse.remove(session):
+                raise StoreError(
+                    f"{session} is not deleted on all servers yet.",
+                    "It goes on by itself: look again in a minute.",
+                    "session_in_use",
+                    status=409,
+                )
+        elif not self.delete_here(session):
+            raise StoreError(
+                f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409
+            )
+
+
+router = APIRouter()
+
+
+@router.delete(
+    "/api/sessions/{session}",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": schemas.SessionDeleted}, 409: {"model": ErrorAnswer}},
+)
+def delete(
+    deletion: Annotated[Deletion, provide(Deletion)],
+    session: str,
+    force: Annotated[bool, Query(description="Also while it is still recorded.")] = False,
+) -> Response:
+    """Delete a session's record, with its metrics and kept logs. What comes later begins a new record."""
+    deletion.delete(session, force=force)
+    return answer({"session": session})
