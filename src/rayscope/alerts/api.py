@@ -15,12 +15,22 @@ from rayscope.alerts.history import MAX_EVENTS, newest_first
 from rayscope.alerts.notification.channels import ConfiguredChannel, channels_file, kinds
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
+from rayscope.alerts.service import AlertService, CurrentAlerts
 from rayscope.alerts.state import State
 from rayscope.alerts.topics import alert_info, info_count
-from rayscope.api.parameters import BODY_ERRORS, ERRORS, Limit, Session, Text, answer
+from rayscope.api.parameters import (
+    BODY_ERRORS,
+    ERRORS,
+    CurrentCatalog,
+    CurrentRecords,
+    Limit,
+    Session,
+    Text,
+    answer,
+)
 from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.metrics.service import CurrentMetrics
 from rayscope.model.metric import Matcher
-from rayscope.server.services import CurrentServices, Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import sessions as sessions_sql
 
@@ -33,33 +43,33 @@ router = APIRouter()
 
 
 @router.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
-def alerts(services: CurrentServices, session: Session = None) -> Response:
+def alerts(records: CurrentRecords, alerts: CurrentAlerts, session: Session = None) -> Response:
     """Firing and pending alerts, and those resolved within the last 15 minutes."""
-    chosen, now_ns = services.records.resolve(session), time.time_ns()
-    active, resolved = services.alerts.active(chosen), services.alerts.resolved(chosen)
+    chosen, now_ns = records.resolve(session), time.time_ns()
+    active, resolved = alerts.active(chosen), alerts.resolved(chosen)
     pending = sum(alert.state is State.PENDING for alert in active)
     return answer(
         {
             "session": chosen,
-            "live": services.records.is_live(chosen),
-            "evaluated_ns": services.alerts.evaluated_ns(chosen) or None,
+            "live": records.is_live(chosen),
+            "evaluated_ns": alerts.evaluated_ns(chosen) or None,
             "firing": len(active) - pending,
             "info": info_count(active),
             "pending": pending,
-            "items": [alert_info(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
+            "items": [alert_info(alerts, chosen, alert, now_ns) for alert in active[:_ALERTS]],
             "left_out": max(0, len(active) - _ALERTS),
-            "resolved": [alert_info(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
+            "resolved": [alert_info(alerts, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
             "resolved_left_out": max(0, len(resolved) - _ALERTS),
         }
     )
 
 
 @router.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
-def rules(services: CurrentServices, session: Session = None) -> Response:
+def rules(records: CurrentRecords, alerts: CurrentAlerts, session: Session = None) -> Response:
     """All rules with their state in a session, and the files that are invalid."""
-    chosen = services.records.resolve(session)
-    states = services.alerts.about_rules(chosen)
-    found = services.alerts.rules
+    chosen = records.resolve(session)
+    states = alerts.about_rules(chosen)
+    found = alerts.rules
     return answer(
         {
             "session": chosen,
@@ -68,18 +78,22 @@ def rules(services: CurrentServices, session: Session = None) -> Response:
                 *({**_rule_info(rule), "enabled": False, **_OFF} for rule in found.disabled),
             ],
             "problems": [problem._asdict() for problem in found.problems],
-            "folder": str(services.alerts.folder),
+            "folder": str(alerts.folder),
         }
     )
 
 
 @router.get("/api/alerts/history", responses={**ERRORS, 200: {"model": schemas.HistoryAnswer}})
 def history(
-    services: CurrentServices, session: Session = None, rule: Text = None, limit: Limit = 100
+    records: CurrentRecords,
+    alerts: CurrentAlerts,
+    session: Session = None,
+    rule: Text = None,
+    limit: Limit = 100,
 ) -> Response:
     """The newest transitions of a session's alerts, each with the series that caused it."""
-    chosen = services.records.resolve(session)
-    events = [each for each in services.alerts.events(chosen) if rule is None or each.rule == rule]
+    chosen = records.resolve(session)
+    events = [each for each in alerts.events(chosen) if rule is None or each.rule == rule]
     return answer(
         {
             "session": chosen,
@@ -91,23 +105,21 @@ def history(
 
 
 @router.get("/api/alerts/silences", responses={**ERRORS, 200: {"model": schemas.SilencesAnswer}})
-def silences(services: CurrentServices) -> Response:
+def silences(alerts: CurrentAlerts) -> Response:
     """Active and scheduled silences, and those that expired within five days."""
     now_ns = time.time_ns()
-    return answer(
-        {"items": [_silence_info(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
-    )
+    return answer({"items": [_silence_info(each, now_ns) for each in alerts.silences.listed(now_ns)]})
 
 
 @router.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
-def channels(services: CurrentServices) -> Response:
+def channels(alerts: CurrentAlerts) -> Response:
     """The channels, their targets, and the state of their deliveries."""
-    config = services.alerts.notifier.config
+    config = alerts.notifier.config
     return answer(
         {
-            "items": [_channel_info(services, each) for each in config.channels],
+            "items": [_channel_info(alerts, each) for each in config.channels],
             "kinds": kinds(),
-            "file": str(channels_file(services.alerts.folder)),
+            "file": str(channels_file(alerts.folder)),
             "problem": config.problem,
             "remedy": config.remedy,
         }
@@ -116,25 +128,27 @@ def channels(services: CurrentServices) -> Response:
 
 @router.get("/api/alerts/export", response_class=Response, responses={**ERRORS, 200: _YAML})
 def exported(
-    services: CurrentServices, rule: Annotated[list[str] | None, Query(max_length=100)] = None
+    alerts: CurrentAlerts, rule: Annotated[list[str] | None, Query(max_length=100)] = None
 ) -> Response:
     """The rules (all, or the named ones) as a file that Prometheus loads."""
-    known = services.alerts.rules.rules
+    known = alerts.rules.rules
     chosen = known if rule is None else [named(known, name) for name in rule]
     return Response(export(chosen), media_type="application/yaml")
 
 
 @router.post("/api/alerts/test", responses={**BODY_ERRORS, 200: {"model": schemas.TestAnswer}})
-def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
+def tested(
+    records: CurrentRecords, metrics: CurrentMetrics, alerts: CurrentAlerts, given: schemas.TestBody
+) -> Response:
     """Test a rule against the record: when would it have fired? Changes nothing."""
-    chosen = services.records.resolve(given.session)
-    rule = _parse_rule(services, given)
-    first_ns, _ = services.records.read_cached(chosen, sessions_sql.time_range)
-    store = services.metrics.store(chosen)
-    newest_ns = max(services.records.last_ns(chosen), store.newest_ns)
+    chosen = records.resolve(given.session)
+    rule = _parse_rule(alerts, given)
+    first_ns, _ = records.read_cached(chosen, sessions_sql.time_range)
+    store = metrics.store(chosen)
+    newest_ns = max(records.last_ns(chosen), store.newest_ns)
     to_ns = given.to_ns if given.to_ns is not None else newest_ns
     from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
-    found = backtest(rule, store, from_ns, to_ns, services.alerts.rendering)
+    found = backtest(rule, store, from_ns, to_ns, alerts.rendering)
     told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
     return answer(told)
 
@@ -144,11 +158,11 @@ def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
-def silence(services: CurrentServices, given: schemas.SilenceBody) -> Response:
+def silence(alerts: CurrentAlerts, given: schemas.SilenceBody) -> Response:
     """Mute notifications of matching alerts for a while."""
     now_ns = time.time_ns()
     starts_ns = max(now_ns, given.starts_ns or 0)
-    made = services.alerts.silences.add(
+    made = alerts.silences.add(
         [Matcher(each.label, each.op, each.value) for each in given.matchers],
         starts_ns,
         starts_ns + int(given.duration_s * 1e9),
@@ -164,10 +178,10 @@ def silence(services: CurrentServices, given: schemas.SilenceBody) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
-def unsilence(services: CurrentServices, silence_id: str) -> Response:
+def unsilence(alerts: CurrentAlerts, silence_id: str) -> Response:
     """End a silence now."""
     now_ns = time.time_ns()
-    return answer(_silence_info(services.alerts.silences.end(silence_id, now_ns), now_ns))
+    return answer(_silence_info(alerts.silences.end(silence_id, now_ns), now_ns))
 
 
 @router.post(
@@ -175,11 +189,11 @@ def unsilence(services: CurrentServices, silence_id: str) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.AlertInfo}},
 )
-def acknowledge(services: CurrentServices, given: schemas.AckBody) -> Response:
+def acknowledge(records: CurrentRecords, alerts: CurrentAlerts, given: schemas.AckBody) -> Response:
     """Acknowledge an alert: no reminders are sent until it fires again."""
-    chosen, now_ns = services.records.resolve(given.session), time.time_ns()
-    alert = services.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
-    return answer(alert_info(services, chosen, alert, now_ns))
+    chosen, now_ns = records.resolve(given.session), time.time_ns()
+    alert = alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
+    return answer(alert_info(alerts, chosen, alert, now_ns))
 
 
 @router.post(
@@ -187,10 +201,10 @@ def acknowledge(services: CurrentServices, given: schemas.AckBody) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.ChannelTested}},
 )
-def test_channel(services: CurrentServices, name: str) -> Response:
+def test_channel(catalog: CurrentCatalog, alerts: CurrentAlerts, name: str) -> Response:
     """Send a test notification through a channel, and wait for the result."""
-    names = services.catalog.names()
-    error = services.alerts.test_channel(name, names[0] if names else "", time.time_ns())
+    names = catalog.names()
+    error = alerts.test_channel(name, names[0] if names else "", time.time_ns())
     return answer({"ok": error is None, "error": error})
 
 
@@ -204,11 +218,11 @@ _OFF: dict[str, Any] = {
 }
 
 
-def _parse_rule(services: Services, given: schemas.TestBody) -> Rule:
+def _parse_rule(alerts: AlertService, given: schemas.TestBody) -> Rule:
     if (given.rule is None) == (given.yaml is None):
         raise BadQuery("No rule given.", "Give the name of a rule, or the YAML of one.")
     if given.yaml is None:
-        known = (*services.alerts.rules.rules, *services.alerts.rules.disabled)
+        known = (*alerts.rules.rules, *alerts.rules.disabled)
         return named(known, str(given.rule))
     rules = parse_rules(given.yaml, "given").rules
     if len(rules) != 1:
@@ -229,8 +243,8 @@ def _silence_info(silence: Silence, now_ns: int) -> dict[str, Any]:
     return {**told, "state": silence.state(now_ns)}
 
 
-def _channel_info(services: Services, channel: ConfiguredChannel) -> dict[str, Any]:
-    delivered = msgspec.to_builtins(services.alerts.notifier.status(channel.name))
+def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> dict[str, Any]:
+    delivered = msgspec.to_builtins(alerts.notifier.status(channel.name))
     route = channel.route
     return {
         "name": channel.name,

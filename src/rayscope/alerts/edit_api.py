@@ -11,10 +11,10 @@ from pydantic import BeforeValidator
 
 from rayscope.alerts import editing, schemas
 from rayscope.alerts.rules import duration_text, named
+from rayscope.alerts.service import AlertService, CurrentAlerts
 from rayscope.alerts.simple_form import in_our_form
 from rayscope.api.parameters import BODY_ERRORS, answer
 from rayscope.api.write_access import OPERATOR_ONLY
-from rayscope.server.services import CurrentServices, Services
 
 Name = Annotated[str, InPath(min_length=1, max_length=100)]
 
@@ -32,7 +32,7 @@ router = APIRouter(dependencies=OPERATOR_ONLY, responses={**BODY_ERRORS, 200: {"
 
 
 @router.put("/api/alerts/rules/{name}")
-def put_rule(services: CurrentServices, name: Name, given: NewRule) -> Response:
+def put_rule(alerts: CurrentAlerts, name: Name, given: NewRule) -> Response:
     """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
     rule = {
         "expr": given.expr,
@@ -41,42 +41,42 @@ def put_rule(services: CurrentServices, name: Name, given: NewRule) -> Response:
         "labels": given.labels,
         "annotations": given.annotations,
     }
-    editing.put_rule(services.alerts.folder, name, rule)
-    return _changed(services, name)
+    editing.put_rule(alerts.folder, name, rule)
+    return _changed(alerts, name)
 
 
 @router.delete("/api/alerts/rules/{name}")
-def delete_rule(services: CurrentServices, name: Name) -> Response:
+def delete_rule(alerts: CurrentAlerts, name: Name) -> Response:
     """Remove a rule of ``ui.yml``. A built-in rule that it replaced is back."""
-    editing.delete_rule(services.alerts.folder, name)
-    return _changed(services, name)
+    editing.delete_rule(alerts.folder, name)
+    return _changed(alerts, name)
 
 
 @router.put("/api/alerts/rules/{name}/enabled")
-def switch_rule(services: CurrentServices, name: Name, given: schemas.EnabledBody) -> Response:
+def switch_rule(alerts: CurrentAlerts, name: Name, given: schemas.EnabledBody) -> Response:
     """Turn any rule on or off."""
-    known = services.alerts.rules
+    known = alerts.rules
     named((*known.rules, *known.disabled), name)
-    editing.switch_rule(services.alerts.folder, name, given.enabled)
-    return _changed(services, name)
+    editing.switch_rule(alerts.folder, name, given.enabled)
+    return _changed(alerts, name)
 
 
 @router.put("/api/alerts/channels/{name}")
-def put_channel(services: CurrentServices, name: Name, given: schemas.ChannelBody) -> Response:
+def put_channel(alerts: CurrentAlerts, name: Name, given: schemas.ChannelBody) -> Response:
     """Add a channel, or replace the channel of that name in ``channels.yml``."""
     entry = given.model_dump(include={"type", "match", "send_resolved", "send_info"})
-    editing.put_channel(services.alerts.folder, name, entry, given.config)
-    return _changed(services, name)
+    editing.put_channel(alerts.folder, name, entry, given.config)
+    return _changed(alerts, name)
 
 
 @router.delete("/api/alerts/channels/{name}")
-def delete_channel(services: CurrentServices, name: Name) -> Response:
+def delete_channel(alerts: CurrentAlerts, name: Name) -> Response:
     """Remove a channel from ``channels.yml``."""
-    editing.delete_channel(services.alerts.folder, name)
-    return _changed(services, name)
+    editing.delete_channel(alerts.folder, name)
+    return _changed(alerts, name)
 
 
-def _changed(services: Services, name: str) -> Response:
-    services.alerts.reload()
-    services.alerts.notifier.reload()
+def _changed(alerts: AlertService, name: str) -> Response:
+    alerts.reload()
+    alerts.notifier.reload()
     return answer({"name": name})

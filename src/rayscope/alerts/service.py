@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -34,6 +34,7 @@ from rayscope.alerts.state import (
 )
 from rayscope.alerts.templating.evaluate import Rendering
 from rayscope.alerts.templating.values import Sample
+from rayscope.api.provide import provide
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.periodic import PeriodicTask
@@ -410,3 +411,6 @@ def _evaluate_expr(
             "Aggregate in its expression.",
         )
     return found.names, vector
+
+
+CurrentAlerts = Annotated[AlertService, provide(AlertService)]

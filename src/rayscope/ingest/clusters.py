@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+from rayscope.api.provide import provide
 from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
@@ -446,3 +447,6 @@ class Clusters:
         if not cluster.poller.status.ok and cluster.poller.status.error:
             return ["gcs_unreachable"]
         return ["job_api_unreachable"] if cluster.poller.status.job_api_error else []
+
+
+CurrentClusters = Annotated[Clusters, provide(Clusters)]

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import BODY_ERRORS, ERRORS, Session, answer, answer_from_record
+from rayscope.api.parameters import BODY_ERRORS, ERRORS, CurrentRecords, Session, answer, answer_from_record
 from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
 from rayscope.insights.gains import Check
@@ -18,8 +18,10 @@ from rayscope.insights.not_recorded import find_missing
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Recorded
+from rayscope.insights.replays import CurrentReplays, Replays
 from rayscope.insights.series import series_reader
-from rayscope.server.services import CurrentServices, Services
+from rayscope.metrics.service import CurrentMetrics
+from rayscope.records.reader import SessionReader
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
@@ -75,7 +77,8 @@ def _record(
 
 @contextmanager
 def _replaying(
-    services: Services,
+    records: SessionReader,
+    replays: Replays,
     session: str,
     file: SessionFile,
     job: str | None,
@@ -87,15 +90,15 @@ def _replaying(
 
     ``max_replays``: None for as many as insights need. Raises Busy.
     """
-    last_ns = services.records.last_ns(session)
+    last_ns = records.last_ns(session)
     job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
     with ExitStack() as stack:
         check: Check = _check
         if gains.MAX_ATTEMPTS < attempts <= gains.MAX_READ and long:
             most = max_replays or gains.replays(attempts)
-            check = stack.enter_context(services.replays.making(session, job_id, most, _check))
-        stack.enter_context(services.replays.slots.take(lambda: _check(0.0)))
-        until_ns = last_ns if services.records.is_live(session) else 0
+            check = stack.enter_context(replays.making(session, job_id, most, _check))
+        stack.enter_context(replays.slots.take(lambda: _check(0.0)))
+        until_ns = last_ns if records.is_live(session) else 0
         yield *_record(session, file, job_id, attempts, until_ns), check
 
 
@@ -116,7 +119,9 @@ def _baseline(
 
 @router.get("/api/insights", responses={**ERRORS, 200: {"model": schemas.InsightsAnswer}})
 def insights(
-    services: CurrentServices,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
+    replays: CurrentReplays,
     request: Request,
     session: Session = None,
     job_id: JobId = None,
@@ -126,11 +131,11 @@ def insights(
     would gain if each function took half the time, and by other changes. Savings are predicted by replaying
     its record.
     """
-    chosen = services.records.resolve(session)
-    losses = services.records.dropped(chosen)
+    chosen = records.resolve(session)
+    losses = records.dropped(chosen)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        with _replaying(services, chosen, file, job_id, long=long, max_replays=None) as (
+        with _replaying(records, replays, chosen, file, job_id, long=long, max_replays=None) as (
             about,
             recorded,
             check,
@@ -140,9 +145,9 @@ def insights(
             found |= {"options": [], "findings": [], "silent": []}
             found["not_recorded"] = find_missing(recorded, losses) if recorded is not None else []
             methods: set[str] = set()
-            path = _path(services, chosen, file, about["job_id"], recorded)
+            path = _path(records, chosen, file, about["job_id"], recorded)
             if recorded is not None:
-                facts = Facts(recorded, series_reader(services.metrics, chosen, recorded), ns_by_task(path))
+                facts = Facts(recorded, series_reader(metrics, chosen, recorded), ns_by_task(path))
                 methods = facts.methods
                 findings, silent = detect.detect(facts, base, detect.load(), check)
                 found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
@@ -157,23 +162,25 @@ def insights(
             found |= _judge(file, path, found, methods)
         return {**about, **found}
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)
 
 
 @router.get("/api/insights/progress", responses={**ERRORS, 200: {"model": schemas.ProgressAnswer}})
-def progress(services: CurrentServices, job_id: JobId = None, session: Session = None) -> Response:
+def progress(
+    records: CurrentRecords, replays: CurrentReplays, job_id: JobId = None, session: Session = None
+) -> Response:
     """How far an answer about a job is that takes long: of `GET /api/insights` or `POST /api/whatif`."""
-    chosen = services.records.resolve(session)
-    return answer({"share": services.replays.share(chosen, job_id or "")})
+    chosen = records.resolve(session)
+    return answer({"share": replays.share(chosen, job_id or "")})
 
 
 def _path(
-    services: Services, session: str, file: SessionFile, job_id: str, recorded: Recorded | None
+    records: SessionReader, session: str, file: SessionFile, job_id: str, recorded: Recorded | None
 ) -> compute.Path:
     """The critical path; of a job that was read, it begins and ends as what was read."""
     extent = None if recorded is None else Extent(recorded.has_ended, *recorded.extent_ns)
-    last_ns = extent.end_ns if extent else services.records.last_ns(session)
-    return read_path(file, last_ns, job_id, live=services.records.is_live(session), extent=extent)[1]
+    last_ns = extent.end_ns if extent else records.last_ns(session)
+    return read_path(file, last_ns, job_id, live=records.is_live(session), extent=extent)[1]
 
 
 def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
@@ -196,9 +203,9 @@ def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})
-def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
+def whatif(records: CurrentRecords, replays: CurrentReplays, asked: schemas.WhatIfBody) -> Response:
     """How long a job would have taken with some changes, predicted by replaying its record with them."""
-    chosen = services.records.resolve(asked.session)
+    chosen = records.resolve(asked.session)
 
     def find(file: SessionFile) -> dict[str, Any]:
         found: dict[str, Any] = dict.fromkeys(
@@ -213,7 +220,7 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
             )
         )
         max_replays = gains.BASELINE_REPLAYS + 1
-        with _replaying(services, chosen, file, asked.job_id, long=True, max_replays=max_replays) as (
+        with _replaying(records, replays, chosen, file, asked.job_id, long=True, max_replays=max_replays) as (
             about,
             recorded,
             check,
@@ -225,9 +232,7 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
         return {**about, **found}
 
     question = f"/api/whatif {asked.model_dump_json(exclude={'session'})}"
-    body, age_s = services.records.read_with_age(
-        chosen, question, lambda file: msgspec.json.encode(find(file))
-    )
+    body, age_s = records.read_with_age(chosen, question, lambda file: msgspec.json.encode(find(file)))
     return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 

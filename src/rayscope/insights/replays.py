@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated
 
+from rayscope.api.provide import provide
 from rayscope.insights.gains import Check
 from rayscope.storage.slots import Slots
 
@@ -59,3 +61,6 @@ class Replays:
                 yield tell
         finally:
             self._shares.pop(key, None)
+
+
+CurrentReplays = Annotated[Replays, provide(Replays)]

@@ -13,11 +13,21 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from rayscope.api.parameters import ERRORS, Cursor, Limit, Session, Text, answer
+from rayscope.api.parameters import (
+    ERRORS,
+    CurrentCatalog,
+    CurrentRecords,
+    Cursor,
+    Limit,
+    Session,
+    Text,
+    answer,
+)
 from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
+from rayscope.metrics.service import CurrentMetrics, Metrics
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.server.services import CurrentServices, Services
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.pages import decode_cursor, encode_cursor
 from rayscope.version import __version__
@@ -38,7 +48,8 @@ router = APIRouter()
 
 @router.get("/api/metrics", responses={**ERRORS, 200: {"model": schemas.LatestAnswer}})
 def latest(
-    services: CurrentServices,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
     session: Session = None,
     name: Text = None,
     collector: Text = None,
@@ -50,8 +61,8 @@ def latest(
 
     Rayscope's own names come first.
     """
-    chosen = services.records.resolve(session)
-    store = services.metrics.store(chosen)
+    chosen = records.resolve(session)
+    store = metrics.store(chosen)
     wanted = [_pair(text) for text in label or ()]
     names = _names(store, name)
     if collector:
@@ -73,16 +84,18 @@ def latest(
             "next": following,
             "total": total,
             "series": store.series,
-            **services.metrics.state(chosen),
+            **metrics.state(chosen),
         }
     )
 
 
 @router.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
-def names(services: CurrentServices, session: Session = None, q: Text = None) -> Response:
+def names(
+    records: CurrentRecords, metrics: CurrentMetrics, session: Session = None, q: Text = None
+) -> Response:
     """The available metrics with type, unit, and labels; ``q`` searches name and help."""
-    chosen = services.records.resolve(session)
-    store = services.metrics.store(chosen)
+    chosen = records.resolve(session)
+    store = metrics.store(chosen)
     families, counts = store.families(), store.counts()
     labels = store.all_labels(counts)
     text = (q or "").lower()
@@ -113,24 +126,25 @@ def names(services: CurrentServices, session: Session = None, q: Text = None) ->
 
 @router.get("/api/metrics/label-values", responses={**ERRORS, 200: {"model": schemas.LabelValuesAnswer}})
 def label_values(
-    services: CurrentServices,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
     label: Annotated[str, Query(min_length=1, max_length=500)],
     session: Session = None,
     name: Text = None,
     limit: Limit = 1000,
 ) -> Response:
     """The values of a label, of the series of one name, of a prefix (``ray_node_*``), or of all."""
-    chosen = services.records.resolve(session)
-    store = services.metrics.store(chosen)
+    chosen = records.resolve(session)
+    store = metrics.store(chosen)
     items = store.label_values(label, _names(store, name) or store.names())
     return answer({"session": chosen, "items": items[:limit], "total": len(items)})
 
 
 @router.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
-def ours(services: CurrentServices) -> Response:
+def ours(catalog: CurrentCatalog, metrics: CurrentMetrics) -> Response:
     """Rayscope's own metrics, and a summary of the newest sessions, as Prometheus text."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Ours(services))
+    registry.register(_Ours(catalog, metrics))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -138,9 +152,9 @@ def ours(services: CurrentServices) -> Response:
     "/api/prometheus/sd",
     responses={**ERRORS, 200: {"model": list[schemas.DiscoveredTarget]}},
 )
-def discovery(services: CurrentServices) -> Response:
+def discovery(metrics: CurrentMetrics) -> Response:
     """The metric endpoints of all live sessions' nodes, for Prometheus' HTTP service discovery."""
-    return answer([target for session in services.metrics.live() for target in _targets(services, session)])
+    return answer([target for session in metrics.live() for target in _targets(metrics, session)])
 
 
 def _names(store: SeriesStore, asked: str | None) -> list[str] | None:
@@ -180,8 +194,8 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _targets(services: Services, session: str) -> Iterator[dict[str, Any]]:
-    for node in services.metrics.addresses(session):
+def _targets(metrics: Metrics, session: str) -> Iterator[dict[str, Any]]:
+    for node in metrics.addresses(session):
         if node.alive and node.port > 0:
             host = f"[{node.host}]" if ":" in node.host else node.host
             yield {
@@ -199,8 +213,9 @@ def _targets(services: Services, session: str) -> Iterator[dict[str, Any]]:
 class _Ours(Collector):
     """The server's figures, without labels; of each session a summary, with label ``session``."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, catalog: Catalog, metrics: Metrics) -> None:
+        self._catalog = catalog
+        self._metrics = metrics
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
         """Made anew at each question."""
@@ -208,22 +223,22 @@ class _Ours(Collector):
         version = GaugeMetricFamily("rayscope_version", "Always 1.", labels=["version"])
         version.add_metric([__version__], 1)
         yield version
-        for name, value in self._services.metrics.server_figures().items():
+        for name, value in self._metrics.server_figures().items():
             family = FIGURES[name]
             kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
             yield kind(name, family.help, value=float(value))
-        clients = self._services.realtime.stats()["clients"]
+        clients = self._metrics.push_clients()
         yield GaugeMetricFamily("rayscope_push_clients", "Open WebSockets of the live push.", value=clients)
         yield from self._sessions()
 
     def _sessions(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        live = self._services.metrics.live()
-        known = self._services.catalog.names()
+        live = self._metrics.live()
+        known = self._catalog.names()
         abouts = []
         for at, name in enumerate(known):
             if name in live or at < _MAX_SESSIONS:
                 with contextlib.suppress(NotFound):  # retention has just dropped it
-                    abouts.append(self._services.catalog.about(name))
+                    abouts.append(self._catalog.about(name))
         yield GaugeMetricFamily("rayscope_sessions", "Sessions on record.", value=len(known))
         gauges = {
             "live": "Whether the session's cluster is being measured.",

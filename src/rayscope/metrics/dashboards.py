@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from rayscope.api.provide import provide
 from rayscope.files import replace_file
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
@@ -143,3 +144,6 @@ def _missing(name: str) -> NotFound:
 
 def _unreadable(path: Path, why: str) -> StoreError:
     return StoreError(f"{path} is not a dashboard: {why[:300]}", "Fix or delete the file.", "unreadable")
+
+
+CurrentDashboards = Annotated[Dashboards, provide(Dashboards)]

@@ -8,16 +8,34 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import BODY_ERRORS, ERRORS, Nanoseconds, Session, Text, answer
+from rayscope.api.parameters import (
+    BODY_ERRORS,
+    ERRORS,
+    CurrentRecords,
+    CurrentSettings,
+    Nanoseconds,
+    Session,
+    Text,
+    answer,
+)
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics import query_schemas
 from rayscope.metrics.api import collected
 from rayscope.metrics.charts import PAGES
-from rayscope.metrics.dashboards import NAME, StoredChart, StoredDashboard, StoredQuery, encode
+from rayscope.metrics.dashboards import (
+    NAME,
+    CurrentDashboards,
+    StoredChart,
+    StoredDashboard,
+    StoredQuery,
+    encode,
+)
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
-from rayscope.server.services import CurrentServices, Services
+from rayscope.metrics.service import CurrentMetrics, Metrics
+from rayscope.records.reader import SessionReader
+from rayscope.settings import Settings
 from rayscope.storage.errors import BadQuery
 
 _HOUR_NS = 3600 * 10**9
@@ -38,7 +56,9 @@ router = APIRouter()
 
 @router.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
 def query(
-    services: CurrentServices,
+    settings: CurrentSettings,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
     expr: Expr | None = None,
     collector: Text = None,
     session: Session = None,
@@ -51,16 +71,16 @@ def query(
 
     ``collector`` instead of ``expr``: all series of one collector.
     """
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     if (expr is None) == (collector is None):
         raise BadQuery("Give either expr or collector.", "Use expr=PROMQL, or collector=NAME such as tasks.")
     if expr is not None:
         parsed(expr)
-    times = _times(services, chosen, from_ns, to_ns, step_ns)
+    times = _times(settings, records, chosen, from_ns, to_ns, step_ns)
     if expr is not None:
-        source, result = _evaluate(services, chosen, expr, times, limit)
+        source, result = _evaluate(settings, metrics, chosen, expr, times, limit)
     else:
-        source, result = "record", _collected(services, chosen, collector or "", times, limit)
+        source, result = "record", _collected(metrics, chosen, collector or "", times, limit)
     series, left_out = greatest(result.series, limit)
     return answer(
         {
@@ -74,7 +94,7 @@ def query(
             "left_out": left_out + result.others + result.left_out,
             "warnings": result.warnings,
             "source": source,
-            "unit": unit_of(expr, services.metrics.store(chosen).families()) if expr else "",
+            "unit": unit_of(expr, metrics.store(chosen).families()) if expr else "",
         }
     )
 
@@ -100,16 +120,16 @@ def charts() -> Response:
 
 
 @router.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
-def listed(services: CurrentServices) -> Response:
+def listed(dashboards: CurrentDashboards) -> Response:
     """All dashboards, without their charts, by name."""
-    items, unreadable = services.dashboards.all()
+    items, unreadable = dashboards.all()
     return answer({"items": items, "unreadable": unreadable})
 
 
 @router.get("/api/dashboards/{name}", responses={**ERRORS, 200: {"model": query_schemas.Dashboard}})
-def one(services: CurrentServices, name: Name) -> Response:
+def one(dashboards: CurrentDashboards, name: Name) -> Response:
     """One dashboard."""
-    return answer(services.dashboards.get(name))
+    return answer(dashboards.get(name))
 
 
 @router.put(
@@ -117,19 +137,19 @@ def one(services: CurrentServices, name: Name) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": query_schemas.Dashboard}},
 )
-def put(services: CurrentServices, name: Name, given: query_schemas.DashboardGiven) -> Response:
+def put(dashboards: CurrentDashboards, name: Name, given: query_schemas.DashboardGiven) -> Response:
     """Create or replace a dashboard. Every expression must be valid."""
     kept = StoredDashboard(given.title, [_stored_chart(chart) for chart in given.charts])
     encode(kept)  # before what is long is parsed
     for chart in kept.charts:
         _check(chart)
-    return answer(services.dashboards.put(name, kept))
+    return answer(dashboards.put(name, kept))
 
 
 @router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204, responses=BODY_ERRORS)
-def delete(services: CurrentServices, name: Name) -> Response:
+def delete(dashboards: CurrentDashboards, name: Name) -> Response:
     """Delete a dashboard."""
-    services.dashboards.delete(name)
+    dashboards.delete(name)
     return Response(status_code=204)
 
 
@@ -151,20 +171,25 @@ def _check(chart: StoredChart) -> None:
 
 
 def _times(
-    services: Services, session: str, from_ns: int | None, to_ns: int | None, step_ns: int | None
+    settings: Settings,
+    records: SessionReader,
+    session: str,
+    from_ns: int | None,
+    to_ns: int | None,
+    step_ns: int | None,
 ) -> range:
     """The times of a chart, ns: multiples of the step, so that they stay while the range moves on.
 
     One time alone (from = to) is taken as it is. Raises BadQuery for none or too many.
     """
-    to_ns = services.records.last_ns(session) if to_ns is None else to_ns
+    to_ns = records.last_ns(session) if to_ns is None else to_ns
     from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
     if from_ns > to_ns:
         raise BadQuery("from_ns is after to_ns.", "Use a range that ends after it starts.")
     if from_ns == to_ns:
         return range(from_ns, to_ns + 1, step_ns or 10**9)
     if step_ns is None:
-        wanted_s = max((to_ns - from_ns) / 1e9 / _POINTS, services.settings.metrics_interval_s)
+        wanted_s = max((to_ns - from_ns) / 1e9 / _POINTS, settings.metrics_interval_s)
         step_ns = next((s for s in _STEPS_S if s >= wanted_s), math.ceil(wanted_s / 86400) * 86400) * 10**9
     start_ns, end_ns = from_ns // step_ns * step_ns, to_ns // step_ns * step_ns
     if (end_ns - start_ns) // step_ns >= MAX_STEPS:
@@ -175,24 +200,26 @@ def _times(
     return range(start_ns, end_ns + 1, step_ns)
 
 
-def _evaluate(services: Services, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
+def _evaluate(
+    settings: Settings, metrics: Metrics, session: str, expr: str, times: range, limit: int
+) -> tuple[str, Result]:
     """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
-    url = services.settings.prometheus_url
+    url = settings.prometheus_url
     warnings = []
-    if url and times[-1] - times[0] > services.settings.metrics_full_h * _HOUR_NS:
+    if url and times[-1] - times[0] > settings.metrics_full_h * _HOUR_NS:
         try:
             series, said = query_range(url, expr, list(times), times.step)
             return "prometheus", Result(list(times), series, 0, said)
         except PromqlError as error:
             warnings.append(f"The configured Prometheus was not used: {error.message}.")
-    result = evaluate(services.metrics.store(session), expr, times[0], times[-1], times.step, limit)
+    result = evaluate(metrics.store(session), expr, times[0], times[-1], times.step, limit)
     result.warnings = warnings + result.warnings
     return "record", result
 
 
-def _collected(services: Services, session: str, collector: str, times: range, limit: int) -> Result:
+def _collected(metrics: Metrics, session: str, collector: str, times: range, limit: int) -> Result:
     """The values of all series of a collector, as they are."""
-    store = services.metrics.store(session)
+    store = metrics.store(session)
     whole = Result(list(times), [], 0, [])
     for name in collected(store, collector):
         one = evaluate(store, name, times[0], times[-1], times.step, limit)

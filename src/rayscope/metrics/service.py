@@ -8,10 +8,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import psutil
 
+from rayscope.api.provide import provide
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.collector import Cluster, Collector, load
@@ -140,7 +141,10 @@ class _Live:
 
 
 class Metrics:
-    """The series of all sessions. :meth:`start` before use, :meth:`stop` at the end."""
+    """The series of all sessions. :meth:`start` before use, :meth:`stop` at the end.
+
+    ``push_clients``: returns how many WebSockets of the live push are open.
+    """
 
     def __init__(
         self,
@@ -150,7 +154,9 @@ class Metrics:
         clusters: Clusters,
         writer: Writer,
         spool: Spool,
+        push_clients: Callable[[], int],
     ) -> None:
+        self.push_clients = push_clients
         self._settings = settings
         self._catalog = catalog
         self._records = records
@@ -412,3 +418,6 @@ class Metrics:
                 store.flush()
             except Exception:
                 log.exception("metrics could not be written")
+
+
+CurrentMetrics = Annotated[Metrics, provide(Metrics)]

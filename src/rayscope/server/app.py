@@ -164,7 +164,7 @@ def create_app(services: Services) -> FastAPI:
     )
     add_errors(app)
     # For `provide`.
-    app.state.services = {type(service): service for service in (services, *vars(services).values())}
+    app.state.services = {type(service): service for service in vars(services).values()}
     # `include_router` would make each route anew, which is most of what a server needs to start.
     app.router.routes.extend(route for api in _APIS for route in api.router.routes)
     for name, make in _ROLLUPS.items():

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 
-from rayscope.api.parameters import BODY_ERRORS, answer, error
+from rayscope.api.parameters import (
+    BODY_ERRORS,
+    CurrentCatalog,
+    CurrentRecords,
+    CurrentSettings,
+    answer,
+    error,
+)
+from rayscope.api.provide import provide
 from rayscope.api.schemas import Body, ErrorAnswer
 from rayscope.api.security import COOKIE, cookie_value, matches
 from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.server import schemas
-from rayscope.server.services import CurrentServices
 from rayscope.storage.catalog import RECORD
 from rayscope.user_sql import run as user_sql_run
+from rayscope.user_sql.run import SqlRunner
 
 
 class Login(Body):
@@ -41,9 +52,9 @@ router = APIRouter()
 
 
 @router.post("/api/login", status_code=204)
-def login(services: CurrentServices, given: Login) -> Response:
+def login(settings: CurrentSettings, given: Login) -> Response:
     """Sign in: sets a cookie."""
-    token = services.settings.token
+    token = settings.token
     if token is not None and not matches(given.token, token):
         return error(401, "unauthorized", "Wrong token.", "The server printed its token when it started.")
     response = Response(status_code=204)
@@ -58,17 +69,22 @@ def login(services: CurrentServices, given: Login) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.Attached}, 502: {"model": ErrorAnswer}},
 )
-def attach(services: CurrentServices, cluster: Cluster) -> Response:
+def attach(clusters: CurrentClusters, cluster: Cluster) -> Response:
     """Start recording snapshots of a running cluster."""
-    return answer({"session": services.clusters.attach(cluster.address, cluster.ray_token)})
+    return answer({"session": clusters.attach(cluster.address, cluster.ray_token)})
 
 
 @router.post("/api/sql", responses={**BODY_ERRORS, 200: {"model": schemas.SqlAnswer}})
-def run_sql(services: CurrentServices, question: SqlQuestion) -> Response:
+def run_sql(
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    runner: Annotated[SqlRunner, provide(SqlRunner)],
+    question: SqlQuestion,
+) -> Response:
     """Run one SELECT over a session's views."""
-    chosen = services.records.resolve(question.session)
-    version = services.records.read(chosen, lambda file: file.written)
-    body = services.sql.query(
-        services.catalog.local_file(chosen, RECORD), question.sql, version=version, limit=question.limit
+    chosen = records.resolve(question.session)
+    version = records.read(chosen, lambda file: file.written)
+    body = runner.query(
+        catalog.local_file(chosen, RECORD), question.sql, version=version, limit=question.limit
     )
     return Response(body, media_type="application/json")

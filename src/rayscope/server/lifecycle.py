@@ -89,8 +89,12 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     logs = Logs(settings, catalog, records, clusters)
     archiver = LogArchiver(settings, catalog, records, clusters, logs)
     readings = LastReadings(catalog, clusters)
-    metrics = Metrics(settings, catalog, records, clusters, writer, spool)
+    realtime = Realtime(settings.push_interval_s, records.resolve)
+    metrics = Metrics(
+        settings, catalog, records, clusters, writer, spool, lambda: realtime.stats()["clients"]
+    )
 
+    node_usage = NodeUsage(records, clusters, metrics)
     deletion = Deletion(catalog, records, writer, metrics, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
@@ -115,14 +119,14 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
             timeout_s=settings.sql_timeout_s,
             min_free_bytes=settings.min_free_bytes,
         ),
-        realtime=Realtime(settings.push_interval_s, records.resolve),
+        realtime=realtime,
         logs=logs,
         log_archiver=archiver,
         objects=ObjectReferences(records, clusters, readings),
         object_readings=readings,
         findings=findings,
         metrics=metrics,
-        node_usage=NodeUsage(records, clusters, metrics),
+        node_usage=node_usage,
         alerts=AlertService(
             folder / "alerts",
             live=lambda: [name for name in records.live_here() if is_keeper(name)],
@@ -153,18 +157,14 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         program_outputs=ProgramOutputs(settings, records, logs, archiver),
         url=settings.external_url.rstrip("/"),
     )
-    _provide_topics(services)
+    provide = realtime.provide
+    provide("cluster", lambda session, _: sessions_topics.cluster(catalog, records, clusters, session))
+    provide("tasks", lambda session, _: sessions_topics.tasks(catalog, records, session))
+    provide("actors", lambda session, _: sessions_topics.actors(records, session))
+    provide("alerts", lambda session, _: alerts_topics.alerts(records, services.alerts, session))
+    provide("metrics", lambda session, _: nodes_topics.headline(records, metrics, node_usage, session))
+    provide("job", lambda session, params: jobs_topics.job(records, session, params))
     return services
-
-
-def _provide_topics(services: Services) -> None:
-    """Register the built-in topics."""
-    services.realtime.provide("cluster", lambda session, _: sessions_topics.cluster(services, session))
-    services.realtime.provide("tasks", lambda session, _: sessions_topics.tasks(services, session))
-    services.realtime.provide("actors", lambda session, _: sessions_topics.actors(services, session))
-    services.realtime.provide("alerts", lambda session, _: alerts_topics.alerts(services, session))
-    services.realtime.provide("metrics", lambda session, _: nodes_topics.metrics(services, session))
-    services.realtime.provide("job", lambda session, params: jobs_topics.job(services, session, params))
 
 
 def _is_alone(_: str | None) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rayscope.alerts.service import AlertService
-from rayscope.api.provide import provide
 from rayscope.api.security import RefusedBodies, Secrets
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
@@ -82,6 +81,3 @@ class Services:
     program_outputs: ProgramOutputs
     #: Where this server is reached, once it is known.
     url: str
-
-
-CurrentServices = Annotated[Services, provide(Services)]

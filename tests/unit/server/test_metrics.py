@@ -215,7 +215,7 @@ def test_a_file_that_opens_slowly_holds_up_no_other_session(monkeypatch: pytest.
     nothing: Any = None
     catalog: Any = SimpleNamespace(about=lambda session: None)
     records: Any = SimpleNamespace(is_live=lambda session: False)
-    metrics = Metrics(nothing, catalog, records, nothing, nothing, nothing)
+    metrics = Metrics(nothing, catalog, records, nothing, nothing, nothing, nothing)
     go, opened = threading.Event(), []
 
     def open_it(session: str, *, read_only: bool) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Limit, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
 from rayscope.cluster.crashes import schemas, sql
 from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
 from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
+from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.model.program import script_name
-from rayscope.server.services import CurrentServices, Services
 
 router = APIRouter()
 
@@ -28,11 +28,13 @@ _COUNTED = (
 
 
 @router.get("/api/crashes", responses={**ERRORS, 200: {"model": schemas.CrashesAnswer}})
-def crashes(services: CurrentServices, session: Session = None, limit: Limit = 20) -> Response:
+def crashes(
+    records: CurrentRecords, logs: CurrentLogs, session: Session = None, limit: Limit = 20
+) -> Response:
     """Workers that crashed, newest first: what each was, whether it did harm, and its last log lines."""
-    chosen = services.records.resolve(session)
-    logged = logged_crashes(services, chosen)
-    (rows, workers), _ = services.records.read_with_age(
+    chosen = records.resolve(session)
+    logged = logged_crashes(logs, chosen)
+    (rows, workers), _ = records.read_with_age(
         chosen,
         f"/api/crashes {hash(frozenset(logged))}",
         lambda file: sql.crashed_workers(file, logged),
@@ -52,7 +54,7 @@ def crashes(services: CurrentServices, session: Session = None, limit: Limit = 2
             ),
             "left_out": total - len(shown),
             "items": [
-                _item(services, chosen, row, harm, logged.get(row["worker_id"]))
+                _item(logs, chosen, row, harm, logged.get(row["worker_id"]))
                 for row, harm in zip(shown, harms, strict=False)
             ],
         }
@@ -68,7 +70,7 @@ def _facts(row: dict[str, Any]) -> Facts:
 
 
 def _item(
-    services: Services, session: str, row: dict[str, Any], harm: Harm, crash: LoggedCrash | None
+    logs: Logs, session: str, row: dict[str, Any], harm: Harm, crash: LoggedCrash | None
 ) -> dict[str, Any]:
     report = crash.report if crash else None
     return {
@@ -80,5 +82,5 @@ def _item(
         "harm": harm._asdict(),
         "file": crash.name if crash else None,
         "offset": report.begin if report else None,
-        "lines": last_lines(services, session, row, crash),
+        "lines": last_lines(logs, session, row, crash),
     }

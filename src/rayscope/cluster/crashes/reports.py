@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.lines import MAX_LETTERS, read_lines, split_lines
 from rayscope.ray.agents.logs import driver_file, read_name
 from rayscope.ray.crash_report import CrashReport
-from rayscope.server.services import Services
 from rayscope.storage.errors import StoreError
 from rayscope.storage.log_archive import LogStore
 
@@ -32,9 +32,9 @@ class LoggedCrash(NamedTuple):
     report: CrashReport
 
 
-def logged_crashes(services: Services, session: str) -> dict[str, LoggedCrash]:
+def logged_crashes(logs: Logs, session: str) -> dict[str, LoggedCrash]:
     """Worker -> the crash report in its log, of those whose log is kept and has one."""
-    store = _store(services, session)
+    store = _store(logs, session)
     if store is None:
         return {}
     found = (
@@ -43,14 +43,12 @@ def logged_crashes(services: Services, session: str) -> dict[str, LoggedCrash]:
     return {worker_id: crash for worker_id, crash in found if worker_id is not None}
 
 
-def last_lines(
-    services: Services, session: str, row: Mapping[str, Any], crash: LoggedCrash | None
-) -> list[str]:
+def last_lines(logs: Logs, session: str, row: Mapping[str, Any], crash: LoggedCrash | None) -> list[str]:
     """The kept lines before a crash report and the report without its frames of C++.
 
     Without a report the last lines of the worker of ``row``, errors before output.
     """
-    store = _store(services, session)
+    store = _store(logs, session)
     if store is None:
         return []
     if crash is not None:
@@ -83,7 +81,7 @@ def _lines(store: LogStore, node_id: str, name: str, begin: int, end: int) -> li
     return [line.text[:_LINE_CHARS] for line in read_lines(pieces) if line.text.strip() and not line.is_mark]
 
 
-def _store(services: Services, session: str) -> LogStore | None:
+def _store(logs: Logs, session: str) -> LogStore | None:
     with contextlib.suppress(StoreError):
-        return services.logs.store(session)
+        return logs.store(session)
     return None

@@ -10,6 +10,8 @@ from fastapi.responses import Response
 
 from rayscope.api.parameters import (
     ERRORS,
+    CurrentCatalog,
+    CurrentRecords,
     Cursor,
     Limit,
     Nanoseconds,
@@ -25,11 +27,13 @@ from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
+from rayscope.cluster.nodes.usage import CurrentNodeUsage
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors
 from rayscope.cluster.recording.transport import lane_of
 from rayscope.model import Kind
-from rayscope.server.services import CurrentServices, Services
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities
 
@@ -42,30 +46,30 @@ Internal = Annotated[bool, Query(description="Include Ray internals (is_internal
 router = APIRouter()
 
 
-def _add_lane(services: Services, session: str, row: dict[str, Any]) -> None:
+def _add_lane(catalog: Catalog, session: str, row: dict[str, Any]) -> None:
     """Say of a node how its events come."""
-    row.update(lane_of(services.catalog.about(session), row["node_id"]))
+    row.update(lane_of(catalog.about(session), row["node_id"]))
 
 
-def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_tasks(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
     """Say of jobs how many of their attempts are in which state, and what failed of these on purpose."""
-    jobs = services.records.read_cached(session, jobs_sql.tasks_by_job)
+    jobs = records.read_cached(session, jobs_sql.tasks_by_job)
     failed = any("FAILED" in states for states in jobs.values())
-    stopped = services.records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}
+    stopped = records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
         row["stopped_by_libraries"] = stopped.get(row["job_id"], 0)
 
 
-def _add_names(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_names(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
     """Add what people know workers by (an actor, functions that they ran, a script), and what they do now."""
     ids = [row["worker_id"] for row in rows]
-    names, scripts = services.records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
-    at_ns = services.records.last_ns(session)
+    names, scripts = records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
+    at_ns = records.last_ns(session)
     alive = [row["worker_id"] for row in rows if row["state"] != "DEAD"]
     activity = (
-        services.records.read(session, lambda file: placement_sql.read_activity(file, alive, at_ns))
-        if alive and services.records.is_live(session)
+        records.read(session, lambda file: placement_sql.read_activity(file, alive, at_ns))
+        if alive and records.is_live(session)
         else {}
     )
     for row in rows:
@@ -76,14 +80,14 @@ def _add_names(services: Services, session: str, rows: list[dict[str, Any]]) -> 
         row.update(activity.get(row["worker_id"]) or {"running": 0, "blocked": 0, "attempts": [], "gpus": []})
 
 
-def _add_gpus(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_gpus(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
     """Add the GPUs of actors."""
 
     def look(file: SessionFile) -> dict[str, list[dict[str, Any]]]:
         with file.reader() as reader:
             return gpus_of_actors(reader, [row["actor_id"] for row in rows])
 
-    gpus = services.records.read(session, look)
+    gpus = records.read(session, look)
     for row in rows:
         row["gpus"] = gpus.get(row["actor_id"], [])
 
@@ -92,7 +96,9 @@ def _add_entity(kind: Kind, path: str) -> None:
     what = path.replace("_", " ")
 
     def many(
-        services: CurrentServices,
+        catalog: CurrentCatalog,
+        records: CurrentRecords,
+        usages: CurrentNodeUsage,
         session: Session = None,
         state: Text = None,
         job_id: Text = None,
@@ -114,7 +120,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         filters = entities.EntityFilters(
             state=state,
             job_id=job_id,
-            node_id=node_ids(services.records, session, node_id),
+            node_id=node_ids(records, session, node_id),
             worker_id=worker_id,
             actor_id=actor_id,
             name=name,
@@ -125,46 +131,50 @@ def _add_entity(kind: Kind, path: str) -> None:
             since_ns=since_ns,
             until_ns=until_ns,
         )
-        chosen = services.records.resolve(session)
+        chosen = records.resolve(session)
         beside = None
         if kind == "node":
-            beside = services.node_usage.beside_nodes(chosen)
+            beside = usages.beside_nodes(chosen)
         if kind == "worker":
-            beside = services.node_usage.beside_workers(chosen)
-        page = services.records.read(
+            beside = usages.beside_workers(chosen)
+        page = records.read(
             chosen,
             lambda file: entities.list_entities(
                 file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside, internal=internal
             ),
         )
         if kind == "node":
-            usage = services.node_usage.usage(chosen)
+            usage = usages.usage(chosen)
             for row in page.items:
-                _add_lane(services, chosen, row)
+                _add_lane(catalog, chosen, row)
                 nodes_usage.folded(row, usage)
         if kind == "worker":
-            _add_names(services, chosen, page.items)
+            _add_names(records, chosen, page.items)
         if kind == "actor":
-            _add_gpus(services, chosen, page.items)
+            _add_gpus(records, chosen, page.items)
         if kind == "job":
-            _add_tasks(services, chosen, page.items)
-        return with_dropped(services.records, chosen, page, internal_hidden=page.internal_hidden)
+            _add_tasks(records, chosen, page.items)
+        return with_dropped(records, chosen, page, internal_hidden=page.internal_hidden)
 
     def one(
-        services: CurrentServices, entity_id: str = Path(alias=f"{kind}_id"), session: Session = None
+        catalog: CurrentCatalog,
+        records: CurrentRecords,
+        usages: CurrentNodeUsage,
+        entity_id: str = Path(alias=f"{kind}_id"),
+        session: Session = None,
     ) -> Response:
-        chosen = services.records.resolve(session)
-        row = services.records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
+        chosen = records.resolve(session)
+        row = records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
         if kind == "node":
-            _add_lane(services, chosen, row)
-            row.update(node_detail(services, chosen, row))
+            _add_lane(catalog, chosen, row)
+            row.update(node_detail(records, usages, chosen, row))
         if kind == "worker":
-            _add_names(services, chosen, [row])
-            row.update(nodes_usage.worker_figures(services.node_usage.usage(chosen), row))
+            _add_names(records, chosen, [row])
+            row.update(nodes_usage.worker_figures(usages.usage(chosen), row))
         if kind == "actor":
-            _add_gpus(services, chosen, [row])
+            _add_gpus(records, chosen, [row])
         if kind == "job":
-            _add_tasks(services, chosen, [row])
+            _add_tasks(records, chosen, [row])
         return answer(row)
 
     page_shape, shape = SHAPES[kind]

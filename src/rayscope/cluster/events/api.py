@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from rayscope.api.parameters import (
     ERRORS,
+    CurrentRecords,
     Cursor,
     Limit,
     Nanoseconds,
@@ -18,7 +19,6 @@ from rayscope.api.parameters import (
     node_ids,
 )
 from rayscope.cluster.events import schemas, sql
-from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
@@ -26,7 +26,7 @@ router = APIRouter()
 
 @router.get("/api/events", responses={**ERRORS, 200: {"model": schemas.EventsAnswer}})
 def events(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     session: Session = None,
     severity: Annotated[str | None, Query(max_length=60, description="ERROR,WARNING,INFO")] = None,
@@ -43,13 +43,13 @@ def events(
     filters = {
         "severity": severity,
         "kind": kind,
-        "node_id": node_ids(services.records, session, node_id),
+        "node_id": node_ids(records, session, node_id),
         "job_id": job_id,
         "q": q,
         "since_ns": since_ns,
         "until_ns": until_ns,
     }
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
         page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
@@ -58,7 +58,7 @@ def events(
             "next": page.next,
             "total": page.total,
             "by_severity": by_severity,
-            "dropped": services.records.dropped(chosen),
+            "dropped": records.dropped(chosen),
         }
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)

@@ -7,31 +7,35 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentRecords, Session, answer
 from rayscope.cluster.find import schemas, sql
+from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.cluster.logs.listing import list_files
 from rayscope.cluster.logs.writers import matching_files
+from rayscope.metrics.service import CurrentMetrics, Metrics
 from rayscope.model.writer import writer_title
 from rayscope.ray.agents.logs import LogName
-from rayscope.server.services import CurrentServices, Services
+from rayscope.records.reader import SessionReader
 
 router = APIRouter()
 
 
 @router.get("/api/find", responses={**ERRORS, 200: {"model": schemas.FindAnswer}})
 def find(
-    services: CurrentServices,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
+    logs: CurrentLogs,
     q: Annotated[str, Query(min_length=1, max_length=200)],
     session: Session = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Hits of each kind.")] = 5,
 ) -> Response:
     """Functions, tasks, actors, nodes, jobs, log files, metrics by name, or by the first letters of an ID."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     text = q.strip()
     found: list[sql.Found] = []
     if text:
-        found = services.records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
-        found += [_log_files(services, chosen, text, limit), _metrics(services, chosen, text, limit)]
+        found = records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
+        found += [_log_files(records, logs, chosen, text, limit), _metrics(metrics, chosen, text, limit)]
     # Who types a whole name means that: an actor's class comes before functions that begin with it.
     found.sort(key=lambda each: all((item.get("name") or "").lower() != text.lower() for item in each.items))
     return answer({"session": chosen, "groups": [_group(each) for each in found if each.total > 0]})
@@ -42,10 +46,10 @@ def _group(found: sql.Found) -> dict[str, object]:
     return {"kind": found.kind, "items": [blank | item for item in found.items], "total": found.total}
 
 
-def _log_files(services: Services, session: str, text: str, limit: int) -> sql.Found:
+def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limit: int) -> sql.Found:
     """Of a large cluster only the files of nodes that were looked at are known without asking every node."""
-    _, files = list_files(services, session, None, every=False)
-    found = matching_files(services, session, [one for one in files if not one.is_empty], text.lower())
+    _, files = list_files(records, logs, session, None, every=False)
+    found = matching_files(records, session, [one for one in files if not one.is_empty], text.lower())
     found.sort(key=lambda each: each[0].order)
     items = [
         {
@@ -65,8 +69,8 @@ def _beside(about: LogName) -> str:
     return f"{kind} · PID {about.pid}" if about.pid is not None else kind
 
 
-def _metrics(services: Services, session: str, text: str, limit: int) -> sql.Found:
-    store = services.metrics.store(session)
+def _metrics(metrics: Metrics, session: str, text: str, limit: int) -> sql.Found:
+    store = metrics.store(session)
     families = store.families()
     names = sorted(name for name in store.counts() if text.lower() in name.lower())
     items = [

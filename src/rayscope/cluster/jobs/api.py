@@ -9,15 +9,16 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import BODY_ERRORS, ERRORS, Session, answer, error
+from rayscope.api.parameters import BODY_ERRORS, ERRORS, CurrentRecords, Session, answer, error
 from rayscope.api.schemas import ErrorAnswer
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.jobs import schemas
 from rayscope.cluster.jobs.folders import check_folder
 from rayscope.cluster.jobs.progress import progress_of
-from rayscope.ingest.bodies import Busy
+from rayscope.ingest.bodies import Busy, CurrentBodies
+from rayscope.ingest.clusters import Clusters, CurrentClusters
 from rayscope.ray.jobs_api import JobApi
-from rayscope.server.services import CurrentServices, Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import entities
 
@@ -32,19 +33,21 @@ router = APIRouter()
 
 
 @router.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
-def job_progress(services: CurrentServices, job_id: str, session: Session = None) -> Response:
+def job_progress(records: CurrentRecords, job_id: str, session: Session = None) -> Response:
     """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
-    return answer(progress_of(services, services.records.resolve(session), "job", job_id))
+    return answer(progress_of(records, records.resolve(session), "job", job_id))
 
 
 @router.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
-def actor_progress(services: CurrentServices, actor_id: str, session: Session = None) -> Response:
+def actor_progress(records: CurrentRecords, actor_id: str, session: Session = None) -> Response:
     """All attempts of an actor by state, and by method."""
-    return answer(progress_of(services, services.records.resolve(session), "actor", actor_id))
+    return answer(progress_of(records, records.resolve(session), "actor", actor_id))
 
 
 @router.post("/api/jobs", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Submitted}})
-def submit(services: CurrentServices, request: schemas.JobRequest, session: Session = None) -> Response:
+def submit(
+    records: CurrentRecords, clusters: CurrentClusters, request: schemas.JobRequest, session: Session = None
+) -> Response:
     """Submit a job to a live session's cluster. Its working directory can only be a URI."""
     working_dir = (request.runtime_env or {}).get("working_dir")
     if working_dir is not None and "://" not in str(working_dir):
@@ -53,7 +56,7 @@ def submit(services: CurrentServices, request: schemas.JobRequest, session: Sess
             "Use a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or `ray job "
             "submit` from the machine with the folder.",
         )
-    api, changed = services.clusters.job_api(services.records.resolve(session))
+    api, changed = clusters.job_api(records.resolve(session))
     submission_id = api.submit(request.model_dump(exclude_none=True))
     changed()
     return answer({"submission_id": submission_id})
@@ -62,11 +65,17 @@ def submit(services: CurrentServices, request: schemas.JobRequest, session: Sess
 @router.post(
     "/api/jobs/folder", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.FolderAnswer}}
 )
-async def upload_folder(services: CurrentServices, request: Request, session: Session = None) -> Response:
+async def upload_folder(
+    records: CurrentRecords,
+    bodies: CurrentBodies,
+    clusters: CurrentClusters,
+    request: Request,
+    session: Session = None,
+) -> Response:
     """Send a folder (a ZIP, up to 100 MiB) to a live session's cluster; its URI is for `working_dir`."""
-    api, _ = services.clusters.job_api(services.records.resolve(session))
+    api, _ = clusters.job_api(records.resolve(session))
     try:
-        async with services.bodies.read(request) as package:
+        async with bodies.read(request) as package:
             await asyncio.to_thread(check_folder, package)
             return answer({"uri": await asyncio.to_thread(api.upload, package)})
     except Busy:
@@ -78,24 +87,34 @@ async def upload_folder(services: CurrentServices, request: Request, session: Se
     dependencies=OPERATOR_ONLY,
     responses={**_ACTS, 200: {"model": schemas.Stopped}},
 )
-def stop(services: CurrentServices, job_id: str, session: Session = None) -> Response:
+def stop(
+    records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
+) -> Response:
     """Stop a submitted job. Ray sends SIGTERM and, after a few seconds, SIGKILL."""
-    return answer({"stopped": _acted(services, session, job_id, JobApi.stop)})
+    return answer({"stopped": _acted(records, clusters, session, job_id, JobApi.stop)})
 
 
 @router.delete(
     "/api/jobs/{job_id}", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Deleted}}
 )
-def delete(services: CurrentServices, job_id: str, session: Session = None) -> Response:
+def delete(
+    records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
+) -> Response:
     """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
-    return answer({"deleted": _acted(services, session, job_id, JobApi.delete)})
+    return answer({"deleted": _acted(records, clusters, session, job_id, JobApi.delete)})
 
 
-def _acted(services: Services, session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
+def _acted(
+    records: SessionReader,
+    clusters: Clusters,
+    session: str | None,
+    job_id: str,
+    act: Callable[[JobApi, str], bool],
+) -> bool:
     """Have it done to a job that is on record: nothing else is asked of Ray."""
-    chosen = services.records.resolve(session)
-    api, changed = services.clusters.job_api(chosen)
-    job = services.records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
+    chosen = records.resolve(session)
+    api, changed = clusters.job_api(chosen)
+    job = records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
     if not job["submission_id"]:
         raise BadQuery(
             "This job was not submitted; it is a driver that was started directly.",

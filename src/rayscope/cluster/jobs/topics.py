@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayscope.cluster.jobs.progress import progress_of
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
 
 
-def job(services: Services, session: str, params: Mapping[str, str]) -> dict[str, Any]:
+def job(records: SessionReader, session: str, params: Mapping[str, str]) -> dict[str, Any]:
     """One job's attempts by function and state, as ``/api/jobs/{job_id}/progress`` tells them."""
-    return {"job_id": params["job_id"], **progress_of(services, session, "job", params["job_id"])}
+    return {"job_id": params["job_id"], **progress_of(records, session, "job", params["job_id"])}

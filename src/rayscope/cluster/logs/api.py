@@ -10,16 +10,27 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from rayscope.api.parameters import ERRORS, Nanoseconds, Session, Text, answer
+from rayscope.api.parameters import (
+    ERRORS,
+    CurrentRecords,
+    CurrentSettings,
+    Nanoseconds,
+    Session,
+    Text,
+    answer,
+)
+from rayscope.api.provide import provide
 from rayscope.cluster.logs import schemas, sql
-from rayscope.cluster.logs.files import Problem, Source, describe
+from rayscope.cluster.logs.archiver import LogArchiver
+from rayscope.cluster.logs.files import CurrentLogs, Logs, Problem, Source, describe
 from rayscope.cluster.logs.listing import ListedFile, list_files
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, backward, forward
-from rayscope.cluster.logs.search import Sought
+from rayscope.cluster.logs.search import Searches, Sought
 from rayscope.cluster.logs.writers import Writers, matching_files
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.ray.agents.logs import KINDS, read_name
-from rayscope.server.services import CurrentServices, Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.entities import find_id
 
@@ -40,7 +51,11 @@ router = APIRouter()
 
 @router.get("/api/logs", responses={**ERRORS, 200: {"model": schemas.LogFilesAnswer}})
 def logs(
-    services: CurrentServices,
+    settings: CurrentSettings,
+    records: CurrentRecords,
+    clusters: CurrentClusters,
+    logs: CurrentLogs,
+    archiver: Annotated[LogArchiver, provide(LogArchiver)],
     session: Session = None,
     node_id: Text = None,
     kind: Text = None,
@@ -49,38 +64,38 @@ def logs(
     limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
 ) -> Response:
     """The nodes and their log files, users' and newest first: of one node, of a few, or those that match."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     kinds = _kinds(kind)
-    nodes, found = list_files(services, chosen, node_id, every=bool(q or kind))
+    nodes, found = list_files(records, logs, chosen, node_id, every=bool(q or kind))
     if kinds:
         found = [one for one in found if one.about.kind in kinds]
     if q:
-        found = [one for one, _ in matching_files(services, chosen, found, q.lower())]
+        found = [one for one, _ in matching_files(records, chosen, found, q.lower())]
     shown = [one for one in found if not (hide_empty and one.is_empty)]
     empty, total = sum(one.is_empty for one in found), len(shown)
     shown.sort(key=lambda one: one.order)
-    files = _files(services, chosen, shown[:limit])
+    files = _files(records, logs, chosen, shown[:limit])
     if len(files) <= 300:
         unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
-        services.logs.look_up_sizes(chosen, unknown)
+        logs.look_up_sizes(chosen, unknown)
         for file in files:
-            size = services.logs.known_size(chosen, file["node_id"], file["name"])
+            size = logs.known_size(chosen, file["node_id"], file["name"])
             file["size"] = file["size"] if size is None else max(size, file["size"] or 0)
-    store = services.logs.store(chosen)
+    store = logs.store(chosen)
     return answer(
         {
             "session": chosen,
-            "live": services.clusters.gcs_of(chosen) is not None,
+            "live": clusters.gcs_of(chosen) is not None,
             "nodes": nodes,
             "files": files,
             "total": total,
             "left_out": total - len(files),
             "empty": empty,
             "keeping": {
-                "mode": services.log_archiver.mode,
+                "mode": archiver.mode,
                 "bytes": store.disk_bytes if store else 0,
-                "max_bytes": services.settings.max_log_bytes,
-                "error": services.log_archiver.error,
+                "max_bytes": settings.max_log_bytes,
+                "error": archiver.error,
             },
         }
     )
@@ -88,7 +103,8 @@ def logs(
 
 @router.get("/api/logs/file", responses={**ERRORS, 200: {"model": schemas.LogPage}})
 def file(
-    services: CurrentServices,
+    records: CurrentRecords,
+    logs: CurrentLogs,
     node_id: NodeId,
     name: FileName,
     session: Session = None,
@@ -108,8 +124,8 @@ def file(
 
     Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
     """
-    chosen = services.records.resolve(session)
-    source = _source(services, chosen, node_id, name)
+    chosen = records.resolve(session)
+    source = _source(records, logs, chosen, node_id, name)
     wanted = Wanted(
         begin=min(begin, source.size),
         end=source.size if end is None else min(end, source.size),
@@ -124,7 +140,9 @@ def file(
 
 @router.get("/api/logs/of", responses={**ERRORS, 200: {"model": schemas.LogsOfAnswer}})
 def of(
-    services: CurrentServices,
+    records: CurrentRecords,
+    clusters: CurrentClusters,
+    logs: CurrentLogs,
     session: Session = None,
     task_id: Text = None,
     attempt: Annotated[int | None, Query(ge=0, le=2**31)] = None,
@@ -134,10 +152,10 @@ def of(
     limit: Lines = 200,
 ) -> Response:
     """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
         raise BadQuery("Use one of task_id, actor_id, job_id, and worker_id.")
-    owners = Owners(services, chosen)
+    owners = Owners(records, logs, chosen)
     found: Owned
     if task_id is not None:
         found = owners.task(task_id, attempt)
@@ -148,16 +166,16 @@ def of(
     else:
         found = owners.worker(worker_id or "")
     names = [read_name(part.name) for part in found.parts]
-    writers = Writers(services, chosen, names)
+    writers = Writers(records, chosen, names)
     return answer(
         {
             "session": chosen,
-            "live": services.clusters.gcs_of(chosen) is not None,
+            "live": clusters.gcs_of(chosen) is not None,
             "parts": [
                 {
                     **part._asdict(),
                     **writers.of(name),
-                    **_of_part(services, chosen, part, limit, at < _WITH_LINES),
+                    **_of_part(logs, chosen, part, limit, at < _WITH_LINES),
                 }
                 for at, (part, name) in enumerate(zip(found.parts, names, strict=True))
             ],
@@ -169,7 +187,9 @@ def of(
 
 @router.get("/api/logs/search", responses={**ERRORS, 200: {"model": schemas.LogSearchAnswer}})
 def search(
-    services: CurrentServices,
+    records: CurrentRecords,
+    logs: CurrentLogs,
+    searches: Annotated[Searches, provide(Searches)],
     q: Annotated[str, Query(min_length=1, max_length=MAX_PATTERN)],
     session: Session = None,
     regex: bool = False,
@@ -182,28 +202,30 @@ def search(
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
     """Lines of all files that contain a text, or match a regular expression (RE2); user files first."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
     kinds = _kinds(kind)
-    _, found = list_files(services, chosen, node_id, every=True)
+    _, found = list_files(records, logs, chosen, node_id, every=True)
     found = [one for one in found if not kinds or one.about.kind in kinds]
     found.sort(key=lambda one: one.order)
-    result = services.searches.search(chosen, [(one.node_id, one.name) for one in found], sought)
+    result = searches.search(chosen, [(one.node_id, one.name) for one in found], sought)
     hits = result["items"]
     having = {(hit["node_id"], hit["name"]) for hit in hits}
-    files = _files(services, chosen, [one for one in found if (one.node_id, one.name) in having])
+    files = _files(records, logs, chosen, [one for one in found if (one.node_id, one.name) in having])
     lines = [_printed(hit) for hit in hits]
-    attempts = services.records.read(chosen, lambda file: sql.attempts_of_lines(file, lines))
+    attempts = records.read(chosen, lambda file: sql.attempts_of_lines(file, lines))
     for hit, attempt in zip(hits, attempts, strict=True):
         hit.update(attempt)
     return answer({"session": chosen, "files": files, **result})
 
 
 @router.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
-def download(services: CurrentServices, node_id: NodeId, name: FileName, session: Session = None) -> Response:
+def download(
+    records: CurrentRecords, logs: CurrentLogs, node_id: NodeId, name: FileName, session: Session = None
+) -> Response:
     """A whole file, as far as it is available; a line marks where bytes are missing, and how many."""
-    chosen = services.records.resolve(session)
-    source = _source(services, chosen, node_id, name)
+    chosen = records.resolve(session)
+    source = _source(records, logs, chosen, node_id, name)
     return StreamingResponse(
         _bytes_of(source),
         media_type="text/plain; charset=utf-8",
@@ -224,21 +246,19 @@ def _printed(hit: dict[str, Any]) -> sql.PrintedLine:
     return sql.PrintedLine(about.worker_id or "", stream, hit["name"], hit["offset"])
 
 
-def _source(services: Services, session: str, node_id: str, name: str) -> Source:
+def _source(records: SessionReader, logs: Logs, session: str, node_id: str, name: str) -> Source:
     """A file of a node, by the node's id or how that begins. Raises NotFound and BadQuery."""
-    node_id = services.records.read(session, lambda file: find_id(file, "node", node_id), flush=False)
-    return services.logs.source(session, node_id, name)
+    node_id = records.read(session, lambda file: find_id(file, "node", node_id), flush=False)
+    return logs.source(session, node_id, name)
 
 
-def _files(services: Services, session: str, files: list[ListedFile]) -> list[dict[str, Any]]:
-    writers = Writers(services, session, (one.about for one in files))
-    return [
-        {**_file(services, session, one), **writers.of(one.about), "is_empty": one.is_empty} for one in files
-    ]
+def _files(records: SessionReader, logs: Logs, session: str, files: list[ListedFile]) -> list[dict[str, Any]]:
+    writers = Writers(records, session, (one.about for one in files))
+    return [{**_file(logs, session, one), **writers.of(one.about), "is_empty": one.is_empty} for one in files]
 
 
-def _file(services: Services, session: str, one: ListedFile) -> dict[str, Any]:
-    size = services.logs.known_size(session, one.node_id, one.name) if one.live else None
+def _file(logs: Logs, session: str, one: ListedFile) -> dict[str, Any]:
+    size = logs.known_size(session, one.node_id, one.name) if one.live else None
     kept = one.kept
     if kept is not None:
         size = max(size or 0, kept.seen)
@@ -275,11 +295,11 @@ def _page(
     }
 
 
-def _of_part(services: Services, session: str, part: Part, limit: int, with_lines: bool) -> dict[str, Any]:
+def _of_part(logs: Logs, session: str, part: Part, limit: int, with_lines: bool) -> dict[str, Any]:
     if not with_lines:
         return {"page": None, "problem": None}
     try:
-        source = services.logs.source(session, part.node_id, part.name)
+        source = logs.source(session, part.node_id, part.name)
     except NotFound as error:
         return {"page": None, "problem": _describe_problem(Problem(error.code, error.message, error.remedy))}
     end = source.size if part.end is None else min(part.end, source.size)

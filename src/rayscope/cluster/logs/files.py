@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from rayscope.api.provide import provide
 from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.clocks import Clock, Life, clock_of, local_clock
 from rayscope.cluster.logs.lines import moments_of
@@ -392,3 +393,6 @@ def _joined(pieces: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         else:
             found.append((at, [data], at + len(data)))
     return [(at, b"".join(parts)) for at, parts, _ in found]
+
+
+CurrentLogs = Annotated[Logs, provide(Logs)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
+from rayscope.cluster.logs.files import Logs
 from rayscope.ray.agents.logs import USER_KINDS, LogName, read_name
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.log_archive import KeptFile, LogStore
 from rayscope.storage.sql.entities import find_id
 
@@ -34,16 +35,16 @@ class ListedFile(NamedTuple):
 
 
 def list_files(
-    services: Services, session: str, node_id: str | None, *, every: bool
+    records: SessionReader, logs: Logs, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[ListedFile]]:
     """All nodes, and the files of the one asked for (its id, or how that begins), of ``every`` one, or of all
     if they are few. Raises BadQuery for what begins several ids.
     """
     if node_id is not None:
         asked_id = node_id
-        node_id = services.records.read(session, lambda file: find_id(file, "node", asked_id), flush=False)
-    rows: list[dict[str, Any]] = services.records.read_cached(session, sql.log_nodes)
-    store = services.logs.store(session)
+        node_id = records.read(session, lambda file: find_id(file, "node", asked_id), flush=False)
+    rows: list[dict[str, Any]] = records.read_cached(session, sql.log_nodes)
+    store = logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}
     absent = {"state": None, "node_ip": None, "hostname": None, "is_head": False}
@@ -53,7 +54,7 @@ def list_files(
     else:
         asked = [row["node_id"] for row in rows] if every or len(rows) <= _FEW_NODES else []
     alive = {row["node_id"] for row in rows if row["state"] == "ALIVE"}
-    listed = services.logs.listed(session, [node for node in asked if node in alive])
+    listed = logs.listed(session, [node for node in asked if node in alive])
     kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
     for each in store.files(node_id) if store and asked else ():
         kept.setdefault(each.node_id, {})[each.name] = each
@@ -66,7 +67,7 @@ def list_files(
             now, mine = frozenset(names or ()), kept[node]
             every_name = sorted(now | mine.keys())
             files += [
-                _listed_file(services, session, store, node, name, mine.get(name), name in now)
+                _listed_file(logs, session, store, node, name, mine.get(name), name in now)
                 for name in every_name
             ]
             count = len(every_name)
@@ -76,7 +77,7 @@ def list_files(
 
 
 def _listed_file(
-    services: Services,
+    logs: Logs,
     session: str,
     store: LogStore | None,
     node_id: str,
@@ -84,9 +85,9 @@ def _listed_file(
     kept: KeptFile | None,
     live: bool,
 ) -> ListedFile:
-    size = services.logs.known_size(session, node_id, name) if live else None
+    size = logs.known_size(session, node_id, name) if live else None
     if kept is None or store is None:
         is_empty = size == 0
     else:
-        is_empty = (size or 0) <= kept.seen and services.logs.marks.fill(session, store, kept)
+        is_empty = (size or 0) <= kept.seen and logs.marks.fill(session, store, kept)
     return ListedFile(node_id, name, read_name(name), kept, live, is_empty)

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
+from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.tasks import sql as tasks_sql
 from rayscope.model import Kind
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import driver_file, read_name, rotations
 from rayscope.ray.gcs.client import GcsError
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.sql.entities import find_id
 
@@ -42,15 +43,16 @@ class Owned(NamedTuple):
 class Owners:
     """Looks up the files of one session. Raises NotFound and BadQuery for what is asked."""
 
-    def __init__(self, services: Services, session: str) -> None:
-        self._services = services
+    def __init__(self, records: SessionReader, logs: Logs, session: str) -> None:
+        self._records = records
+        self._logs = logs
         self._session = session
         self._names: dict[str, list[str]] = {}
 
     def task(self, task_id: str, attempt: int | None) -> Owned:
         """The lines of one attempt (the last one, if None): by the offsets that Ray noted."""
-        last_ns = self._services.records.last_ns(self._session)
-        task = self._services.records.read(
+        last_ns = self._records.last_ns(self._session)
+        task = self._records.read(
             self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns)
         )
         attempts: list[dict[str, Any]] = task["attempts"]
@@ -83,18 +85,16 @@ class Owners:
     def worker(self, worker_id: str) -> Owned:
         """What one worker wrote."""
         worker_id = self._whole("worker", worker_id)
-        job = self._services.records.read(self._session, lambda file: sql.job_of_driver(file, worker_id))
+        job = self._records.read(self._session, lambda file: sql.job_of_driver(file, worker_id))
         if job is not None:
             return self._of_driver(self._places(job))
-        node = self._services.records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
+        node = self._records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
         return self._of_workers([(worker_id, node)])
 
     def actor(self, actor_id: str) -> Owned:
         """What the workers wrote that an actor ran in, the last one first."""
         actor_id = self._whole("actor", actor_id)
-        workers = self._services.records.read(
-            self._session, lambda file: sql.workers_of_actor(file, actor_id)
-        )
+        workers = self._records.read(self._session, lambda file: sql.workers_of_actor(file, actor_id))
         return self._of_workers(workers) if workers else Owned([], ["not_started"])
 
     def job(self, job_id: str) -> Owned:
@@ -104,7 +104,7 @@ class Owners:
         workers: list[tuple[str, str]] = []
         for row in jobs:
             of_job = functools.partial(sql.workers_of_job, job_id=row["job_id"])
-            workers += self._services.records.read(self._session, of_job)
+            workers += self._records.read(self._session, of_job)
         found_too = self._of_workers(workers)
         left_out = found_too.left_out
         return Owned(
@@ -112,7 +112,7 @@ class Owners:
         )
 
     def _places(self, job_id: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._services.records.read(
+        rows: list[dict[str, Any]] = self._records.read(
             self._session, lambda file: sql.job_places(file, job_id)
         )
         return rows
@@ -132,7 +132,7 @@ class Owners:
         return Owned(parts, notes)
 
     def _whole(self, kind: Kind, begin: str) -> str:
-        return str(self._services.records.read(self._session, lambda file: find_id(file, kind, begin)))
+        return str(self._records.read(self._session, lambda file: find_id(file, kind, begin)))
 
     def _of_workers(self, workers: list[tuple[str, str]]) -> Owned:
         parts = []
@@ -146,7 +146,7 @@ class Owners:
         return Owned(parts, notes, max(0, len(workers) - _WORKERS))
 
     def _nodes(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._services.records.read_cached(self._session, sql.log_nodes)
+        rows: list[dict[str, Any]] = self._records.read_cached(self._session, sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:
@@ -154,11 +154,11 @@ class Owners:
         known = self._names.get(node_id)
         if known is None:
             names: set[str] = set()
-            store = self._services.logs.store(self._session)
+            store = self._logs.store(self._session)
             if store is not None:
                 names = store.names(node_id)
             # Of a node that is gone what was kept has to do.
             with contextlib.suppress(AgentError, GcsError, StoreError):
-                names.update(self._services.logs.names(self._session, node_id))
+                names.update(self._logs.names(self._session, node_id))
             known = self._names[node_id] = sorted(names)
         return known

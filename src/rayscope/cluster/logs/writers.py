@@ -8,7 +8,7 @@ from typing import Any
 from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.listing import ListedFile
 from rayscope.ray.agents.logs import LogName
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
 
 _UNKNOWN: dict[str, Any] = {
     "actor_id": None,
@@ -24,11 +24,9 @@ _SEARCHED = ("worker_id", "pid", "submission_id", "job_id", "actor_class", "acto
 class Writers:
     """Looks up who wrote some files, by their names; one look at the record for all of them."""
 
-    def __init__(self, services: Services, session: str, files: Iterable[LogName]) -> None:
+    def __init__(self, records: SessionReader, session: str, files: Iterable[LogName]) -> None:
         workers = sorted({each.worker_id for each in files if each.worker_id})
-        self._workers, self._scripts = services.records.read(
-            session, lambda file: sql.names_of_writers(file, workers)
-        )
+        self._workers, self._scripts = records.read(session, lambda file: sql.names_of_writers(file, workers))
 
     def of(self, name: LogName) -> dict[str, Any]:
         """The fields of :class:`schemas.LogWriter`."""
@@ -42,10 +40,10 @@ class Writers:
 
 
 def matching_files(
-    services: Services, session: str, files: list[ListedFile], text: str
+    records: SessionReader, session: str, files: list[ListedFile], text: str
 ) -> list[tuple[ListedFile, dict[str, Any]]]:
     """The files whose name, or who wrote them, has a text (in lower case), each with its writer."""
-    writers = Writers(services, session, (one.about for one in files))
+    writers = Writers(records, session, (one.about for one in files))
     described = [(one, writers.of(one.about)) for one in files]
     return [(one, writer) for one, writer in described if _has(text, one.name, writer)]
 

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Session, answer_from_record
+from rayscope.api.parameters import ERRORS, CurrentRecords, Session, answer_from_record
 from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
@@ -23,11 +23,13 @@ from rayscope.cluster.nodes.status import (
     places_of,
     short_resources,
 )
+from rayscope.cluster.nodes.usage import CurrentNodeUsage, NodeUsage
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
 from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
+from rayscope.ingest.clusters import Clusters, CurrentClusters
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
-from rayscope.server.services import CurrentServices, Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
@@ -40,21 +42,23 @@ router = APIRouter()
 
 
 @router.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
-def cells(services: CurrentServices, request: Request, session: Session = None) -> Response:
+def cells(
+    records: CurrentRecords, usages: CurrentNodeUsage, request: Request, session: Session = None
+) -> Response:
     """Every node and worker as compact columns, with their utilization."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
-        found = current_snapshot(services, chosen, file)
+        found = current_snapshot(records, chosen, file)
         told = found.placement
         usage, (resources, _) = (
-            services.node_usage.usage(chosen),
-            services.node_usage.resources(chosen),
+            usages.usage(chosen),
+            usages.resources(chosen),
         )
         living = {node.id for node in told.nodes}
         return {
             "session": chosen,
-            "live": services.records.is_live(chosen),
+            "live": records.is_live(chosen),
             "at_ns": found.at_ns,
             "nodes": {
                 "id": [node.id for node in told.nodes],
@@ -79,24 +83,32 @@ def cells(services: CurrentServices, request: Request, session: Session = None) 
             "workers_left_out": told.workers_total - len(told.workers.key),
         }
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
-def status(services: CurrentServices, request: Request, session: Session = None) -> Response:
+def status(
+    records: CurrentRecords,
+    clusters: CurrentClusters,
+    usages: CurrentNodeUsage,
+    request: Request,
+    session: Session = None,
+) -> Response:
     """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     return answer_from_record(
-        services.records, chosen, request, lambda file: cluster_status(services, file, chosen)
+        records, chosen, request, lambda file: cluster_status(records, clusters, usages, file, chosen)
     )
 
 
-def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:
+def cluster_status(
+    records: SessionReader, clusters: Clusters, usages: NodeUsage, file: SessionFile, session: str
+) -> dict[str, Any]:
     """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
-    resources, error = services.node_usage.resources(session)
+    resources, error = usages.resources(session)
     answer: dict[str, Any] = {
         "session": session,
-        "live": services.records.is_live(session),
+        "live": records.is_live(session),
         "time_ns": resources.time_ns if resources is not None else None,
         "error": error.message if error is not None else None,
         "remedy": error.remedy if error is not None else None,
@@ -111,15 +123,15 @@ def cluster_status(services: Services, file: SessionFile, session: str) -> dict[
         "autoscaler": None,
     }
     if resources is None:
-        return answer if answer["live"] else answer | never_placed(file, services.records.last_ns(session))
-    found = current_snapshot(services, session, file)
+        return answer if answer["live"] else answer | never_placed(file, records.last_ns(session))
+    found = current_snapshot(records, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
     waiting = sql.pending(file)
     has_runtime_env = any(row["runtime_env"] for row in waiting.rows)
-    runtime_envs = services.clusters.runtime_envs(session) if has_runtime_env else []
+    runtime_envs = clusters.runtime_envs(session) if has_runtime_env else []
     pending = pending_of(waiting.rows, resources, places, runtime_envs)
-    now_ns = services.records.last_ns(session)
+    now_ns = records.last_ns(session)
     held = {name: sql.resource_holders(file, name, now_ns) for name in short_resources(pending)}
     add_holders(pending, held, places)
     if any(may_lack_worker(one, now_ns) for one in pending):
@@ -154,13 +166,15 @@ def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
     }
 
 
-def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[str, Any]:
+def node_detail(
+    records: SessionReader, usages: NodeUsage, session: str, row: dict[str, Any]
+) -> dict[str, Any]:
     """What ``GET /api/nodes/{id}`` tells beyond the record of the node: use, resources, and its workers.
 
     Of a dead node: its last account, and its workers as they were when it died.
     """
     node_id, end_ns = row["node_id"], row.get("end_ns")
-    live = services.records.is_live(session)
+    live = records.is_live(session)
     at_ns = max(0, end_ns - 1) if end_ns else None
 
     def look(file: SessionFile) -> dict[str, Any]:
@@ -168,7 +182,7 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
             file,
             TaskFilters(),
             at_ns=at_ns,
-            last_ns=services.records.last_ns(session),
+            last_ns=records.last_ns(session),
             live=live,
             node_id=node_id,
             with_bytes=True,
@@ -194,8 +208,8 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
             "by_left_out": left_out,
         }
 
-    told = services.records.read(session, look)
-    usage, (resources, _) = services.node_usage.usage(session), services.node_usage.resources(session)
+    told = records.read(session, look)
+    usage, (resources, _) = usages.usage(session), usages.resources(session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
     for worker in told["workers"]:

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from rayscope.cluster.nodes import usage as node_usage
+from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.metrics.promql.evaluate import evaluate
-from rayscope.server.services import Services
+from rayscope.metrics.service import Metrics
+from rayscope.records.reader import SessionReader
 
 _METRICS_NODES = 50
 #: What topic ``metrics`` tells, as PromQL.
@@ -24,20 +26,20 @@ HEADLINES = {
 }
 
 
-def metrics(services: Services, session: str) -> dict[str, Any]:
+def headline(records: SessionReader, metrics: Metrics, usages: NodeUsage, session: str) -> dict[str, Any]:
     """The newest values of a few series of the whole cluster (null where there is none), what the first
     nodes by ID use, as ``usage`` in ``GET /api/nodes``, and how the collectors do.
     """
-    now_ns = services.records.last_ns(session)
-    store = services.metrics.store(session)
+    now_ns = records.last_ns(session)
+    store = metrics.store(session)
     values: dict[str, float | None] = {}
     for name, expr in HEADLINES.items():
         series = evaluate(store, expr, now_ns, now_ns, 0).series
         value = series[0][1][0] if series else None
         values[name] = value if value is not None and math.isfinite(value) else None
     usage, (resources, _) = (
-        services.node_usage.usage(session),
-        services.node_usage.resources(session),
+        usages.usage(session),
+        usages.resources(session),
     )
     node_ids = sorted(usage.nodes if resources is None else resources.nodes)
     return {
@@ -47,5 +49,5 @@ def metrics(services: Services, session: str) -> dict[str, Any]:
             for node_id in node_ids[:_METRICS_NODES]
         },
         "nodes_left_out": max(0, len(node_ids) - _METRICS_NODES),
-        **services.metrics.state(session),
+        **metrics.state(session),
     }

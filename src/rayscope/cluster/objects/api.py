@@ -9,14 +9,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Session, Text, answer, answer_from_record
+from rayscope.api.parameters import ERRORS, CurrentRecords, Session, Text, answer, answer_from_record
+from rayscope.cluster.nodes.usage import CurrentNodeUsage
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
-from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S
+from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S, CurrentReferences
 from rayscope.cluster.objects.sql import owner_of
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.model.reference import NodeObjects
 from rayscope.model.usage import NodeStats, percent
-from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
@@ -31,7 +32,10 @@ router = APIRouter()
 
 @router.get("/api/memory", responses={**ERRORS, 200: {"model": schemas.MemoryAnswer}})
 def memory(
-    services: CurrentServices,
+    records: CurrentRecords,
+    clusters: CurrentClusters,
+    objects: CurrentReferences,
+    usages: CurrentNodeUsage,
     request: Request,
     session: Session = None,
     by: Annotated[str, Query(max_length=20, description=" | ".join(GROUPINGS))] = "function",
@@ -43,16 +47,16 @@ def memory(
     """What holds how much memory, by function, reference type, call site, process, node, or job."""
     if by not in GROUPINGS:
         raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     if node_id:
-        node_id = services.records.read(chosen, partial(find_id, kind="node", text=node_id))
+        node_id = records.read(chosen, partial(find_id, kind="node", text=node_id))
     if job_id:
-        job_id = services.records.read(chosen, partial(find_id, kind="job", text=job_id))
-    if services.objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
+        job_id = records.read(chosen, partial(find_id, kind="job", text=job_id))
+    if objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
         return answer(_gone(chosen, by))
 
     def look(_: SessionFile) -> dict[str, Any]:
-        account = services.objects.read(chosen, node_id)
+        account = objects.read(chosen, node_id)
         if account is None:
             return _gone(chosen, by)
         references = [
@@ -65,14 +69,14 @@ def memory(
         ]
         now_ns = account.time_ns or time.time_ns()
         older_ns = int(older_than_s * _NS)
-        makers = services.objects.makers(chosen, account)
-        usage = services.node_usage.usage(chosen)
+        makers = objects.makers(chosen, account)
+        usage = usages.usage(chosen)
         nodes = [*map(_node, account.nodes), *map(_waiting, account.waiting)]
         for node in nodes:
             node["memory"] = _machine_memory(usage.nodes.get(node["node_id"]))
         return {
             "session": chosen,
-            "live": services.clusters.gcs_of(chosen) is not None,
+            "live": clusters.gcs_of(chosen) is not None,
             "time_ns": account.time_ns,
             "state": "being_read" if account.waiting or account.time_ns is None else "whole",
             "nodes_waiting": len(account.waiting),
@@ -84,15 +88,17 @@ def memory(
             **summarize(references, makers, by, now_ns=now_ns, older_than_ns=older_ns),
         }
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/memory/objects/{object_id}", responses={**ERRORS, 200: {"model": schemas.ObjectCopies}})
-def copies(services: CurrentServices, object_id: ObjectId, session: Session = None) -> Response:
+def copies(
+    records: CurrentRecords, objects: CurrentReferences, object_id: ObjectId, session: Session = None
+) -> Response:
     """The nodes that hold a copy of one object now, asked of its owner."""
-    chosen = services.records.resolve(session)
-    owner_id = services.records.read(chosen, lambda file: owner_of(file, object_id))
-    found = services.objects.copies(chosen, owner_id, object_id)
+    chosen = records.resolve(session)
+    owner_id = records.read(chosen, lambda file: owner_of(file, object_id))
+    found = objects.copies(chosen, owner_id, object_id)
     return answer(
         {
             "session": chosen,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from rayscope.api.provide import provide
 from rayscope.cluster.objects import sql
 from rayscope.cluster.objects.readings import LastReadings
 from rayscope.ingest.clusters import Clusters
@@ -215,3 +216,6 @@ class ObjectReferences:
                 known = found[0] if found else mine
                 self._single = {key: known}
         return known
+
+
+CurrentReferences = Annotated[ObjectReferences, provide(ObjectReferences)]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rayscope.cluster.placement import sql
 from rayscope.cluster.placement.compute import KEY_DIGITS, NodeRow, Placement, WorkerRow, build_placement
 from rayscope.cluster.placement.reservations import Group, group_at
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
@@ -25,23 +25,21 @@ class ClusterSnapshot(NamedTuple):
     placement: Placement
 
 
-def current_snapshot(services: Services, session: str, file: SessionFile) -> ClusterSnapshot:
+def current_snapshot(records: SessionReader, session: str, file: SessionFile) -> ClusterSnapshot:
     """All that is there now, or was last in a session that is over: of a live one shared by all who ask.
 
     It tells its time. Nothing of it may be changed.
     """
 
     def look(record: SessionFile) -> ClusterSnapshot:
-        live = services.records.is_live(session)
+        live = records.is_live(session)
         return make_snapshot(
-            sql.read_placement(
-                record, TaskFilters(), at_ns=None, last_ns=services.records.last_ns(session), live=live
-            )
+            sql.read_placement(record, TaskFilters(), at_ns=None, last_ns=records.last_ns(session), live=live)
         )
 
-    if not services.records.is_live(session):
+    if not records.is_live(session):
         return look(file)
-    told: ClusterSnapshot = services.records.read_cached(session, look)
+    told: ClusterSnapshot = records.read_cached(session, look)
     return told
 
 

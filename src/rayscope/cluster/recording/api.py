@@ -7,22 +7,24 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentCatalog, CurrentRecords, Session, answer
 from rayscope.cluster.recording import schemas, transport
 from rayscope.cluster.recording.recording import cannot_see
 from rayscope.cluster.recording.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
-from rayscope.server.services import CurrentServices, Services
+from rayscope.ingest.clusters import CurrentClusters
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import sessions as sessions_sql
 
 _MAX_NODES = 1000
 
 
-def lane_summary(services: Services, session: str) -> dict[str, Any]:
+def lane_summary(catalog: Catalog, records: SessionReader, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
-    about = services.catalog.about(session)
-    found: dict[str, Any] = services.records.read_cached(
+    about = catalog.about(session)
+    found: dict[str, Any] = records.read_cached(
         session,
         lambda file: transport.summary(transport.lanes(sessions_sql.nodes(file), about), about.ray_version),
     )
@@ -42,16 +44,18 @@ router = APIRouter()
 
 
 @router.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
-def recording(services: CurrentServices, session: Session = None) -> Response:
+def recording(
+    catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
+) -> Response:
     """How each node of the session sends its events, and which were dropped and recovered."""
-    name = services.records.resolve(session)
-    about = services.catalog.about(name)
-    figures = services.records.read_cached(name, _figures)
+    name = records.resolve(session)
+    about = catalog.about(name)
+    figures = records.read_cached(name, _figures)
     items = transport.lanes(figures["nodes"], about)
     return answer(
         {
             "session": name,
-            "recording": how_recorded(services, name),
+            "recording": how_recorded(catalog, name),
             "events": about.events,
             "batches": about.batches,
             "spans": figures["spans"],
@@ -59,8 +63,8 @@ def recording(services: CurrentServices, session: Session = None) -> Response:
             "nodes": items[:_MAX_NODES],
             "nodes_total": len(items),
             "tracing": figures["tracing"],
-            "dropped": services.records.dropped(name),
-            "snapshots": services.clusters.snapshots(name),
-            "cannot_see": cannot_see(services, name),
+            "dropped": records.dropped(name),
+            "snapshots": clusters.snapshots(name),
+            "cannot_see": cannot_see(catalog, clusters, name),
         }
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -11,6 +11,8 @@ from fastapi.responses import Response
 from rayscope.api.parameters import (
     BODY_ERRORS,
     ERRORS,
+    CurrentCatalog,
+    CurrentRecords,
     Cursor,
     Filters,
     Limit,
@@ -20,12 +22,16 @@ from rayscope.api.parameters import (
     answer_from_record,
     error_info,
 )
+from rayscope.api.provide import provide
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.recording.api import lane_summary
 from rayscope.cluster.recording.recording import cannot_see, recording
 from rayscope.cluster.sessions import schemas
 from rayscope.cluster.tasks import flow_sql
-from rayscope.server.services import CurrentServices, Services
+from rayscope.ingest.clusters import CurrentClusters
+from rayscope.ingest.writer import Writer
+from rayscope.metrics.service import CurrentMetrics, Metrics
+from rayscope.records.reader import SessionReader
 from rayscope.storage.about import Label
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, StoreError
@@ -45,16 +51,20 @@ _NOTHING_DROPPED = {
 }
 
 
-def _session_rows(services: Services, names: list[str]) -> list[dict[str, Any]]:
-    problems = services.catalog.unreadable(names)  # opening a record may find something to note
-    return [_session_row(services, name, problems.get(name)) for name in names]
+def _session_rows(
+    catalog: Catalog, records: SessionReader, metrics: Metrics, names: list[str]
+) -> list[dict[str, Any]]:
+    problems = catalog.unreadable(names)  # opening a record may find something to note
+    return [_session_row(catalog, records, metrics, name, problems.get(name)) for name in names]
 
 
-def _session_row(services: Services, name: str, problem: StoreError | None) -> dict[str, Any]:
-    about = services.catalog.about(name)
-    state = "live" if services.records.is_live(name) else "ended"
+def _session_row(
+    catalog: Catalog, records: SessionReader, metrics: Metrics, name: str, problem: StoreError | None
+) -> dict[str, Any]:
+    about = catalog.about(name)
+    state = "live" if records.is_live(name) else "ended"
     notes = [about.note] if about.note else []
-    if damage := services.metrics.damage(name):
+    if damage := metrics.damage(name):
         notes.append(damage)
     error = " ".join(notes) or None
     if problem is not None:
@@ -66,7 +76,7 @@ def _session_row(services: Services, name: str, problem: StoreError | None) -> d
         "host": about.host,
         "note": about.label.note,
         "tags": about.label.tags,
-        "recording": recording(services, name),
+        "recording": recording(catalog, name),
         "state": state,
         "error": error,
         "first_ns": about.first_ns,
@@ -78,8 +88,8 @@ def _session_row(services: Services, name: str, problem: StoreError | None) -> d
         "actors": about.actors,
         "nodes": about.nodes,
         "jobs": about.jobs,
-        "disk_bytes": services.catalog.disk_bytes(name),
-        "location": _location(services.catalog, name),
+        "disk_bytes": catalog.disk_bytes(name),
+        "location": _location(catalog, name),
         "ray_version": about.ray_version,
         "gcs_address": about.gcs_address,
         "dropped_total": about.dropped_total,
@@ -111,7 +121,9 @@ router = APIRouter()
 
 @router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
 def sessions(
-    services: CurrentServices,
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
     name: Session = None,
     q: Text = None,
     limit: Limit = 100,
@@ -122,10 +134,10 @@ def sessions(
 
     With `q` those that have this text in their name, script, host, tags, note, or Ray's name, in any case.
     """
-    names = [services.records.resolve(name)] if name else services.catalog.names()
+    names = [records.resolve(name)] if name else catalog.names()
     if q:
         sought = q.casefold()
-        names = [one for one in names if sought in services.catalog.about(one).searchable.casefold()]
+        names = [one for one in names if sought in catalog.about(one).searchable.casefold()]
     start = 0
     if cursor is not None:
         if cursor not in names:
@@ -137,7 +149,7 @@ def sessions(
     following = page[-1] if len(names) > start + limit else None
     return answer(
         {
-            "items": _session_rows(services, page),
+            "items": _session_rows(catalog, records, metrics, page),
             "next": following,
             "total": len(names),
             "dropped": _NOTHING_DROPPED,
@@ -150,10 +162,16 @@ def sessions(
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.SessionItem}},
 )
-def label(services: CurrentServices, session: str, given: schemas.SessionLabel) -> Response:
+def label(
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
+    session: str,
+    given: schemas.SessionLabel,
+) -> Response:
     """Name a session, or annotate it."""
-    before = services.catalog.about(session).label
-    services.catalog.set_label(
+    before = catalog.about(session).label
+    catalog.set_label(
         session,
         Label(
             max(time.time_ns(), before.set_ns + 1),
@@ -162,7 +180,7 @@ def label(services: CurrentServices, session: str, given: schemas.SessionLabel) 
             before.tags if given.tags is None else tuple(dict.fromkeys(filter(None, map(_line, given.tags)))),
         ),
     )
-    return answer(_session_rows(services, [session])[0])
+    return answer(_session_rows(catalog, records, metrics, [session])[0])
 
 
 def _line(text: str) -> str:
@@ -176,49 +194,55 @@ def _text(text: str) -> str:
 
 @router.get("/api/functions", responses={**ERRORS, 200: {"model": schemas.FunctionsAnswer}})
 def functions(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
     limit: Limit = 50,
 ) -> Response:
     """Functions by the time of those of their attempts that match the filters."""
-    name = services.records.resolve(session)
+    name = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
-        found = sql.functions(file, services.records.last_ns(name), limit, filters)
+        found = sql.functions(file, records.last_ns(name), limit, filters)
         return {"session": name, "items": found, "hidden": hidden_libraries(file, filters)}
 
-    return answer_from_record(services.records, name, request, look)
+    return answer_from_record(records, name, request, look)
 
 
 @router.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
-def summary(services: CurrentServices, session: Session = None) -> Response:
+def summary(
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    writer: Annotated[Writer, provide(Writer)],
+    clusters: CurrentClusters,
+    session: Session = None,
+) -> Response:
     """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
-    name = services.records.resolve(session)
-    about = services.catalog.about(name)
-    figures = services.records.read_cached(name, lambda file: _figures(file, services.records.last_ns(name)))
+    name = records.resolve(session)
+    about = catalog.about(name)
+    figures = records.read_cached(name, lambda file: _figures(file, records.last_ns(name)))
     return answer(
         {
             "session": name,
-            "recording": recording(services, name),
+            "recording": recording(catalog, name),
             "tasks": about.tasks,
             "attempts": about.attempts,
             "states": about.states,
             "stopped_by_libraries": about.stopped_by_libraries,
             **figures,
-            "dropped": services.records.dropped(name),
-            "lanes": lane_summary(services, name),
+            "dropped": records.dropped(name),
+            "lanes": lane_summary(catalog, records, name),
             "ingest": {
                 "events": about.events,
                 "batches": about.batches,
-                "pending_batches": services.writer.pending_batches,
-                "rejected_batches": services.writer.rejected,
+                "pending_batches": writer.pending_batches,
+                "rejected_batches": writer.rejected,
                 "unknown": about.unknown,
-                "last_batch_ns": services.writer.last_batch_ns or None,
-                "behind_ns": services.writer.behind_ns(),
-                "error": error_info(services.writer.problem()),
+                "last_batch_ns": writer.last_batch_ns or None,
+                "behind_ns": writer.behind_ns(),
+                "error": error_info(writer.problem()),
             },
-            "cannot_see": cannot_see(services, name),
+            "cannot_see": cannot_see(catalog, clusters, name),
         }
     )

@@ -5,18 +5,20 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentCatalog, CurrentRecords, Session, answer
 from rayscope.cluster.sessions import schemas
 from rayscope.cluster.sessions.topics import glance
-from rayscope.server.services import CurrentServices
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.storage.sql import sessions as sql
 
 router = APIRouter()
 
 
 @router.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
-def cluster(services: CurrentServices, session: Session = None) -> Response:
+def cluster(
+    catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
+) -> Response:
     """Counts of everything by state, and the resources of the live nodes."""
-    name = services.records.resolve(session)
-    tasks = services.records.read_cached(name, sql.counts)["tasks"]
-    return answer({"session": name, "tasks": tasks, **glance(services, name)})
+    name = records.resolve(session)
+    tasks = records.read_cached(name, sql.counts)["tasks"]
+    return answer({"session": name, "tasks": tasks, **glance(catalog, records, clusters, name)})

@@ -5,48 +5,50 @@ from __future__ import annotations
 from typing import Any
 
 from rayscope.cluster.recording.recording import recording
+from rayscope.ingest.clusters import Clusters
 from rayscope.libraries.used import libraries
-from rayscope.server.services import Services
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.sql import sessions as sql
 
 _NEWEST_FAILURES = 10
 _MESSAGE_CHARS = 300
 
 
-def cluster(services: Services, session: str) -> dict[str, Any]:
+def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, Any]:
     """How many of everything by state, and the resources of the nodes that are alive."""
-    about = services.catalog.about(session)
+    about = catalog.about(session)
     return {
-        "live": services.records.is_live(session),
+        "live": records.is_live(session),
         "attempts": about.attempts,
         "states": about.states,
         "stopped_by_libraries": about.stopped_by_libraries,
-        **glance(services, session),
+        **glance(catalog, records, clusters, session),
     }
 
 
-def glance(services: Services, session: str) -> dict[str, Any]:
+def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, Any]:
     """What this and ``GET /api/cluster`` tell of a session alike."""
-    counts = services.records.read_cached(session, sql.counts)
+    counts = records.read_cached(session, sql.counts)
     return {
-        "recording": recording(services, session),
+        "recording": recording(catalog, session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": services.records.read_cached(session, sql.resources_total),
+        "resources_total": records.read_cached(session, sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
         "placement_groups": counts["placement_groups"],
-        "libraries": libraries(services, session, counts),
+        "libraries": libraries(records, clusters, session, counts),
     }
 
 
-def tasks(services: Services, session: str) -> dict[str, Any]:
+def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, Any]:
     """Attempts by state, and the newest failures."""
-    about = services.catalog.about(session)
-    failures = services.records.read_cached(session, sql.failures)[:_NEWEST_FAILURES]
+    about = catalog.about(session)
+    failures = records.read_cached(session, sql.failures)[:_NEWEST_FAILURES]
     keys = ("task_id", "attempt", "name", "error_type", "end_ns")
     return {
         "tasks": about.tasks,
@@ -63,7 +65,7 @@ def tasks(services: Services, session: str) -> dict[str, Any]:
     }
 
 
-def actors(services: Services, session: str) -> dict[str, Any]:
+def actors(records: SessionReader, session: str) -> dict[str, Any]:
     """Actors by state."""
-    states = services.records.read_cached(session, sql.counts)["actors"]
+    states = records.read_cached(session, sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from rayscope.api.parameters import (
     ERRORS,
+    CurrentRecords,
     Cursor,
     Filters,
     Limit,
@@ -21,7 +22,6 @@ from rayscope.api.parameters import (
     with_dropped,
 )
 from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
-from rayscope.server.services import CurrentServices
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 
@@ -30,7 +30,7 @@ router = APIRouter()
 
 @router.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
 def tasks(
-    services: CurrentServices,
+    records: CurrentRecords,
     filters: Filters,
     session: Session = None,
     sort: Sort = "-created_ns",
@@ -38,19 +38,19 @@ def tasks(
     cursor: Cursor = None,
 ) -> Response:
     """Task attempts that match the filters, one page at a time, and their total."""
-    chosen = services.records.resolve(session)
-    page = services.records.read(
+    chosen = records.resolve(session)
+    page = records.read(
         chosen,
         lambda file: sql.list_attempts(
-            file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=services.records.last_ns(chosen)
+            file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=records.last_ns(chosen)
         ),
     )
-    return with_dropped(services.records, chosen, page)
+    return with_dropped(records, chosen, page)
 
 
 @router.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
 def scheduling(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     session: Session = None,
     job_id: Text = None,
@@ -59,7 +59,7 @@ def scheduling(
     limit: Limit = 200,
 ) -> Response:
     """By function: where the time of its attempts went, and how many ran where they were submitted."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
         job = find_id(file, "job", job_id) if job_id else None
@@ -67,7 +67,7 @@ def scheduling(
             "session": chosen,
             "items": flow_sql.scheduling(
                 file,
-                services.records.last_ns(chosen),
+                records.last_ns(chosen),
                 job,
                 limit,
                 since_ns=since_ns,
@@ -75,12 +75,12 @@ def scheduling(
             ),
         }
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
 def failures(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -94,18 +94,18 @@ def failures(
 
     What Ray's libraries stopped on purpose is counted (`stopped_by_libraries`), and left out.
     """
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
         found = failures_sql.failure_groups(file, filters, outcome, limit, stopped=stopped)
         return {"session": chosen, **found}
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
-def task(services: CurrentServices, task_id: str, session: Session = None) -> Response:
+def task(records: CurrentRecords, task_id: str, session: Session = None) -> Response:
     """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
-    chosen = services.records.resolve(session)
-    last_ns = services.records.last_ns(chosen)
-    return answer(services.records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))
+    chosen = records.resolve(session)
+    last_ns = records.last_ns(chosen)
+    return answer(records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Limit, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.data import schemas, sql
 from rayscope.libraries.data.compute import bottleneck, lanes, least_time_ns, tasks_by_operator
 from rayscope.libraries.used import problem
-from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
@@ -22,22 +22,24 @@ _MAX_WARNINGS = 100
 
 
 @router.get("/api/data", responses={**ERRORS, 200: {"model": schemas.DatasetPage}})
-def datasets(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+def datasets(
+    records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
+) -> Response:
     """The datasets that Ray Data executed, newest first, with their operators."""
-    name = services.records.resolve(session)
-    items, total = services.records.read_cached(name, lambda file: sql.datasets(file, limit), str(limit))
+    name = records.resolve(session)
+    items, total = records.read_cached(name, lambda file: sql.datasets(file, limit), str(limit))
     return answer(
-        {"session": name, "items": items, "total": total, "problem": problem(services, name, "data")}
+        {"session": name, "items": items, "total": total, "problem": problem(records, clusters, name, "data")}
     )
 
 
 @router.get("/api/data/{dataset_id}", responses={**ERRORS, 200: {"model": schemas.DatasetAnswer}})
-def dataset(services: CurrentServices, dataset_id: str, session: Session = None) -> Response:
+def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -> Response:
     """A dataset: its operators with their tasks, and which of them sets the pace."""
-    name = services.records.resolve(session)
-    now_ns = services.records.last_ns(name)
+    name = records.resolve(session)
+    now_ns = records.last_ns(name)
     return answer(
-        services.records.read_cached(name, lambda file: _dataset(file, name, dataset_id, now_ns), dataset_id)
+        records.read_cached(name, lambda file: _dataset(file, name, dataset_id, now_ns), dataset_id)
     )
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Limit, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.serve import schemas, sql
 from rayscope.libraries.serve.compute import edge, requests
 from rayscope.libraries.used import problem
-from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
@@ -20,11 +20,13 @@ _MAX_REPLICAS = 2_000
 
 
 @router.get("/api/serve", responses={**ERRORS, 200: {"model": schemas.ServePage}})
-def serve(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+def serve(
+    records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
+) -> Response:
     """Serve's applications with their deployments, its proxies and its controllers."""
-    name = services.records.resolve(session)
-    found = services.records.read_cached(name, lambda file: _all(file, limit), str(limit))
-    return answer({"session": name, **found, "problem": problem(services, name, "serve")})
+    name = records.resolve(session)
+    found = records.read_cached(name, lambda file: _all(file, limit), str(limit))
+    return answer({"session": name, **found, "problem": problem(records, clusters, name, "serve")})
 
 
 # (Not below the application: a name may have slashes, and end in anything.)
@@ -32,7 +34,7 @@ def serve(services: CurrentServices, session: Session = None, limit: Limit = 100
     "/api/serve-requests/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeRequestPage}}
 )
 def serve_requests(
-    services: CurrentServices,
+    records: CurrentRecords,
     application: str,
     session: Session = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -42,7 +44,7 @@ def serve_requests(
     ] = "slowest",
 ) -> Response:
     """Slow and failed requests of an application, and where each spent its time, as the tracer noted it."""
-    name = services.records.resolve(session)
+    name = records.resolve(session)
 
     def read(file: SessionFile) -> dict[str, Any]:
         _one(file, application)
@@ -50,18 +52,16 @@ def serve_requests(
         left_out = sql.left_out(file, application)
         return {"session": name, "items": requests(hops), "total": total, "left_out": left_out}
 
-    return answer(services.records.read_cached(name, read, f"{application} {limit} {order}"))
+    return answer(records.read_cached(name, read, f"{application} {limit} {order}"))
 
 
 @router.get(
     "/api/serve/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeApplicationAnswer}}
 )
-def serve_application(services: CurrentServices, application: str, session: Session = None) -> Response:
+def serve_application(records: CurrentRecords, application: str, session: Session = None) -> Response:
     """An application: its deployments as they were configured, and its replicas, dead ones too."""
-    name = services.records.resolve(session)
-    return answer(
-        services.records.read_cached(name, lambda file: _application(file, name, application), application)
-    )
+    name = records.resolve(session)
+    return answer(records.read_cached(name, lambda file: _application(file, name, application), application))
 
 
 def _all(file: SessionFile, limit: int) -> dict[str, Any]:

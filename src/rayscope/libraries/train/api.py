@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Limit, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.train import schemas, sql
 from rayscope.libraries.train.compute import lines, log_file, worker
 from rayscope.libraries.used import problem
-from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
@@ -22,18 +22,25 @@ _MAX_WORKERS = 1_000
 
 
 @router.get("/api/train", responses={**ERRORS, 200: {"model": schemas.TrainRunPage}})
-def train_runs(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+def train_runs(
+    records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
+) -> Response:
     """The runs of Ray Train, newest first, with their attempts and workers counted."""
-    name = services.records.resolve(session)
-    items, total = services.records.read_cached(name, lambda file: sql.runs(file, limit), str(limit))
+    name = records.resolve(session)
+    items, total = records.read_cached(name, lambda file: sql.runs(file, limit), str(limit))
     return answer(
-        {"session": name, "items": items, "total": total, "problem": problem(services, name, "train")}
+        {
+            "session": name,
+            "items": items,
+            "total": total,
+            "problem": problem(records, clusters, name, "train"),
+        }
     )
 
 
 @router.get("/api/train/{run_id}", responses={**ERRORS, 200: {"model": schemas.TrainRunAnswer}})
 def train_run(
-    services: CurrentServices,
+    records: CurrentRecords,
     run_id: str,
     session: Session = None,
     attempt: Annotated[
@@ -41,9 +48,9 @@ def train_run(
     ] = None,
 ) -> Response:
     """A run of Ray Train: its attempts, and of one of them the workers and what these reported."""
-    name = services.records.resolve(session)
+    name = records.resolve(session)
     key = f"{run_id} {attempt}"
-    return answer(services.records.read_cached(name, lambda file: _run(file, name, run_id, attempt), key))
+    return answer(records.read_cached(name, lambda file: _run(file, name, run_id, attempt), key))
 
 
 def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -> dict[str, Any]:

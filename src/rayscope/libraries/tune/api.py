@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Limit, Session, answer
+from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.tune import schemas, sql
 from rayscope.libraries.tune.compute import best, lines, metric_names, parameters, trial
 from rayscope.libraries.used import problem
-from rayscope.server.services import CurrentServices
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
@@ -23,18 +23,20 @@ Mode = Literal["min", "max"]
 
 
 @router.get("/api/tune", responses={**ERRORS, 200: {"model": schemas.TuneExperimentPage}})
-def tune_experiments(services: CurrentServices, session: Session = None, limit: Limit = 100) -> Response:
+def tune_experiments(
+    records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
+) -> Response:
     """The experiments of Ray Tune, newest first, with their trials counted by state, and the best so far."""
-    name = services.records.resolve(session)
-    items, total = services.records.read_cached(name, lambda file: sql.experiments(file, limit), str(limit))
+    name = records.resolve(session)
+    items, total = records.read_cached(name, lambda file: sql.experiments(file, limit), str(limit))
     return answer(
-        {"session": name, "items": items, "total": total, "problem": problem(services, name, "tune")}
+        {"session": name, "items": items, "total": total, "problem": problem(records, clusters, name, "tune")}
     )
 
 
 @router.get("/api/tune/{experiment_id}", responses={**ERRORS, 200: {"model": schemas.TuneExperimentAnswer}})
 def tune_experiment(
-    services: CurrentServices,
+    records: CurrentRecords,
     experiment_id: str,
     session: Session = None,
     metric: Annotated[
@@ -45,12 +47,10 @@ def tune_experiment(
     ] = None,
 ) -> Response:
     """An experiment of Ray Tune: its trials, their parameters, and a metric over their iterations."""
-    name = services.records.resolve(session)
+    name = records.resolve(session)
     key = f"{experiment_id} {mode} {metric}"
     return answer(
-        services.records.read_cached(
-            name, lambda file: _experiment(file, name, experiment_id, metric, mode), key
-        )
+        records.read_cached(name, lambda file: _experiment(file, name, experiment_id, metric, mode), key)
     )
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Session, Text, answer_from_record
-from rayscope.server.services import CurrentServices
+from rayscope.api.parameters import ERRORS, CurrentRecords, Session, Text, answer_from_record
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.storage.sql.origins import operators
@@ -23,21 +22,21 @@ router = APIRouter()
 
 @router.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
 def critical_path(
-    services: CurrentServices, request: Request, session: Session = None, job_id: Text = None
+    records: CurrentRecords, request: Request, session: Session = None, job_id: Text = None
 ) -> Response:
     """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
     job that runs, how long it has taken so far.
     """
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
         job = find_id(file, "job", job_id) if job_id else None
         return {
             "session": chosen,
-            **_path(file, services.records.last_ns(chosen), job, services.records.is_live(chosen)),
+            **_path(file, records.last_ns(chosen), job, records.is_live(chosen)),
         }
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)
 
 
 def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:

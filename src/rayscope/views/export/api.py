@@ -13,8 +13,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from rayscope.api.parameters import ERRORS, Filters, Session
-from rayscope.server.services import CurrentServices, Services
+from rayscope.api.parameters import ERRORS, CurrentCatalog, CurrentRecords, Filters, Session
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots
 from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
@@ -46,29 +47,30 @@ router = APIRouter()
     responses={**ERRORS, 200: {"content": _CONTENT, "description": "The file, as a stream."}},
 )
 def export(
-    services: CurrentServices,
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
     filters: Filters,
     format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
     session: Session = None,
 ) -> Response:
     """A session's attempts, or those that match the filters, in a format for other programs."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_SLOTS.take())
-        services.records.flush()
-        file = stack.enter_context(services.catalog.reading(chosen))
+        records.flush()
+        file = stack.enter_context(catalog.reading(chosen))
         made = stack.enter_context(
             Export(
                 file,
                 format,
                 filters,
                 session=chosen,
-                ray_version=services.catalog.about(chosen).ray_version,
-                last_ns=services.records.last_ns(chosen),
+                ray_version=catalog.about(chosen).ray_version,
+                last_ns=records.last_ns(chosen),
             )
         )
         ending, media_type = FILES[format]
-        name = services.catalog.about(chosen).file_name + ending
+        name = catalog.about(chosen).file_name + ending
         plain = name if name.isascii() else chosen + ending
         disposition = f'attachment; filename="{plain}"'
         headers = {
@@ -77,17 +79,17 @@ def export(
             "Cache-Control": "no-store",
             "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
         }
-        pieces = _pace(made.chunks, services)
+        pieces = _pace(made.chunks, catalog, records)
         return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
     raise AssertionError  # no context above swallows an error
 
 
-def _pace(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
+def _pace(pieces: Iterator[bytes], catalog: Catalog, records: SessionReader) -> Iterator[bytes]:
     """The same; while something is recorded, never more than half of the time."""
     began = time.monotonic()
     for piece in pieces:
         took = time.monotonic() - began
         yield piece
-        if any(services.records.is_live(name) for name in services.catalog.names()[:1]):
+        if any(records.is_live(name) for name in catalog.names()[:1]):
             time.sleep(min(_MAX_PAUSE_S, took))
         began = time.monotonic()

@@ -8,9 +8,17 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, Text, answer_from_record
-from rayscope.records.rollups import Make
-from rayscope.server.services import CurrentServices
+from rayscope.api.parameters import (
+    ERRORS,
+    CurrentRecords,
+    Filters,
+    Nanoseconds,
+    Session,
+    Text,
+    answer_from_record,
+)
+from rayscope.api.provide import provide
+from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
@@ -32,7 +40,8 @@ ROLLUPS: dict[str, Make] = {
     responses={**ERRORS, 200: {"model": FlameAnswer | SandwichAnswer}},
 )
 def flow_flame(
-    services: CurrentServices,
+    records: CurrentRecords,
+    rollups: Annotated[Rollups, provide(Rollups)],
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -66,21 +75,21 @@ def flow_flame(
             "The critical path is of a whole job, not of a part of it.",
             "Filter by job_id alone, or use another weight.",
         )
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
         above = [] if focus is None else sql.paths_to(file, focus)
-        last_ns = services.records.last_ns(chosen)
+        last_ns = records.last_ns(chosen)
         sums = None
         if not filters.given() and not baseline:
-            sums = services.rollups.read(file, chosen, "flame", _ROLLUP)
+            sums = rollups.read(file, chosen, "flame", _ROLLUP)
         if sums is None:
             sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
         rows = [Own(*row) for row in sums.rows]
         before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
         path_job = None
         if weight == "critical_path":
-            live = services.records.is_live(chosen)
+            live = records.is_live(chosen)
             rows, path_job = add_critical_path(file, rows, filters.job_id, last_ns=last_ns, live=live)
         paths = [Path(*path) for path in {*sums.paths, *above}]
         libraries: dict[str, int] = {}
@@ -127,7 +136,7 @@ def flow_flame(
             "libraries": told,
         }
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:

@@ -9,9 +9,10 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
-from rayscope.records.rollups import Make
-from rayscope.server.services import CurrentServices, Services
+from rayscope.api.parameters import ERRORS, By, CurrentRecords, Filters, Levels, Session, answer_from_record
+from rayscope.api.provide import provide
+from rayscope.records.reader import SessionReader
+from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters, hidden_libraries
@@ -34,7 +35,8 @@ router = APIRouter()
 
 @router.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
 def bars(
-    services: CurrentServices,
+    records: CurrentRecords,
+    rollups: Annotated[Rollups, provide(Rollups)],
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -46,17 +48,17 @@ def bars(
     overview: bool = True,
 ) -> Response:
     """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
         # The same while a window is moved.
-        extent = _extent_of(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
+        extent = _extent_of(records, rollups, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
         window = sql.window_bars(
             file,
             filters,
             by=by,
             width=width,
-            last_ns=services.records.last_ns(chosen),
+            last_ns=records.last_ns(chosen),
             extent=(extent.origin_ns, extent.end_ns),
             lanes=[lane["lane"] for lane in extent.lanes],
             lanes_total=extent.lanes_total,
@@ -72,7 +74,7 @@ def bars(
             **encoded,
         }
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)
 
 
 class _Extent(msgspec.Struct):
@@ -120,7 +122,8 @@ def _lay_out(
 
 
 def _extent_of(
-    services: Services,
+    records: SessionReader,
+    rollups: Rollups,
     session: str,
     file: SessionFile,
     filters: TaskFilters,
@@ -135,15 +138,15 @@ def _extent_of(
     chosen = filters.given()
     extent = None
     if is_first and not chosen and by in _ROLLED_UP:
-        extent = services.rollups.read(file, session, f"gantt by {by}", _EXTENT)
+        extent = rollups.read(file, session, f"gantt by {by}", _EXTENT)
     if extent is None:
         question = msgspec.json.encode((by, levels, page, chosen)).decode()
 
         def make(file: SessionFile) -> bytes:
-            last_ns = services.records.last_ns(session)
+            last_ns = records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
-        extent = _EXTENT.decode(services.records.read_cached(session, make, question, flush=False))
+        extent = _EXTENT.decode(records.read_cached(session, make, question, flush=False))
     if is_first:
         extent.lanes = extent.lanes[lanes_from : lanes_from + lanes]
     return extent

@@ -8,9 +8,9 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Filters, Session, answer_from_record
-from rayscope.records.rollups import Make
-from rayscope.server.services import CurrentServices
+from rayscope.api.parameters import ERRORS, CurrentRecords, Filters, Session, answer_from_record
+from rayscope.api.provide import provide
+from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters
@@ -44,7 +44,8 @@ ROLLUPS: dict[str, Make] = {
 
 @router.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
 def flow_logical(
-    services: CurrentServices,
+    records: CurrentRecords,
+    rollups: Annotated[Rollups, provide(Rollups)],
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -57,15 +58,15 @@ def flow_logical(
     A class with up to 30 instances that call each other is expanded into them, unless ``fold`` names it.
     With ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
     """
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     is_folded, filters = filters.only is not None, filters.whosever()
 
     def find(file: SessionFile) -> dict[str, Any]:
         rows = None
         if not filters.given() and not expand and not fold:
-            rows = services.rollups.read(file, chosen, "logical", _ROLLUP)
+            rows = rollups.read(file, chosen, "logical", _ROLLUP)
         if rows is None:
-            last_ns = services.records.last_ns(chosen)
+            last_ns = records.last_ns(chosen)
             rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or (), fold=fold or ())
         with file.reader() as reader:
             libraries = operators(reader) if is_folded else {}
@@ -97,4 +98,4 @@ def flow_logical(
             "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
         }
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)

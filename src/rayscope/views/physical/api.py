@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
-from rayscope.cluster.nodes.usage import usage_columns
+from rayscope.api.parameters import ERRORS, CurrentRecords, Filters, Nanoseconds, Session, answer_from_record
+from rayscope.cluster.nodes.usage import CurrentNodeUsage, usage_columns
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import current_snapshot, in_columns, make_snapshot, node_of
-from rayscope.server.services import CurrentServices
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
@@ -27,7 +27,9 @@ router = APIRouter()
 
 @router.get("/api/flow/physical", responses={**ERRORS, 200: {"model": schemas.PhysicalAnswer}})
 def physical(
-    services: CurrentServices,
+    records: CurrentRecords,
+    clusters: CurrentClusters,
+    usages: CurrentNodeUsage,
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -36,20 +38,20 @@ def physical(
     with_bytes: bool = False,
 ) -> Response:
     """What ran, and what was reserved, on each worker of each node at a given time."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.given())
 
     def look(file: SessionFile) -> dict[str, Any]:
-        live = services.records.is_live(chosen)
+        live = records.is_live(chosen)
         found = (
-            current_snapshot(services, chosen, file)
+            current_snapshot(records, chosen, file)
             if is_plain
             else make_snapshot(
                 placement_sql.read_placement(
                     file,
                     filters,
                     at_ns=at_ns,
-                    last_ns=services.records.last_ns(chosen),
+                    last_ns=records.last_ns(chosen),
                     live=live,
                     annotation=annotation_name,
                     with_bytes=with_bytes,
@@ -59,9 +61,7 @@ def physical(
         told = found.placement
         figures = None
         if live and at_ns is None:
-            figures = usage_columns(
-                told, services.clusters.usage(chosen), services.node_usage.resources(chosen)[0]
-            )
+            figures = usage_columns(told, clusters.usage(chosen), usages.resources(chosen)[0])
         return {
             "session": chosen,
             "at_ns": found.at_ns,
@@ -73,12 +73,12 @@ def physical(
             "measured": figures,
         }
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
 def physical_node(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -88,8 +88,8 @@ def physical_node(
     """One node at a given time: its workers, what runs on each, and its bundles."""
     if not on_node:
         raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
-    chosen = services.records.resolve(session)
-    live = services.records.is_live(chosen)
+    chosen = records.resolve(session)
+    live = records.is_live(chosen)
 
     def look(file: SessionFile) -> dict[str, Any]:
         node_id = find_id(file, "node", on_node)
@@ -97,7 +97,7 @@ def physical_node(
             file,
             filters,
             at_ns=at_ns,
-            last_ns=services.records.last_ns(chosen),
+            last_ns=records.last_ns(chosen),
             live=live,
             node_id=node_id,
             with_bytes=True,
@@ -105,22 +105,22 @@ def physical_node(
         of_node = node_of(found, node_id)
         return {"session": chosen, "at_ns": found.at_ns, "live": live, **of_node, "scripts": _scripts(file)}
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
 def transfers(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     session: Session = None,
     until_ns: Nanoseconds = None,
     span_ns: Span = None,
 ) -> Response:
     """Objects consumed on another node than the one that produced them, by pairs of nodes."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        until = services.records.last_ns(chosen) if until_ns is None else until_ns
+        until = records.last_ns(chosen) if until_ns is None else until_ns
         since = None if span_ns is None else max(0, until - span_ns)
         return {
             "session": chosen,
@@ -129,7 +129,7 @@ def transfers(
             **transfers_sql.transfers(file, since or 0, until)._asdict(),
         }
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)
 
 
 def _scripts(file: SessionFile) -> dict[str, str]:

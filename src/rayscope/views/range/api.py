@@ -7,8 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
-from rayscope.server.services import CurrentServices
+from rayscope.api.parameters import ERRORS, By, CurrentRecords, Filters, Levels, Session, answer_from_record
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.views.range import sql
@@ -20,7 +19,7 @@ router = APIRouter()
 
 @router.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
 def flow_range(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -28,19 +27,19 @@ def flow_range(
     levels: Levels = MAX_LEVELS,
 ) -> Response:
     """Attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
         return {
             "session": chosen,
             "by": by,
             **_describe_range(
-                sql.range_sums(file, filters, by=by, levels=levels, last_ns=services.records.last_ns(chosen)),
+                sql.range_sums(file, filters, by=by, levels=levels, last_ns=records.last_ns(chosen)),
                 by,
             ),
         }
 
-    return answer_from_record(services.records, chosen, request, find)
+    return answer_from_record(records, chosen, request, find)
 
 
 def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:

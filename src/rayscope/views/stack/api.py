@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
-from rayscope.server.services import CurrentServices
+from rayscope.api.parameters import ERRORS, CurrentRecords, Filters, Nanoseconds, Session, answer_from_record
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
 from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
@@ -21,18 +20,18 @@ router = APIRouter()
 
 @router.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
 def stack(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
     at_ns: Nanoseconds = None,
 ) -> Response:
     """What was in flight at a given time, merged by callers, function, and situation; and the waits."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
-        live = services.records.is_live(chosen)
-        found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=services.records.last_ns(chosen), live=live)
+        live = records.is_live(chosen)
+        found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=records.last_ns(chosen), live=live)
         tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
         return {
             "session": chosen,
@@ -46,26 +45,26 @@ def stack(
             "chains": tree.chains,
         }
 
-    return answer_from_record(services.records, chosen, request, look)
+    return answer_from_record(records, chosen, request, look)
 
 
 @router.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
 def activity(
-    services: CurrentServices,
+    records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
     buckets: Buckets = 400,
 ) -> Response:
     """How many attempts were in flight and running, in equal parts of the session's time."""
-    chosen = services.records.resolve(session)
+    chosen = records.resolve(session)
     return answer_from_record(
-        services.records,
+        records,
         chosen,
         request,
         lambda file: {
             "session": chosen,
-            **sql.activity(file, filters, buckets, services.records.last_ns(chosen)),
+            **sql.activity(file, filters, buckets, records.last_ns(chosen)),
         },
     )
 

@@ -10,9 +10,10 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
-from rayscope.api.parameters import BODY_ERRORS, Filters, answer
+from rayscope.api.parameters import BODY_ERRORS, CurrentRecords, Filters, answer
+from rayscope.api.provide import provide
 from rayscope.api.schemas import Body
-from rayscope.server.services import CurrentServices
+from rayscope.ingest.clusters import CurrentClusters
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
 from rayscope.views.stack.api import unit_of
@@ -23,6 +24,7 @@ from rayscope.views.stack.sampling import (
     MAX_WORKERS,
     MOVED_ON,
     NOT_RUNNING,
+    Dumps,
     Problem,
     describe_problems,
 )
@@ -45,21 +47,27 @@ router = APIRouter()
 
 
 @router.post("/api/flow/stack/frames", responses={**BODY_ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
-def frames(services: CurrentServices, wanted: Wanted, filters: Filters) -> Response:
+def frames(
+    records: CurrentRecords,
+    clusters: CurrentClusters,
+    dumps: Annotated[Dumps, provide(Dumps)],
+    wanted: Wanted,
+    filters: Filters,
+) -> Response:
     """The Python stacks of the workers that are running something now, merged by stack line."""
-    session = services.records.resolve(wanted.session)
-    if not services.records.is_live(session):
+    session = records.resolve(wanted.session)
+    if not records.is_live(session):
         raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")
-    gcs = services.clusters.gcs_of(session)
+    gcs = clusters.gcs_of(session)
     if gcs is None:
         raise BadQuery(
             f"The cluster of {session} is not connected, so its workers cannot be sampled.",
             "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
         )
-    found = services.records.read(
+    found = records.read(
         session,
         lambda file: sql.in_flight(
-            file, filters, at_ns=None, last_ns=services.records.last_ns(session), live=True, workers=True
+            file, filters, at_ns=None, last_ns=records.last_ns(session), live=True, workers=True
         ),
     )
     units = [unit_of(row) for row in found.units]
@@ -69,7 +77,7 @@ def frames(services: CurrentServices, wanted: Wanted, filters: Filters) -> Respo
     asked = None if wanted.workers is None else set(wanted.workers)
     busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
     chosen, places, left_out = choose(tree, nodes_of(units), busy, wanted.node, MAX_WORKERS)
-    answers = services.dumps.take(session, gcs, chosen)
+    answers = dumps.take(session, gcs, chosen)
     problems: dict[Problem, list[dict[str, Any]]] = defaultdict(list)
     good: dict[str, Dump] = {}
     for worker, got in answers.items():
