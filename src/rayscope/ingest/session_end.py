@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
@@ -28,27 +29,22 @@ _MAX_WAITING_ENDS = 12
 _END_WAIT_S = 2.0
 
 
+@dataclass
 class SessionEnds:
     """Records the end of programs and clusters.
 
     ``at_end``: called for a session whose cluster is about to be killed, with the seconds that each may take.
     """
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        writer: Writer,
-        records: SessionReader,
-        clusters: Clusters,
-        at_end: Sequence[Callable[[str, float], None]],
-    ) -> None:
-        self._catalog = catalog
-        self._writer = writer
-        self._records = records
-        self._clusters = clusters
-        self._at_end = at_end
-        #: When this server began.
-        self.started_ns = time.time_ns()
+    catalog: Catalog
+    writer: Writer
+    records: SessionReader
+    clusters: Clusters
+    at_end: Sequence[Callable[[str, float], None]]
+    #: When this server began.
+    started_ns: int = field(default_factory=time.time_ns)
+
+    def __post_init__(self) -> None:
         #: Each end holds one while it waits until its events are on record.
         self.slots = Slots(
             _MAX_ENDING, "Too many programs end at once.", waiting=_MAX_WAITING_ENDS, wait_s=_END_WAIT_S
@@ -61,26 +57,26 @@ class SessionEnds:
         all of it was done in time.
         """
         deadline = time.monotonic() + timeout_s
-        found = self._clusters.find(session)
+        found = self.clusters.find(session)
         settled = time.monotonic() + self._agents_pause_s(session)
-        quiet_since, seen = time.monotonic(), self._writer.last_batch_ns
+        quiet_since, seen = time.monotonic(), self.writer.last_batch_ns
         while time.monotonic() < deadline:
-            if self._writer.last_batch_ns != seen:
-                seen, quiet_since = self._writer.last_batch_ns, time.monotonic()
+            if self.writer.last_batch_ns != seen:
+                seen, quiet_since = self.writer.last_batch_ns, time.monotonic()
             if time.monotonic() > max(settled, quiet_since + _QUIET_S):
                 break
             time.sleep(0.05)
-        complete = self._clusters.poll_now(session)
-        flushed = self._writer.flush(max(1.0, deadline - time.monotonic()))
-        self._records.forget(session)  # who asks next wants the end of it
-        for act in self._at_end if found else ():
+        complete = self.clusters.poll_now(session)
+        flushed = self.writer.flush(max(1.0, deadline - time.monotonic()))
+        self.records.forget(session)  # who asks next wants the end of it
+        for act in self.at_end if found else ():
             act(session, min(2.0, max(0.5, deadline - time.monotonic())))
         return flushed and complete
 
     def _agents_pause_s(self, session: str) -> float:
         """How long agents that met no server before this one started may still pause, s."""
         try:
-            first_ns = self._catalog.about(session).first_ns
+            first_ns = self.catalog.about(session).first_ns
         except NotFound:
             first_ns = 0  # nothing has arrived, though a program of this session ends
         if first_ns >= self.started_ns:
@@ -103,13 +99,13 @@ class SessionEnds:
         """
         # A session that ends only later could not be heard of again until then.
         ended_ns = min(ended_ns, time.time_ns())
-        self._writer.flush(_END_S)
-        session = self._records.resolve(session)
-        jobs = self._records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
-        self._writer.submit_records(
+        self.writer.flush(_END_S)
+        session = self.records.resolve(session)
+        jobs = self.records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
+        self.writer.submit_records(
             RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
         )
         if cluster_is_gone:
-            self._writer.end_session(session, ended_ns)
-        self._writer.flush(_END_S)
-        self._records.forget(session)
+            self.writer.end_session(session, ended_ns)
+        self.writer.flush(_END_S)
+        self.records.forget(session)

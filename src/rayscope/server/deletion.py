@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
@@ -23,47 +24,39 @@ if TYPE_CHECKING:
     from rayscope.warehouse.service import WarehouseService
 
 
+@dataclass
 class Deletion:
     """Deletes a session from all places that have something of it."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        records: SessionReader,
-        writer: Writer,
-        metrics: Metrics,
-        archive: ArchiveService | None,
-        warehouse: WarehouseService | None,
-    ) -> None:
-        self._catalog = catalog
-        self._records = records
-        self._writer = writer
-        self._metrics = metrics
-        self._archive = archive
-        self._warehouse = warehouse
+    catalog: Catalog
+    records: SessionReader
+    writer: Writer
+    metrics: Metrics
+    archive: ArchiveService | None
+    warehouse: WarehouseService | None
 
     def delete_here(self, session: str) -> bool:
         """Delete a session from the archive, and what this server has of it unless that is in use.
 
         Returns whether that was done. Raises StoreError.
         """
-        if self._archive is not None:
-            self._archive.remove(session)
-        self._metrics.forget(session)
-        return self._writer.remove_session(session)
+        if self.archive is not None:
+            self.archive.remove(session)
+        self.metrics.forget(session)
+        return self.writer.remove_session(session)
 
     def delete(self, session: str, *, force: bool) -> None:
         """Delete a session everywhere; ``force``: also while it is recorded. Raises StoreError."""
-        self._catalog.about(session)
-        if self._records.is_live(session) and not force:
+        self.catalog.about(session)
+        if self.records.is_live(session) and not force:
             raise StoreError(
                 f"{session} is still being recorded.",
                 "Stop its cluster and wait half a minute, or force the deletion (force=true).",
                 "session_live",
                 status=409,
             )
-        if self._warehouse is not None:
-            if not self._warehouse.remove(session):
+        if self.warehouse is not None:
+            if not self.warehouse.remove(session):
                 raise StoreError(
                     f"{session} is not deleted on all servers yet.",
                     "It goes on by itself: look again in a minute.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -25,14 +26,14 @@ from rayscope.storage.sql.entities import place_of_driver
 _MAX_PIDS = 20_000
 
 
+@dataclass
 class ProgramOutputs:
     """Keeps the output of programs with the kept logs of their sessions."""
 
-    def __init__(self, settings: Settings, records: SessionReader, logs: Logs, archiver: LogArchiver) -> None:
-        self._settings = settings
-        self._records = records
-        self._logs = logs
-        self._archiver = archiver
+    settings: Settings
+    records: SessionReader
+    logs: Logs
+    archiver: LogArchiver
 
     def keep(self, session: str, pids: Collection[int], began_ns: int, offset: int, data: bytes) -> bool:
         """Keep output from ``offset`` on with the first job whose driver is among ``pids``.
@@ -40,10 +41,10 @@ class ProgramOutputs:
         A program may have several drivers, and nobody knows which of them printed a line. Returns whether a
         driver is known. The limits are those of all kept logs, and nothing is kept where no logs are.
         """
-        session = self._records.resolve(session)
-        driver = self._records.read(session, lambda file: place_of_driver(file, pids, began_ns), flush=False)
-        wanted = self._settings.keep_logs != "none" and not self._archiver.is_short_of_disk()
-        store = self._logs.store(session, make=True) if driver is not None and wanted else None
+        session = self.records.resolve(session)
+        driver = self.records.read(session, lambda file: place_of_driver(file, pids, began_ns), flush=False)
+        wanted = self.settings.keep_logs != "none" and not self.archiver.is_short_of_disk()
+        store = self.logs.store(session, make=True) if driver is not None and wanted else None
         if driver is not None and store is not None:
             job_id, node_id = driver
             store.append(node_id, driver_file(job_id), offset, data, time.time_ns())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -76,35 +77,35 @@ _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 Told = tuple[Resources | None, GcsError | None]
 
 
+@dataclass
 class NodeUsage:
     """Reports the use of nodes and their processes, and their free resources, for each session."""
 
-    def __init__(self, records: SessionReader, clusters: Clusters, metrics: Metrics) -> None:
-        self._records = records
-        self._clusters = clusters
-        self._metrics = metrics
+    records: SessionReader
+    clusters: Clusters
+    metrics: Metrics
 
     def resources(self, session: str) -> Told:
         """The free resources of a session, or why they are unknown; (None, None) once its cluster is gone."""
         try:
-            return self._clusters.resources(session), None
+            return self.clusters.resources(session), None
         except GcsError as error:
             return None, error
 
     def usage(self, session: str) -> Usage:
         """The use of nodes as this server heard it; else, for an ended session, the last of its metrics."""
-        usage = self._clusters.usage(session)
+        usage = self.clusters.usage(session)
         if usage.nodes:
             return usage
-        nodes = self._records.read_cached(session, lambda _: self._from_series(session))
+        nodes = self.records.read_cached(session, lambda _: self._from_series(session))
         return msgspec.structs.replace(usage, nodes=nodes)
 
     def _from_series(self, session: str) -> dict[str, NodeStats]:
         """The last figures of machines in a session's metrics: no processes, and rates of none."""
-        last_ns = self._records.last_ns(session)
+        last_ns = self.records.last_ns(session)
         found: dict[str, dict[str, Any]] = {}
         try:
-            store = self._metrics.store(session)
+            store = self.metrics.store(session)
             for name, field in _SERIES.items():
                 for one in store.select(name, (), last_ns - _SERIES_NS, last_ns + FRESH_NS).series:
                     told = one.values == one.values  # NaN says that a series ended
@@ -143,7 +144,7 @@ class NodeUsage:
             ]
             return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
-        return entities.Beside(self._records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
+        return entities.Beside(self.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
 
     def beside_workers(self, session: str) -> entities.Beside:
         """The figures of all processes, for a list of workers."""
@@ -157,7 +158,7 @@ class NodeUsage:
             return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
         return entities.Beside(
-            self._records.read_cached(session, look),
+            self.records.read_cached(session, look),
             WORKER_COLUMNS,
             "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
         )
