@@ -91,7 +91,7 @@ def stop(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
 ) -> Response:
     """Stop a submitted job. Ray sends SIGTERM and, after a few seconds, SIGKILL."""
-    return answer({"stopped": _acted(records, clusters, session, job_id, JobApi.stop)})
+    return answer({"stopped": _run_job_action(records, clusters, session, job_id, JobApi.stop)})
 
 
 @router.delete(
@@ -101,17 +101,17 @@ def delete(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
 ) -> Response:
     """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
-    return answer({"deleted": _acted(records, clusters, session, job_id, JobApi.delete)})
+    return answer({"deleted": _run_job_action(records, clusters, session, job_id, JobApi.delete)})
 
 
-def _acted(
+def _run_job_action(
     records: SessionReader,
     clusters: Clusters,
     session: str | None,
     job_id: str,
-    act: Callable[[JobApi, str], bool],
+    action: Callable[[JobApi, str], bool],
 ) -> bool:
-    """Have it done to a job that is on record: nothing else is asked of Ray."""
+    """Run an action on a job that is on record; Ray is asked about no other."""
     chosen = records.resolve(session)
     api, changed = clusters.job_api(chosen)
     job = records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
@@ -120,6 +120,6 @@ def _acted(
             "This job was not submitted; it is a driver that was started directly.",
             "Stop the driver where it runs. Ray's job API only knows submitted jobs.",
         )
-    done = act(api, str(job["submission_id"]))
+    done = action(api, str(job["submission_id"]))
     changed()
     return done

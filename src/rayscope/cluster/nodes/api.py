@@ -51,10 +51,7 @@ def cells(
     def look(file: SessionFile) -> dict[str, Any]:
         found = current_snapshot(records, chosen, file)
         told = found.placement
-        usage, (resources, _) = (
-            usages.usage(chosen),
-            usages.resources(chosen),
-        )
+        usage, (resources, _) = usages.usage(chosen), usages.resources(chosen)
         living = {node.id for node in told.nodes}
         return {
             "session": chosen,

@@ -37,10 +37,7 @@ def headline(records: SessionReader, metrics: Metrics, usages: NodeUsage, sessio
         series = evaluate(store, expr, now_ns, now_ns, 0).series
         value = series[0][1][0] if series else None
         values[name] = value if value is not None and math.isfinite(value) else None
-    usage, (resources, _) = (
-        usages.usage(session),
-        usages.resources(session),
-    )
+    usage, (resources, _) = usages.usage(session), usages.resources(session)
     node_ids = sorted(usage.nodes if resources is None else resources.nodes)
     return {
         "values": values,
