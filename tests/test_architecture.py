@@ -52,6 +52,12 @@ def test_no_module_imports_itself_in_a_circle() -> None:
     sorter.prepare()  # raises CycleError, which names the modules
 
 
+def test_the_architecture_page_names_each_room() -> None:
+    rooms = {path.parent.name for path in (ROOT / "src" / "rayscope").glob("*/__init__.py")}
+    rows = re.findall(r"^\| (`.+?) \|", (DOCS / "explanation" / "architecture.md").read_text(), re.MULTILINE)
+    assert rooms == set(re.findall(r"`(\w+)/`", " ".join(rows)))
+
+
 def test_every_setting_is_documented_with_its_default() -> None:
     server, _, rest = (DOCS / "reference" / "settings.md").read_text().partition("\n## Of commands")
     documented = dict(re.findall(r"^\| `RAYSCOPE_(\w+)` \| (.+?) \|", server, re.MULTILINE))
