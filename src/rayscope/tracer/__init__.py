@@ -1,1 +1,3 @@
-"""What runs inside users' processes: the standard library and Ray alone, and never an error for them."""
+"""Code that runs inside users' processes. It imports only the standard library and Ray, and never raises
+there.
+"""

@@ -1,4 +1,4 @@
-"""What a user's code may say of itself: context, stretches of time, numbers. No-ops where nothing records.
+"""Annotations in user code: values, spans and counters. No-ops in processes that are not traced.
 
 rayscope.annotate(model="resnet", epoch=3)      # of the task or actor that runs
 with rayscope.span("load"): ...                 # or @rayscope.span("load"), also on an async function
@@ -16,7 +16,10 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_MAX_VALUES, _MAX_TEXT = 100, 1000
+#: Values per call; more are ignored.
+_MAX_VALUES = 100
+#: Characters of a name or a text value.
+_MAX_TEXT = 1000
 
 
 def _hooks() -> Any:
@@ -25,34 +28,37 @@ def _hooks() -> Any:
     return hooks if hooks is not None and hooks.state.connected else None
 
 
-def _tell(name: str, make: Callable[[], dict[str, Any]]) -> None:
+def _report(name: str, make: Callable[[], dict[str, Any]]) -> None:
     hooks = _hooks()
     if hooks is not None:
         try:
             values = make()
-        except Exception:  # of the user's values
+        except Exception:  # raised by a method of the user's values
             return
-        hooks.told(name, values)
+        hooks.report_from_user(name, values)
 
 
 def annotate(**values: str | float | bool) -> None:
     """Attach ``values`` to the current task; in an actor's ``__init__`` to the actor.
 
-    Numbers stay numbers, anything else becomes text of at most 1,000 characters; at most 100 values a call.
+    Numbers stay numbers. Anything else becomes text of at most 1,000 characters. At most 100 values are kept.
     """
     if values:
-        _tell("rayscope.annotation", lambda: {"values": _plain(values)})
+        _report("rayscope.annotation", lambda: {"values": _plain(values)})
 
 
 def counter(name: str, value: float) -> None:
-    """A number under a name, now. Called more often than Ray carries, calls are counted, not told singly."""
-    _tell("rayscope.counter", lambda: _counted(name, value))
+    """Record the current value of a number.
+
+    If it is called more often than Ray can transport, the excess calls are counted but their values are lost.
+    """
+    _report("rayscope.counter", lambda: _counter(name, value))
 
 
 class span:
-    """A stretch of time inside the current task, as a context manager or a decorator.
+    """A named span of time within the current task, as a context manager or a decorator.
 
-    ``values`` are attached to it. It may be entered again and again, also while it is entered.
+    ``values`` are attached to it. A span can be reused, and entered again while it is open.
     """
 
     def __init__(self, name: str, **values: str | float | bool) -> None:
@@ -73,9 +79,9 @@ class span:
             hooks.end_span(call, {"name": _text(self._name), "values": _plain(values)})
 
     def __call__(self, function: _F) -> _F:
-        """``function`` inside this span each time it runs."""
+        """Wrap ``function`` so that each call runs inside this span."""
         name, values = self._name, self._values
-        # A generator must stay one: Ray and others ask for it.
+        # Wrapped generators must remain generators: Ray checks for them.
         if inspect.isasyncgenfunction(function):
 
             @functools.wraps(function)
@@ -113,14 +119,14 @@ class span:
 def _plain(values: dict[str, Any]) -> dict[str, str | float | bool]:
     plain: dict[str, str | float | bool] = {}
     for key, value in list(values.items())[:_MAX_VALUES]:
-        # JSON has no NaN and no infinity, and the record no numbers beyond 64 bits.
+        # JSON has no NaN or infinity, and the record holds at most 64-bit numbers.
         number = isinstance(value, (bool, int, float)) and -(2**62) < value < 2**62
         plain[key[:_MAX_TEXT]] = value if number else _text(value)
     return plain
 
 
-def _counted(name: str, value: Any) -> dict[str, Any]:
-    """A counter's event. Numbers of other libraries (NumPy, PyTorch, Decimal) become floats."""
+def _counter(name: str, value: Any) -> dict[str, Any]:
+    """The payload of a counter event. Numbers of NumPy, PyTorch, or Decimal become floats."""
     number = float(value)
     text = {} if math.isfinite(number) else {"text": str(number)}
     return {"name": str(name)[:_MAX_TEXT], "value": 0.0 if text else number, **text}
@@ -129,5 +135,5 @@ def _counted(name: str, value: Any) -> dict[str, Any]:
 def _text(value: Any) -> str:
     try:
         return str(value)[:_MAX_TEXT]
-    except Exception as error:  # a user's __str__ that fails costs only its value
+    except Exception as error:  # a failing __str__ loses only this value
         return f"<{type(value).__name__}: {type(error).__name__}>"

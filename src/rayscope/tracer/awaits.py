@@ -1,30 +1,35 @@
-"""How long a call of an async method was suspended, other than for object references."""
+"""How long a call of an async method was suspended, not counting waits for object references."""
 
 from __future__ import annotations
 
 import time
 
 _time_ns = time.time_ns
-#: Suspensions shorter than this are summed up. Two longer ones with a shorter gap between them count as one
-#: stretch, ns.
+#: Shorter suspensions are added up instead of recorded one by one, ns. It is also the initial gap below which
+#: two longer ones are merged.
 SHORT_NS = 1_000_000
-#: Stretches of one call that are kept apart. Beyond this number those with the shortest gaps are joined.
+#: Stretches recorded per call. Beyond this, those with the shortest gaps between them are merged.
 MAX_STRETCHES = 32
-#: A sum of short suspensions below this is not reported, ns.
+#: Sums of short suspensions below this are not reported, ns.
 _NEGLIGIBLE_NS = 50_000
-#: A longer call reports its stretches in parts, at ages that grow by this factor.
-_FIRST_PART_NS, _GROWTH = 2_000_000_000, 1.5
+#: Age of a call at which its first stretches are reported, ns.
+_FIRST_PART_NS = 2_000_000_000
+#: Each later report follows when the call's age has grown by this factor.
+_GROWTH = 1.5
 
-#: ``[begin, end, awaited, suspensions]``: when it began and ended, and how long and how often the call was
-#: suspended in between. Times are in ns.
+#: ``[begin, end, awaited, suspensions]``: the time range, the time suspended within it, and how often the
+#: call was suspended. Times are in ns.
 Stretch = list[int]
 
 
 class Awaits:
     """The suspensions of one call of an async method.
 
-    Time in ``await ref`` is reported as a wait of its own, so it does not count here. ``cpu_ns`` is the CPU
-    time of its event loop's thread while the call ran, and ``has_run`` whether it has run at all.
+    Time in ``await ref`` is reported as a separate wait and not counted here.
+
+    Attributes:
+        cpu_ns: CPU time of the event loop's thread while the call ran.
+        has_run: whether the call has run at all.
     """
 
     __slots__ = (
@@ -50,43 +55,43 @@ class Awaits:
         self.cpu_ns = 0
         self.has_run = False
         self._began_ns = self._next_part_ns = 0
-        self._suspended_at_ns = 0  # 0: it runs, or has not begun
-        self._open_since_ns = 0  # the begin of a suspension that was reported before its end
-        self._refs = 0  # how many references it awaits now
+        self._suspended_at_ns = 0  # 0 while it runs or before it starts
+        self._open_since_ns = 0  # begin of a suspension that was reported before it ended
+        self._refs = 0  # references that it awaits now
         self._refs_since_ns = self._refs_ns = 0
-        self._blocked_before = 0  # what ``_blocked()`` was when the suspension began
+        self._blocked_before = 0  # the value of ``_blocked()`` when the suspension began
         self._short_since_ns = self._short_until_ns = self._short_ns = self._short_times = 0
         self._gap_ns = SHORT_NS
         self._stretches: list[Stretch] | None = None
 
     def ref_awaited(self, since_ns: int) -> None:
-        """The call began to await an object reference. It may await several at a time."""
+        """The call starts to await an object reference. It can await several at once."""
         if not self._refs:
             self._refs_since_ns = since_ns
         self._refs += 1
 
     def ref_ready(self) -> None:
-        """One of these references is ready."""
+        """One of the awaited references is ready."""
         self._refs -= 1
         if not self._refs:
             self._refs_ns += _time_ns() - self._refs_since_ns
 
     def start(self, queued_ns: int, started_ns: int) -> None:
-        """The call came to its event loop at ``queued_ns``, and ran for the first time at ``started_ns``."""
+        """The call reached its event loop at ``queued_ns`` and first ran at ``started_ns``."""
         self.has_run = True
         self._began_ns, self._next_part_ns = queued_ns, queued_ns + _FIRST_PART_NS
         if started_ns - queued_ns >= SHORT_NS:
             self._add(queued_ns, started_ns)
 
     def suspend(self, cpu_ns: int) -> None:
-        """The call ran, which took ``cpu_ns``, and is suspended or over."""
+        """The call used ``cpu_ns`` of CPU time and is now suspended or has ended."""
         self.cpu_ns += cpu_ns
         self._suspended_at_ns = now = _time_ns()
         if self._refs or self._refs_ns:
             self._blocked_before = self._blocked(now)
 
     def resume(self) -> bool:
-        """The call continues. Returns whether :meth:`take_part` has something to report now."""
+        """The call continues. Returns whether :meth:`take_part` has something to report."""
         now, since = _time_ns(), self._suspended_at_ns
         self._suspended_at_ns = 0
         awaited = now - since
@@ -106,12 +111,12 @@ class Awaits:
         return now >= self._next_part_ns
 
     def take_part(self, now: int) -> list[Stretch]:
-        """The stretches that were not reported yet. More may follow."""
+        """Stretches not reported yet, of a call that is still running."""
         self._next_part_ns = now + int((now - self._began_ns) * (_GROWTH - 1))
         return self.take()
 
     def take(self) -> list[Stretch]:
-        """The stretches that were not reported yet."""
+        """Stretches not reported yet."""
         stretches, self._stretches = self._stretches or [], None
         if self._short_ns >= _NEGLIGIBLE_NS:
             stretches.append([self._short_since_ns, self._short_until_ns, self._short_ns, self._short_times])
@@ -119,15 +124,16 @@ class Awaits:
         return stretches
 
     def open_since(self, before_ns: int) -> int:
-        """When the suspension began that lasts since ``before_ns`` or earlier. 0 if there is none to report:
-        the call runs, it awaits references, or the suspension is marked as open.
+        """Begin of the current suspension if it has lasted since ``before_ns`` or longer, else 0.
+
+        Also 0 if the call is running, awaits references, or its suspension is already marked as open.
         """
         since = self._suspended_at_ns
         is_blocked = self._refs or self._refs_ns != self._blocked_before
         return 0 if since > before_ns or is_blocked or self._open_since_ns else since
 
     def mark_open(self, since_ns: int) -> bool:
-        """This suspension is being reported before its end. False if the call runs already."""
+        """Mark the current suspension as reported before its end. False if the call already runs again."""
         self._open_since_ns = since_ns
         if self._suspended_at_ns == since_ns:
             return True

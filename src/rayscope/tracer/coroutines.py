@@ -1,9 +1,8 @@
-"""Drives the coroutines of an actor's async methods, to measure when they run and when they are suspended.
+"""Runs the coroutines of async actor methods and measures when they run and when they are suspended.
 
-Ray passes each call of such a method to an event loop as a coroutine. :class:`Driver` stands in for it there
-and passes every step on. The loop's task, its context and its cancellation are those that the user's code
-would have without us. If a method starts others with ``asyncio.create_task`` or in threads, they run while it
-awaits them.
+Ray submits each call of such a method to an event loop as a coroutine. :class:`Driver` wraps that coroutine
+and forwards every step to it. Its asyncio task, context and cancellation stay those of the user's code. Other
+tasks or threads that a method starts run while the method awaits them.
 """
 
 from __future__ import annotations
@@ -18,13 +17,16 @@ from rayscope.tracer.awaits import Awaits
 from rayscope.tracer.emit import Task, state
 from rayscope.tracer.faults import is_users
 
-_time_ns, _thread_time_ns = time.time_ns, time.thread_time_ns
+_time_ns = time.time_ns
+_thread_time_ns = time.thread_time_ns
 
 
 class Driver:
-    """Stands in for a coroutine.
+    """Wraps a coroutine and measures its steps.
 
-    ``task_id``: returns Ray's id of the task whose coroutine runs in this context, or None.
+    Args:
+        coroutine: the coroutine of an actor method's call.
+        task_id: returns Ray's ID of the task whose coroutine runs in the current context, or None.
     """
 
     __slots__ = ("__weakref__", "_awaits", "_coroutine", "_queued_ns", "_send", "_task", "_task_id")
@@ -33,10 +35,10 @@ class Driver:
         self._coroutine, self._send, self._task_id = coroutine, coroutine.send, task_id
         self._task: Task | None = None
         self._awaits: Awaits | None = None
-        self._queued_ns = _time_ns()  # 0: it has run
+        self._queued_ns = _time_ns()  # 0 once it has run
 
     def send(self, value: Any) -> Any:
-        """Run it until it is suspended or ends."""
+        """Run the coroutine until it is suspended or ends."""
         awaits = self._awaits
         if awaits is None:
             return self._start(value) if self._queued_ns else self._send(value)
@@ -49,7 +51,7 @@ class Driver:
             awaits.suspend(_thread_time_ns() - cpu_ns)
 
     def throw(self, *error: Any) -> Any:
-        """Raise an error in it, and run it until it is suspended or ends."""
+        """Raise an error in the coroutine, and run it until it is suspended or ends."""
         awaits = self._awaits
         if awaits is None:
             return self._coroutine.throw(*error)
@@ -62,20 +64,20 @@ class Driver:
             awaits.suspend(_thread_time_ns() - cpu_ns)
 
     def close(self) -> None:
-        """End it."""
+        """Close the wrapped coroutine."""
         self._coroutine.close()
 
     def __await__(self) -> Any:
         return self._coroutine.__await__()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._coroutine, name)  # cr_frame, cr_await, __qualname__, and the like
+        return getattr(self._coroutine, name)  # cr_frame, cr_await, __qualname__, ...
 
     def __repr__(self) -> str:
         return repr(self._coroutine)
 
     def _start(self, value: Any) -> Any:
-        """The first step, in which Ray's coroutine names its task before it calls the user's method."""
+        """Run the first step. Ray's coroutine sets its task ID in it, before it calls the user's method."""
         queued_ns, self._queued_ns = self._queued_ns, 0
         started_ns, cpu_ns = _time_ns(), _thread_time_ns()
         try:
@@ -105,16 +107,16 @@ class Driver:
 def _fail(error: Exception) -> None:
     if is_users(error):
         raise error
-    emit.off("drive a coroutine", error)
+    emit.switch_off("drive a coroutine", error)
 
 
-# asyncio takes it for a coroutine.
+# asyncio checks this before it accepts an object as a coroutine.
 collections.abc.Coroutine.register(Driver)
 _OUR_FRAMES = frozenset(method.__code__ for method in (Driver.send, Driver.throw, Driver._start))
 
 
 def hide_frames(future: Any) -> None:
-    """Take our frames out of the traceback of the error that a driven coroutine raised."""
+    """Remove our frames from the traceback of an error raised by a wrapped coroutine."""
     error = None if future.cancelled() else future.exception()
     if error is not None:
         trace = error.__traceback__

@@ -1,5 +1,5 @@
-"""What Ray Data plans and warns of, in the process that executes a dataset: which operators give which their
-blocks, how the dataset ends, and what Ray Data's detectors find.
+"""Reports from the process that executes a Ray Data dataset: the plan of its operators, the issues that Ray
+Data detects, and how the dataset ends.
 """
 
 from __future__ import annotations
@@ -12,30 +12,32 @@ from rayscope.tracer import emit, risks
 from rayscope.tracer.emit import state
 from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
-#: Operators of a plan that is told, and letters of all their names: what goes into one event.
-_MAX_OPERATORS, _MAX_LETTERS = 200, 16_000
+#: Operators of a plan that fits into one event. Longer plans are not reported.
+_MAX_OPERATORS = 200
+#: Total characters of the names in a plan. Longer plans are not reported.
+_MAX_CHARS = 16_000
 
 
 def install(guard: Guard) -> None:
     """Watch for the loading of Ray Data. ``guard`` makes a function of ours safe to call."""
     for module, owner, name, note in (
-        # Its executor calls this in each of its rounds, most often with no issue.
+        # The executor calls this every round, usually without an issue.
         (
             "ray.data._internal.issue_detection.issue_detector_manager",
             "IssueDetectorManager",
             "_report_issues",
             _note_issues,
         ),
-        # It tells the actor that keeps the state of all datasets, once for each execution.
+        # Called once per execution, to register it with the stats actor.
         ("ray.data._internal.stats", "_StatsManager", "register_dataset_to_stats_actor", _note_plan),
-        # It tells the same actor, again and again, and with a final state in the end.
+        # Called repeatedly to update the stats actor, finally with the end state.
         ("ray.data._internal.stats", "_StatsManager", "update_execution_metrics", _note_end),
     ):
         wrap_when_loaded(guard, module, owner, {name: _before(guard(note))})
 
 
 def _before(note: Callable[..., Any]) -> Hook:
-    """Tell ``note`` what a method is called with, then call it."""
+    """A hook that calls ``note`` with a method's arguments before the method itself."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -59,23 +61,24 @@ def _note_issues(manager: Any, issues: Any) -> None:
 
 
 def _note_plan(*args: Any) -> None:
-    """``args`` have a dataset's id and its topology; in older versions of Ray a manager comes before them."""
-    dataset = next((one for one in args if isinstance(one, str)), None)
-    operators = next((one.operators for one in args if hasattr(one, "operators")), None)
+    """``args`` contain the dataset's ID and its topology. Older versions of Ray pass a manager first."""
+    dataset = next((arg for arg in args if isinstance(arg, str)), None)
+    operators = next((arg.operators for arg in args if hasattr(arg, "operators")), None)
     if dataset is None or not operators or len(operators) > _MAX_OPERATORS or not emit.ready():
         return
     numbers = {operator.id: number for number, operator in enumerate(operators)}
-    if len(dataset) + sum(map(len, numbers)) <= _MAX_LETTERS:
+    if len(dataset) + sum(map(len, numbers)) <= _MAX_CHARS:
         inputs = [
-            [numbers[one] for one in operator.input_dependencies if one in numbers] for operator in operators
+            [numbers[source] for source in operator.input_dependencies if source in numbers]
+            for operator in operators
         ]
-        emit.plan(dataset, list(numbers), inputs)
+        emit.report_plan(dataset, list(numbers), inputs)
 
 
 def _note_end(*args: Any) -> None:
-    """Report the end of a dataset: the actor that knows it may go before anybody has asked."""
-    progress = next((one for one in args if isinstance(one, dict) and "state" in one), None)
+    """Report the end of a dataset. The stats actor may be gone before anyone queries it."""
+    progress = next((arg for arg in args if isinstance(arg, dict) and "state" in arg), None)
     if progress is not None and progress["state"] in ("FINISHED", "FAILED") and emit.ready():
-        dataset = next((one for one in args if isinstance(one, str)), "")
-        if 0 < len(dataset) <= _MAX_LETTERS:
-            emit.tell_always("rayscope.dataset_end", {"name": dataset, "text": progress["state"]})
+        dataset = next((arg for arg in args if isinstance(arg, str)), "")
+        if 0 < len(dataset) <= _MAX_CHARS:
+            emit.report_always("rayscope.dataset_end", {"name": dataset, "text": progress["state"]})

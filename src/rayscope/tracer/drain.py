@@ -1,12 +1,15 @@
-"""Let a driver's last events out before its cluster goes.
+"""Wait for a driver's last events before its cluster stops.
 
-Workers send their task events once a second, and they die with their job: as soon as the driver
-disconnects. A cluster that ``ray.init()`` started dies a moment later, with the events that its node's
-agent still holds. So a driver waits twice, at most :data:`TOTAL_S` in all (longer only while one server
-takes the place of another): one report interval before it disconnects, and for the recording server to say
-that all has arrived before it stops its own processes.
-Measured with Ray 2.60, 1,000 short tasks and ``ray.shutdown()`` at once: without the first wait the
-executor's account (running, node, spans) of all but 3 was lost; with it none.
+Workers send their task events once a second, and die as soon as their driver disconnects. A cluster started
+by ``ray.init()`` stops a moment later, and the events buffered by its node's agent are lost. So a driver
+waits twice:
+
+- one report interval before it disconnects;
+- before it stops its own processes, until the recording server has received everything.
+
+Both take at most :data:`TOTAL_S` together, or longer while one server replaces another. Measured with Ray
+2.60, 1,000 short tasks and an immediate ``ray.shutdown()``: without the first wait the executor's reports
+(running, node, spans) were lost for all but 3 tasks, with it for none.
 """
 
 from __future__ import annotations
@@ -23,24 +26,27 @@ from typing import Any
 from rayscope.tracer.faults import run_safely
 from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPORT_INTERVAL_MS, RUN_PID
 
-#: Bound on the server's answer, s.
+#: Timeout for the server's response, s.
 DRAIN_S = 5.0
-#: Bound on everything, s, unless the server is away.
+#: Limit for both waits, s, unless the server is away.
 TOTAL_S = 6.5
-#: How long a server may be away while a `rayscope run` starts the next one, s. (Quiet: 2.)
+#: How long to wait for a server that `rayscope run` is replacing, s. It takes about 2 s on an idle machine.
 _AWAY_S = 60.0
-_AGAIN_S = 0.2
-#: Bound on the answer of a server that was away, s: agents that met none pause for up to 6 s.
+#: Pause between two attempts, s.
+_RETRY_S = 0.2
+#: Timeout for the response of a server that was away, s. Agents that could not reach one pause for up to 6 s.
 _AFTER_AWAY_S = 9.0
-#: Added to the report interval for the worker's RPC to its node's agent, s.
+#: Added to the report interval for the worker's RPC to the agent of its node, s.
 _MARGIN_S = 0.15
 _MARK = "_rayscope_wrapped"
-#: Why a server does not say that all has arrived.
-_AWAY, _BUSY = "away", "busy"
+#: The server refused the connection.
+_AWAY = "away"
+#: The server is draining too many other programs.
+_BUSY = "busy"
 
 
 def install() -> None:
-    """Wrap the two steps of Ray's shutdown in this process, once. No effect without the environment."""
+    """Wrap the two steps of Ray's shutdown in this process, once. No effect without ``DRAIN_URL``."""
     if not os.environ.get(DRAIN_URL):
         return
     from ray._private import node, worker
@@ -61,7 +67,7 @@ def install() -> None:
 
         @functools.wraps(kill)
         def patient_kill(self: Any, *args: Any, **kwargs: Any) -> Any:
-            # A node that is killed without grace plays a failure: it gets none from us either.
+            # Killing a node ungracefully simulates a failure: do not wait then.
             if kwargs.get("allow_graceful", len(args) > 1 and args[1]):
                 run_safely(_drain, self)
             return kill(self, *args, **kwargs)
@@ -71,7 +77,7 @@ def install() -> None:
 
 
 def report_interval_s() -> float:
-    """How long a worker may keep its events to itself, s."""
+    """Longest time a worker buffers its events, s."""
     try:
         interval_ms = float(os.environ.get(REPORT_INTERVAL_MS, DEFAULT_REPORT_INTERVAL_MS))
     except ValueError:
@@ -84,37 +90,37 @@ def _wait_for_workers(worker: Any) -> None:
     if worker.connected and worker.mode == 0:
         hooks = sys.modules.get("rayscope.tracer.hooks")
         if hooks is not None:
-            hooks.last_words()
+            hooks.flush_sums()
         time.sleep(report_interval_s() + _MARGIN_S)
 
 
 def _drain(node: Any) -> None:
-    """Ask the recording server to tell when it has all of this node's session."""
+    """Wait until the recording server has received everything from this node's session."""
     url = os.environ.get(DRAIN_URL)
-    if not url or not node.all_processes:  # a node that was only connected to has none of its own
+    if not url or not node.all_processes:  # we only connected to this node and have nothing to stop
         return
     session = getattr(node, "_session_name", None)
     began = time.monotonic()
     timeout_s = DRAIN_S
-    while (problem := _ask(url, session, timeout_s)) is not None:
+    while (problem := _request_drain(url, session, timeout_s)) is not None:
         left_s = began + (DRAIN_S if problem == _BUSY else _AWAY_S) - time.monotonic()
-        if left_s <= 0 or (problem == _AWAY and not _runs()):
+        if left_s <= 0 or (problem == _AWAY and not _is_run_alive()):
             return
-        time.sleep(_AGAIN_S)
+        time.sleep(_RETRY_S)
         timeout_s = min(left_s, DRAIN_S if problem == _BUSY else _AFTER_AWAY_S)
 
 
-def _ask(url: str, session: str | None, timeout_s: float) -> str | None:
-    """None if a server has answered, be it only at its time limit; else why to ask again."""
+def _request_drain(url: str, session: str | None, timeout_s: float) -> str | None:
+    """None if the server responded, even if only at its time limit. Otherwise the reason to retry."""
     body = json.dumps({"session": session, "timeout_s": timeout_s}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
-    # The server is on this machine: no proxy of the user's environment lies between.
+    # The server is on this machine, so ignore the user's proxy settings.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=timeout_s + 0.3) as reply:
             reply.read()
     except urllib.error.HTTPError as error:
-        if error.code == 503:  # many programs end at once
+        if error.code == 503:  # many programs are ending at once
             return _BUSY
         raise
     except (ConnectionError, urllib.error.URLError) as error:
@@ -124,8 +130,8 @@ def _ask(url: str, session: str | None, timeout_s: float) -> str | None:
     return None
 
 
-def _runs() -> bool:
-    """Whether the `rayscope run` that started this program lives, and brings the server back."""
+def _is_run_alive() -> bool:
+    """Whether the `rayscope run` that started this program is alive and will restart the server."""
     try:
         os.kill(int(os.environ.get(RUN_PID, "")), 0)
     except PermissionError:

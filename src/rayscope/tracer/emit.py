@@ -1,13 +1,13 @@
-"""What the tracer tells, as profile events of Ray's own: no connection of ours leaves a user's process.
+"""Sends the tracer's reports as profile events of Ray, so that user processes open no connection of ours.
 
-A profile event has a name, a begin, an end and a text, here JSON. Ray's worker keeps at most so many of them
-a task, and sends them once a second. So each process has a budget a second; what goes beyond it is summed
-up, one event for each task and name, and no call goes uncounted.
+A profile event has a name, a begin, an end and a text, which is JSON here. Ray's worker keeps a limited
+number of them per task and sends them once a second. So each process has a budget of events per second.
+Reports beyond it are summed up in one event per task and name, so no call goes uncounted.
 
-An event is made and given to Ray in one step, when there is something to tell: none is held while user code
-runs, since Ray's worker may be gone by the end. For the same reason no reference of the user's is held, only
-its bytes. What follows never raises into user code: the first error switches the tracer of this process off,
-and is told once.
+An event is created and handed to Ray in one step: none is held while user code runs, because Ray's worker may
+be gone afterwards. For the same reason we keep only the bytes of the user's object references, never the
+references. Nothing here raises into user code: the first error is reported and switches the tracer of this
+process off.
 """
 
 from __future__ import annotations
@@ -25,23 +25,29 @@ from typing import Any
 from rayscope.tracer.awaits import Awaits, Stretch
 from rayscope.tracer.settings import MAX_SPANS
 
-#: Objects that one event names; of more it gives the number and the sum. Of those waited for, and not got,
-#: fewer: a loop of ``ray.wait`` passes the same ones again and again.
-MAX_OBJECTS, MAX_WAITED = 256, 16
-#: Calls whose callers one event tells.
+#: Objects listed in one event. For more, it holds only their number and total size.
+MAX_OBJECTS = 256
+#: Objects listed in the event of a wait. Fewer, because loops of ``ray.wait`` pass the same ones repeatedly.
+MAX_WAITED = 16
+#: Calls whose callers are reported in one event.
 MAX_CALLS = 128
-#: A call that blocks for so long is told while it still does, s.
+#: A call that blocks this long is reported before it ends, s.
 BLOCKED_S = 1.0
-#: So many objects in an event count as one event more.
+#: Objects in an event that cost as much of the budget as one more event.
 _OBJECTS_AN_EVENT = 8
-#: Sums that are told at a time, and that are kept apart by task.
-_SUMS_TOLD, _SUMS_KEPT = 500, 2000
+#: Sums sent by one flush.
+_SUMS_PER_FLUSH = 500
+#: Sums kept per task. Beyond this, they are kept per process.
+_MAX_SUMS = 2000
+#: Ray's default for ``MAX_SPANS``.
 _DEFAULT_MAX_SPANS = 1000
-#: How long whoever disconnects waits for the watcher, s.
-_WATCHER_ENDS_S = 2.0
+#: How long a disconnecting process waits for the watcher to stop, s.
+_WATCHER_STOP_S = 2.0
+#: Prefix of the ID of a driver's task, before the job's ID.
 _DRIVER = b"\xff" * 20
-#: References from ``PlacementGroup.ready`` that a process remembers.
+#: References returned by ``PlacementGroup.ready`` that a process remembers.
 _MAX_GROUPS = 1000
+#: Length of an object's ID, bytes.
 _OBJECT_BYTES = 28
 #: Ray's SCRIPT_MODE and WORKER_MODE.
 _TRACED_MODES = (0, 1)
@@ -50,10 +56,14 @@ log = logging.getLogger("rayscope.tracer")
 
 
 class Task:
-    """A task that runs in this process. ``thread``: the one that Ray knows to run it, 0 for none.
+    """A task that runs in this process.
 
-    ``fetched``: the arguments that it was given by reference, not told yet. ``shared``: whether others ran in
-    this process meanwhile. ``awaits``: of a task of an async actor, how long it was suspended.
+    Attributes:
+        thread: the thread in which Ray runs it, 0 if Ray knows none.
+        fetched: arguments received by reference that are not reported yet.
+        shared: whether other tasks ran in this process at the same time.
+        awaits: the suspensions of a call of an async actor.
+        clock: the CPU clock it is measured with, and ``began_ns`` its value at the start.
     """
 
     __slots__ = ("attempt", "awaits", "began_ns", "clock", "fetched", "id", "shared", "thread")
@@ -66,7 +76,7 @@ class Task:
         self.clock, self.began_ns = time.process_time_ns, 0
 
     def begin(self) -> None:
-        """It begins now, in this thread."""
+        """Start to measure the task in the current thread."""
         if state.tasks:
             state.shares = self.shared = True
             for other in list(state.tasks.values()):
@@ -77,10 +87,10 @@ class Task:
         self.began_ns = self.clock()
 
     def cpu_ns(self) -> int | None:
-        """The CPU time that it took until now, in its thread. None if it is not known.
+        """CPU time of the task so far, ns. None if it is unknown.
 
-        It is that of all threads of the process, as long as that has run one task at a time; where tasks ran
-        beside each other it is that of the thread alone. That of a coroutine is of the steps that it ran.
+        It covers all threads of the process if tasks ran one at a time, only the task's own thread if they
+        ran concurrently, and only its own steps for a coroutine.
         """
         if self.awaits is not None:
             return self.awaits.cpu_ns if self.awaits.has_run else None
@@ -90,7 +100,7 @@ class Task:
 
 
 class Fetched:
-    """Arguments as their task received them: ``objects`` the ids, joined; ``sizes`` bytes; ``at_ns`` when."""
+    """Arguments received by a task: joined object IDs, ``sizes`` in bytes, and the time ``at_ns``."""
 
     __slots__ = ("at_ns", "objects", "sizes")
 
@@ -99,7 +109,7 @@ class Fetched:
 
 
 class Returns:
-    """The bytes of what a task has returned so far, and their number and sum."""
+    """The values that a task has returned so far: sizes of the first, and number and total size in bytes."""
 
     __slots__ = ("begin_ns", "number", "sizes", "sum")
 
@@ -109,72 +119,77 @@ class Returns:
         self.number = self.sum = 0
 
     def add(self, size: int) -> None:
-        """One value more."""
+        """Count one more value."""
         self.number += 1
         self.sum += size
         if len(self.sizes) < MAX_OBJECTS:
             self.sizes.append(size)
 
-    def tell(self, task: Task) -> None:
-        """They are all, and of ``task``; its arguments are told along with them."""
+    def report(self, task: Task) -> None:
+        """Send the returned values of ``task``, which is ending, together with its arguments."""
         spend()
         fetched, task.fetched = task.fetched, None
         cpu_ns = task.cpu_ns()
-        if (
-            self.number == 1 and cpu_ns is not None and task.awaits is None
-        ):  # nearly every task: put together without an encoder
-            given = b""
+        # Nearly every task takes this path, so the JSON is formatted without an encoder.
+        if self.number == 1 and cpu_ns is not None and task.awaits is None:
+            arguments = b""
             if fetched is not None:
                 ids, sizes = b2a_base64(fetched.objects, newline=False), str(fetched.sizes).encode()
-                given = b',"o":"%b","f":%b,"h":%d' % (ids, sizes, fetched.at_ns)
-            _give(
-                b"rayscope.returned", b'{"s":[%d],"k":%d,"u":%d%b}' % (self.sum, self.begin_ns, cpu_ns, given)
-            )
+                arguments = b',"o":"%b","f":%b,"h":%d' % (ids, sizes, fetched.at_ns)
+            text = b'{"s":[%d],"k":%d,"u":%d%b}' % (self.sum, self.begin_ns, cpu_ns, arguments)
+            _send_encoded(b"rayscope.returned", text)
             return
-        told: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
+        payload: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
         if cpu_ns is not None:
-            told["u"] = cpu_ns
+            payload["u"] = cpu_ns
         if task.awaits is not None and (stretches := task.awaits.take()):
-            told["y"] = _numbers(stretches)
+            payload["y"] = _numbers(stretches)
         if self.number > len(self.sizes):
-            told["n"], told["b"] = self.number, self.sum
+            payload["n"], payload["b"] = self.number, self.sum
         if fetched is not None:
-            told["o"] = base64.b64encode(fetched.objects).decode()
-            told["f"], told["h"] = fetched.sizes, fetched.at_ns
-        _send(b"rayscope.returned", told, None if task.thread else task)
+            payload["o"] = base64.b64encode(fetched.objects).decode()
+            payload["f"], payload["h"] = fetched.sizes, fetched.at_ns
+        _send(b"rayscope.returned", payload, None if task.thread else task)
 
 
 class Call:
-    """A call that has begun. ``given``: the identity of the list that Ray was given, which lives as long.
+    """A call that has begun.
 
-    ``objects``: the ids of the first of its references, joined; ``count``: how many there are; ``sizes``:
-    bytes, as far as known. ``groups``: the IDs of the placement groups that it waits for, joined.
-    ``interrupted``: whether a signal ended it, such as Ctrl-C. ``known``: whether Ray itself ties to ``task``
-    what this thread tells. ``blocks_loop``: whether the coroutines of its event loop stand still meanwhile.
+    Attributes:
+        objects: joined IDs of the first references passed to it.
+        count: how many references were passed.
+        refs_id: ``id()`` of the list passed to Ray, which outlives the call.
+        sizes: sizes of the objects in bytes, as far as known.
+        groups: joined IDs of the placement groups that it waits for.
+        interrupted: whether a signal such as Ctrl-C ended it.
+        known: whether Ray attributes events of this thread to ``task`` on its own.
+        blocks_loop: whether it blocks the coroutines of its event loop.
+        reported: whether it was reported while it blocked.
+        outer: the call around it in the same thread.
     """
 
     __slots__ = (
         "begin_ns",
         "blocks_loop",
         "count",
-        "given",
         "groups",
         "interrupted",
         "known",
         "name",
         "objects",
         "outer",
+        "refs_id",
+        "reported",
         "sizes",
         "task",
-        "told",
     )
 
-    def __init__(self, name: str, objects: bytes = b"", count: int = 0, given: int = 0) -> None:
-        self.name, self.objects, self.count, self.given = name, objects, count, given
+    def __init__(self, name: str, objects: bytes = b"", count: int = 0, refs_id: int = 0) -> None:
+        self.name, self.objects, self.count, self.refs_id = name, objects, count, refs_id
         self.begin_ns = time.time_ns()
         self.task, self.known = _owner()
         self.sizes: Sequence[int] | None = None
-        self.told = self.interrupted = self.blocks_loop = False
+        self.reported = self.interrupted = self.blocks_loop = False
         self.groups = _groups_of(objects) if state.groups else b""
         self.outer: Call | None = None
 
@@ -184,32 +199,32 @@ class _State:
 
     def __init__(self) -> None:
         self.on = False
-        self.worker: Any = None  # Ray's module of that name
-        self.core: Any = None  # Ray's core worker of this process, while it has one
-        self.closed: Any = None  # the one that is about to go, or gone: it must not be asked any more
+        self.worker: Any = None  # the module ray._private.worker
+        self.core: Any = None  # Ray's core worker of this process, if any
+        self.closed: Any = None  # a core worker that is stopping or gone, and must not be called
         self.announced: Any = None
         self.driver: Task | None = None
         self.tasks: dict[bytes, Task] = {}
-        self.shares = False  # whether tasks have run beside each other
+        self.shares = False  # whether tasks have run concurrently
         self.open: dict[int, Call] = {}
         self.sums: dict[tuple[Task | None, str], list[int]] = {}
         self.calls: list[bytes] = []
-        self.groups: dict[bytes, bytes] = {}  # by reference that a group's ready() returned, the group's ID
+        self.groups: dict[bytes, bytes] = {}  # ID of a group by the reference that its ready() returned
         self.lock = threading.RLock()
         self.second, self.used = 0, 0
         self.budget = budget()
         self.watching: threading.Thread | None = None
-        self.stop = threading.Event()  # tells the watcher to end
+        self.stop = threading.Event()  # set to stop the watcher
         self.missing: tuple[str, ...] = ()
-        self.every_second: list[Callable[[], None]] = []  # what the watcher calls
+        self.every_second: list[Callable[[], None]] = []  # called by the watcher
 
     @property
     def connected(self) -> bool:
-        """Whether this process is a driver or a task worker of a cluster now.
+        """Whether this process is currently a driver or a task worker of a cluster.
 
-        All that asks Ray's core worker for anything looks here first. The workers that spill objects and
-        restore them run Ray's Python code too, and a worker may run code before it belongs to a job
-        (modules that it preloads): there the core worker aborts the process when it is asked for a task.
+        Check this before any call of Ray's core worker, which aborts the process if it has no task. Workers
+        that spill and restore objects have none, nor do workers that preload modules before they belong to a
+        job.
         """
         worker = self.worker.global_worker if self.on else None
         if worker is None or worker.mode not in _TRACED_MODES:
@@ -221,7 +236,7 @@ class _State:
 
 
 def budget() -> int:
-    """Events a second that surely fit into Ray's limit: two of our seconds may fall into one of its own."""
+    """Events per second that always fit into Ray's limit, even if one of its seconds spans two of ours."""
     try:
         limit = int(os.environ.get(MAX_SPANS, _DEFAULT_MAX_SPANS))
     except ValueError:
@@ -233,7 +248,7 @@ state = _State()
 
 
 def ready() -> bool:
-    """Whether to trace a call now; says so to the server when it is the first."""
+    """Whether to trace a call now. The first time, it announces this process to the server."""
     if not state.connected:
         return False
     if state.core is not state.announced:
@@ -241,8 +256,8 @@ def ready() -> bool:
     return True
 
 
-def off(where: str, error: BaseException) -> None:
-    """Switch this process's tracer off after a fault of ours, and say so once."""
+def switch_off(where: str, error: BaseException) -> None:
+    """Switch this process's tracer off after an error of ours. Reports it once."""
     if not state.on:
         return
     connected, state.on = state.connected, False
@@ -253,25 +268,26 @@ def off(where: str, error: BaseException) -> None:
             _send(b"rayscope.tracer", {"off": reason[:500]})
     except Exception:
         log.debug("and it could not say so", exc_info=True)
+        log.debug("The error could not be sent", exc_info=True)
 
 
 def close() -> None:
-    """Ray's worker in this process is about to go: ask nothing of it any more."""
+    """Stop calling Ray's worker, which is about to go."""
     if state.worker is not None:
         state.closed = getattr(state.worker.global_worker, "core_worker", None)
     state.open.clear()
     state.tasks.clear()
-    # A watcher that is asking just now must be done before the core worker goes.
+    # The watcher must finish before the core worker goes.
     state.stop.set()
     watcher = state.watching
     if watcher is not None and watcher is not threading.current_thread():
-        watcher.join(_WATCHER_ENDS_S)
+        watcher.join(_WATCHER_STOP_S)
 
 
-def forked() -> None:
-    """This is a child of a traced process: neither Ray's worker nor a thread came along.
+def reset_after_fork() -> None:
+    """Forget Ray's worker and the threads, which a reset_after_fork child does not have.
 
-    It may connect to a cluster by itself later, and is traced then.
+    The child may connect to a cluster on its own later, and is traced then.
     """
     state.lock = threading.RLock()
     state.stop, state.watching = threading.Event(), None
@@ -281,51 +297,51 @@ def forked() -> None:
     close()
 
 
-os.register_at_fork(after_in_child=forked)
+os.register_at_fork(after_in_child=reset_after_fork)
 
 
 def _announce() -> None:
     state.announced = core = state.core
     state.driver, state.used = None, 0
-    told: dict[str, Any] = {"on": 1}
+    payload: dict[str, Any] = {"on": 1}
     if state.missing:
-        told["missing"] = list(state.missing)
+        payload["missing"] = list(state.missing)
 
-    def say() -> None:
+    def announce() -> None:
         if state.connected:
-            _send(b"rayscope.tracer", told)
+            _send(b"rayscope.tracer", payload)
 
     if state.worker.global_worker.mode == 0:  # Ray's SCRIPT_MODE
         state.driver = Task(_DRIVER + core.get_current_job_id().binary(), 0, 0)
-        say()
+        announce()
         return
-    # Ray drops what is told in the thread of a task whose events are switched off, as Serve's are.
+    # Ray drops events sent from the thread of a task whose events are disabled, as Serve's are.
     try:
-        threading.Thread(target=say, name="rayscope-tracer-on", daemon=True).start()
+        threading.Thread(target=announce, name="rayscope-tracer-on", daemon=True).start()
     except RuntimeError:  # no more threads
-        say()
+        announce()
 
 
-def _send(name: bytes, told: dict[str, Any], task: Task | None = None) -> None:
-    """Tell it in a profile event."""
+def _send(name: bytes, payload: dict[str, Any], task: Task | None = None) -> None:
+    """Send a profile event."""
     if task is not None:
-        told["t"], told["a"] = task.id.hex(), task.attempt
-    _give(name, _encode(told).encode())
+        payload["t"], payload["a"] = task.id.hex(), task.attempt
+    _send_encoded(name, _encode(payload).encode())
 
 
-def _give(name: bytes, told: bytes) -> None:
-    """Make a profile event and let go of it: Ray keeps it when its last reference goes.
+def _send_encoded(name: bytes, text: bytes) -> None:
+    """Create a profile event and drop it: Ray records it when its last reference is dropped.
 
-    The event points into Ray's core worker. One that outlives it crashes the process, and a worker that exits
-    destroys it while other threads run: so an event is made when all that it tells is ready.
+    The event points into Ray's core worker, and crashes the process if it outlives it. An exiting worker
+    destroys it while other threads run, so create an event only once its text is complete.
     """
-    state.core.profile_event(name).set_extra_data(told)
+    state.core.profile_event(name).set_extra_data(text)
 
 
 def spend(cost: int = 1) -> bool:
-    """Whether this second's budget has room for so many events more; they count in any case.
+    """Take ``cost`` events from the budget. Returns whether it had room for them.
 
-    Ray's own events (``submit_task``) count too: they take their place under the same limit.
+    Ray's own events (``submit_task``) share the same limit, so they count too.
     """
     second = int(time.monotonic())
     if second != state.second:
@@ -337,9 +353,9 @@ def spend(cost: int = 1) -> bool:
 
 
 def _owner() -> tuple[Task, bool]:
-    """Whose call this is, and whether Ray knows that by itself.
+    """The task of the current call, and whether Ray attributes the call to it on its own.
 
-    Ray ties an event to the task of its thread. A coroutine and a thread of the user's have none there.
+    Ray attributes an event to the task of its thread. Coroutines and threads of the user have none.
     """
     current = state.core.get_current_task_id().binary()
     task = state.tasks.get(current)
@@ -353,60 +369,63 @@ def _owner() -> tuple[Task, bool]:
 
 
 def objects(
-    ids: bytes, count: int, sizes: Sequence[int] | None = None, most: int = MAX_OBJECTS
+    ids: bytes, count: int, sizes: Sequence[int] | None = None, limit: int = MAX_OBJECTS
 ) -> dict[str, Any]:
-    """Objects as an event tells them: ids (28 bytes each, base64), bytes; of many the number and the sum."""
-    ids = ids[: 28 * most]
-    named = len(ids) // 28
-    told: dict[str, Any] = {"o": base64.b64encode(ids).decode()}
+    """The payload for objects: at most ``limit`` IDs (28 bytes each, base64) and sizes in bytes.
+
+    If there are more, it also has their number and their total size.
+    """
+    ids = ids[: _OBJECT_BYTES * limit]
+    named = len(ids) // _OBJECT_BYTES
+    payload: dict[str, Any] = {"o": base64.b64encode(ids).decode()}
     if sizes is not None:
-        told["s"] = list(sizes[:named])
+        payload["s"] = list(sizes[:named])
     if count > named:
-        told["n"] = count
+        payload["n"] = count
         if sizes is not None:
-            told["b"] = sum(sizes)
-    return told
+            payload["b"] = sum(sizes)
+    return payload
 
 
-def arguments(callee: bytes, ids: bytes, count: int) -> None:
-    """A call was given so many references, not more than are named, and none in containers."""
+def report_arguments(callee: bytes, ids: bytes, count: int) -> None:
+    """Report the references passed to a call: at most ``MAX_OBJECTS``, and none inside containers."""
     task, known = _owner()
     if not spend(1 + count // _OBJECTS_AN_EVENT):
         now = time.time_ns()
         _add_up(task, "rayscope.arguments", count, 0, now, now)
         return
-    if known:  # nearly every call: put together without an encoder
-        given = b2a_base64(ids, newline=False)
-        _give(b"rayscope.arguments", b'{"c":"%b","o":"%b"}' % (callee.hex().encode(), given))
+    if known:  # nearly every call: formatted without an encoder
+        objects_text = b2a_base64(ids, newline=False)
+        _send_encoded(b"rayscope.arguments", b'{"c":"%b","o":"%b"}' % (callee.hex().encode(), objects_text))
     else:
         _send(b"rayscope.arguments", {"c": callee.hex(), **objects(ids, count)}, task)
 
 
 def remember_group(reference: bytes, group: bytes) -> None:
-    """``PlacementGroup.ready`` returned a reference: who waits for it waits for the group."""
+    """Remember the reference returned by ``PlacementGroup.ready``: a wait for it is a wait for the group."""
     while len(state.groups) >= _MAX_GROUPS:
         state.groups.pop(next(iter(state.groups)), None)
     state.groups[reference] = group
 
 
 def _groups_of(ids: bytes) -> bytes:
-    """The placement groups behind references, joined as these are."""
+    """The joined IDs of the placement groups behind the joined references."""
     references = (ids[at : at + _OBJECT_BYTES] for at in range(0, len(ids), _OBJECT_BYTES))
     return b"".join(filter(None, map(state.groups.get, references)))
 
 
-def called(caller: bytes, callee: bytes) -> None:
-    """A task was called by another one than Ray says. Told at once, or, of many calls a second, together."""
+def report_caller(caller: bytes, callee: bytes) -> None:
+    """Report that a task has another caller than Ray records. At high rates, calls are sent in batches."""
     with state.lock:
         state.calls.append(caller + callee)
     if len(state.calls) >= MAX_CALLS or 2 * state.used < state.budget:
-        tell_calls()
+        send_callers()
     elif not state.watching:
         watch()
 
 
-def tell_calls() -> None:
-    """Tell the callers that are not told yet."""
+def send_callers() -> None:
+    """Send the callers that are not reported yet."""
     with state.lock:
         calls, state.calls = state.calls, []
     for at in range(0, len(calls), MAX_CALLS):
@@ -415,96 +434,99 @@ def tell_calls() -> None:
         _send(b"rayscope.callers", {"d": base64.b64encode(pairs).decode()})
 
 
-def received(task: Task, ids: bytes, sizes: list[int]) -> None:
-    """Arguments have come: told when the task ends, if it does so soon and they are few, to save an event."""
+def add_fetched(task: Task, ids: bytes, sizes: list[int]) -> None:
+    """Record a task's arguments. If they are few and it ends soon, its end carries them, to save an event."""
     if len(sizes) < _OBJECTS_AN_EVENT:
         task.fetched = Fetched(ids, sizes)
         if not state.watching:
             watch()
     else:
-        tell("rayscope.fetched", objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
+        report("rayscope.fetched", objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
 
 
-def contents(large: Sequence[tuple[int, int]]) -> None:
-    """Bytes and check sums of large arguments, by which values that were passed again are known."""
+def report_contents(large: Sequence[tuple[int, int]]) -> None:
+    """Report sizes (bytes) and checksums of large arguments, to recognize values that are passed again."""
     task, known = _owner()
     if spend():
-        told = {"s": [size for size, _ in large], "sums": [check_sum for _, check_sum in large]}
-        _send(b"rayscope.contents", told, None if known else task)
+        payload = {"s": [size for size, _ in large], "sums": [check_sum for _, check_sum in large]}
+        _send(b"rayscope.contents", payload, None if known else task)
 
 
-def risk(kind: str, place: str, times: int, values: dict[str, str] | None = None) -> None:
-    """Something that may do harm was done at a place in the code, so many times since it was told last.
+def report_risk(kind: str, place: str, times: int, values: dict[str, str] | None = None) -> None:
+    """Report an action that may cause harm, at a place in the user's code.
 
-    ``values``: what else is known of it.
+    Args:
+        kind: what was done.
+        place: where in the code.
+        times: occurrences since the last report.
+        values: further details.
     """
     task, known = _owner()
     spend()
-    told: dict[str, Any] = {"name": kind, "text": place, "n": times}
+    payload: dict[str, Any] = {"name": kind, "text": place, "n": times}
     if values:
-        told["values"] = values
-    _send(b"rayscope.risk", told, None if known else task)
+        payload["values"] = values
+    _send(b"rayscope.risk", payload, None if known else task)
 
 
-def plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> None:
-    """Ray Data executes a dataset: of each operator the numbers of those that give it blocks."""
+def report_plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> None:
+    """Report the plan of a dataset. ``inputs``: per operator the indexes of its input operators."""
     spend()
     _send(b"rayscope.plan", {"name": dataset, "operators": operators, "inputs": inputs})
 
 
-def tell_always(name: str, told: dict[str, Any], of: Task | None = None) -> None:
-    """Something rare that nothing else tells: it comes even if the budget is spent.
-
-    ``of``: the task that it is about, where that is not the one that runs here.
-    """
-    task, known = (of, False) if of is not None else _owner()
+def report_always(name: str, payload: dict[str, Any], task: Task | None = None) -> None:
+    """Send a rare event even if the budget is spent. ``task``: its subject, if not the current task."""
+    known = False
+    if task is None:
+        task, known = _owner()
     spend()
-    _send(name.encode(), told, None if known else task)
+    _send(name.encode(), payload, None if known else task)
 
 
-def tell_fetched(task: Task) -> None:
-    """The task runs long, or ended without a value: tell what it was given by itself."""
+def send_fetched(task: Task) -> None:
+    """Send the arguments of a task separately, because it runs long or ended without a return value."""
     fetched, task.fetched = task.fetched, None
     if fetched is not None:
         spend()
-        told = objects(fetched.objects, len(fetched.sizes), fetched.sizes)
-        told["k"] = fetched.at_ns
-        _send(b"rayscope.fetched", told, task)
+        payload = objects(fetched.objects, len(fetched.sizes), fetched.sizes)
+        payload["k"] = fetched.at_ns
+        _send(b"rayscope.fetched", payload, task)
 
 
 def report_awaits(task: Task, stretches: Sequence[Stretch]) -> None:
-    """A call of an async method that runs on was suspended in these stretches."""
+    """Report suspensions of a call of an async method that is still running."""
     spend()
     _send(b"rayscope.awaited", {"y": _numbers(stretches)}, task)
 
 
 def _numbers(stretches: Sequence[Stretch]) -> list[int]:
-    """Stretches on the wire: of each its begin, length, time awaited, and number of suspensions."""
+    """Encode stretches: begin, length, time awaited (all ns), and number of suspensions of each."""
     numbers: list[int] = []
     for begin, end_ns, awaited, times in stretches:
         numbers += (begin, end_ns - begin, awaited, times)
     return numbers
 
 
-def end(call: Call, told: dict[str, Any]) -> None:
-    """Tell a call that has ended, or add it to the sums if the budget is spent."""
-    # What was told while it blocked needs its end.
-    if not spend(1 + len(told.get("o", "")) // (38 * _OBJECTS_AN_EVENT)) and not call.told:
+def end(call: Call, payload: dict[str, Any]) -> None:
+    """Report a call that has ended, or add it to the sums if the budget is spent."""
+    # A call that was reported while it blocked must also have its end reported.
+    if not spend(1 + len(payload.get("o", "")) // (38 * _OBJECTS_AN_EVENT)) and not call.reported:
         _add_up(call.task, call.name, call.count, sum(call.sizes or ()), call.begin_ns, time.time_ns())
         return
-    told["k"] = call.begin_ns
+    payload["k"] = call.begin_ns
     if call.groups:
-        told["g"] = base64.b64encode(call.groups).decode()
+        payload["g"] = base64.b64encode(call.groups).decode()
     if call.interrupted:
-        told["interrupted"] = 1
-    _send(call.name.encode(), told, None if call.known else call.task)
+        payload["interrupted"] = 1
+    _send(call.name.encode(), payload, None if call.known else call.task)
 
 
-def tell(name: str, told: dict[str, Any], count: int = 0, size: int = 0) -> None:
-    """Something that takes no time. Beyond the budget only ``count`` and ``size`` are summed up."""
+def report(name: str, payload: dict[str, Any], count: int = 0, size: int = 0) -> None:
+    """Report something that has no duration. Beyond the budget only ``count`` and ``size`` are summed up."""
     task, known = _owner()
     if spend(1 + count // _OBJECTS_AN_EVENT):
-        _send(name.encode(), told, None if known else task)
+        _send(name.encode(), payload, None if known else task)
     else:
         now = time.time_ns()
         _add_up(task, name, count, size, now, now)
@@ -513,8 +535,8 @@ def tell(name: str, told: dict[str, Any], count: int = 0, size: int = 0) -> None
 def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, end_ns: int) -> None:
     with state.lock:
         key = (task, name)
-        if key not in state.sums and len(state.sums) >= _SUMS_KEPT:
-            key = (None, name)  # many short tasks with a call or two: they are told for the whole process
+        if key not in state.sums and len(state.sums) >= _MAX_SUMS:
+            key = (None, name)  # many short tasks: sum up for the whole process
         known = state.sums.setdefault(key, [0, 0, 0, 0, begin_ns, end_ns])
         known[0] += 1
         known[1] += count
@@ -525,41 +547,41 @@ def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, 
         watch()
 
 
-def flush(of: Task | None = None) -> None:
-    """Tell the sums: those ``of`` a task that has ended, or the oldest of all."""
+def flush(ended: Task | None = None) -> None:
+    """Send sums: those of a task that has ended, otherwise the oldest."""
     with state.lock:
-        keys = [key for key in state.sums if of is None or key[0] is of][:_SUMS_TOLD]
+        keys = [key for key in state.sums if ended is None or key[0] is ended][:_SUMS_PER_FLUSH]
         sums = [(key, state.sums.pop(key)) for key in keys]
     for (task, name), (calls, count, size, blocked_ns, begin_ns, end_ns) in sums:
-        told = {"name": name, "calls": calls, "n": count, "b": size, "ns": blocked_ns}
-        told |= {"k": begin_ns, "e": end_ns}
+        payload = {"name": name, "calls": calls, "n": count, "b": size, "ns": blocked_ns}
+        payload |= {"k": begin_ns, "e": end_ns}
         if task is None:
-            told["w"] = 1
+            payload["w"] = 1
         state.used += 1
-        _send(b"rayscope.sum", told, task)
+        _send(b"rayscope.sum", payload, task)
 
 
-def started(call: Call) -> None:
-    """Let the watcher know of a call that may block."""
+def watch_call(call: Call) -> None:
+    """Let the watcher report this call if it blocks for long."""
     state.open[id(call)] = call
     if not state.watching:
         watch()
 
 
-def ended(call: Call) -> None:
-    """The call blocks no more."""
+def unwatch_call(call: Call) -> None:
+    """The call no longer blocks."""
     state.open.pop(id(call), None)
 
 
 def watch() -> None:
-    """Start the thread that looks every second."""
+    """Start the watcher, a thread that checks the process every second."""
     state.stop = stop = threading.Event()
     state.watching = watcher = threading.Thread(
         target=_run, args=(stop,), name="rayscope-tracer", daemon=True
     )
     try:
         watcher.start()
-    except RuntimeError:  # the interpreter ends, or the process may have no more threads
+    except RuntimeError:  # the interpreter is exiting, or the process has reached its limit of threads
         state.watching = None
 
 
@@ -567,20 +589,20 @@ def _run(stop: threading.Event) -> None:
     try:
         while state.connected and not stop.wait(1.0):
             if state.connected:
-                _look()
+                _check()
     except Exception as error:
-        off("watching", error)
+        switch_off("watching", error)
     finally:
         if state.watching is threading.current_thread():
             state.watching = None
 
 
-def _look() -> None:
-    """Every second: tell what blocks since a while, what those got that run still, callers and sums."""
+def _check() -> None:
+    """Report long blocked calls, arguments of long running tasks, callers and sums. Called every second."""
     late = time.time_ns() - int(BLOCKED_S * 1e9)
     for task in list(state.tasks.values()):
         if task.fetched is not None and task.fetched.at_ns < late:
-            tell_fetched(task)
+            send_fetched(task)
         if task.awaits is not None and (since := task.awaits.open_since(late)):
             if not spend():
                 break
@@ -588,22 +610,26 @@ def _look() -> None:
                 _send(b"rayscope.suspended", {"k": since}, task)
     for key, call in list(state.open.items()):
         if call.begin_ns > late:
-            break  # they are in the order in which they began
-        if call.told:
+            break  # calls are in the order in which they began
+        if call.reported:
             continue
-        told = {"name": call.name, "k": call.begin_ns, **objects(call.objects, call.count, most=MAX_WAITED)}
+        payload = {
+            "name": call.name,
+            "k": call.begin_ns,
+            **objects(call.objects, call.count, limit=MAX_WAITED),
+        }
         if call.groups:
-            told["g"] = base64.b64encode(call.groups).decode()
+            payload["g"] = base64.b64encode(call.groups).decode()
         if not spend(3):
             break
         if call.blocks_loop:
-            told["w"] = 1
-        call.told = True
+            payload["w"] = 1
+        call.reported = True
         if key in state.open:
-            _send(b"rayscope.blocked", told, call.task)
+            _send(b"rayscope.blocked", payload, call.task)
     if state.calls:
-        tell_calls()
+        send_callers()
     if state.sums and int(time.monotonic()) != state.second:
         flush()
-    for tell_more in state.every_second:
-        tell_more()
+    for report_more in state.every_second:
+        report_more()

@@ -1,4 +1,6 @@
-"""Whose an error is: a signal's handler of the user's (a timeout, say) may raise in the midst of our code."""
+"""Tells the user's errors from ours: a signal handler of the user, such as a timeout, may raise inside our
+code.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 
 def is_users(error: Exception) -> bool:
-    """Whether ``error`` is none of ours: raised in the user's code, or of a class of theirs."""
+    """Whether ``error`` was raised in the user's code or has a class of the user's."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -17,7 +19,7 @@ def is_users(error: Exception) -> bool:
 
 
 def run_safely(function: Callable[..., object], *args: Any) -> None:
-    """Call ``function``. An error of ours costs nobody anything; the user's passes."""
+    """Call ``function``. Swallow our own errors, raise the user's."""
     try:
         function(*args)
     except Exception as error:

@@ -1,4 +1,6 @@
-"""Descriptions of remote functions that Ray's name does not identify: lambdas, closures, and wrappers."""
+"""Descriptions of remote functions whose name in Ray is ambiguous: lambdas, closures, and decorators'
+wrappers.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,22 @@ import sys
 import types
 from typing import Any
 
-#: Wrappers around wrappers that are looked through.
+#: Nested wrappers that are unwrapped.
 _MAX_WRAPPERS = 10
 _LOCAL = "<locals>"
 
 
 def describe(function: Any, module: str) -> dict[str, str] | None:
-    """The description of a function; None for a plain function of a module.
+    """Describe a function. None for a plain function of a module, which its name already identifies.
 
-    ``module``: what Ray calls the function's module. The answer has ``name`` and ``module``: those of the
-    function that it wraps, or its own. ``place`` (``train.py:12``) and ``column``: where a lambda or closure
-    begins. ``wrapper`` (``timed in tools.py``): the decorator's function and its file.
+    Args:
+        function: the remote function.
+        module: Ray's name for its module.
+
+    Returns:
+        ``name`` and ``module`` of the innermost wrapped function, or of the function itself. For a lambda or
+        closure also ``place`` (``train.py:12``) and ``column``, where it begins. For a wrapper also
+        ``wrapper`` (``timed in tools.py``): the decorator's inner function and its file.
     """
     if not isinstance(function, types.FunctionType):
         return None
@@ -43,9 +50,9 @@ def describe(function: Any, module: str) -> dict[str, str] | None:
 
 
 def _wrapped(function: types.FunctionType) -> types.FunctionType | None:
-    """The function that a decorator's wrapper calls, as far as that can be seen.
+    """The function called by a decorator's wrapper, or None if there is none or it is ambiguous.
 
-    A local function that another one calls is in its closure, too, but under its own name.
+    A closure also holds the local functions that it calls, but those are stored under their own names.
     """
     wrapped = getattr(function, "__wrapped__", None)
     if isinstance(wrapped, types.FunctionType):
@@ -62,7 +69,7 @@ def _wrapped(function: types.FunctionType) -> types.FunctionType | None:
 
 
 def _module(function: types.FunctionType) -> str:
-    """A function's module as Ray calls it: a script by its file."""
+    """Ray's name for a function's module. A script is named after its file."""
     if function.__module__ != "__main__":
         return function.__module__ or ""
     file = getattr(sys.modules.get("__main__"), "__file__", None) or ""
@@ -70,7 +77,7 @@ def _module(function: types.FunctionType) -> str:
 
 
 def _column(code: types.CodeType) -> int:
-    """Where in its line the code's first expression is: it tells two lambdas of a line apart."""
+    """Column of the code's first expression, to distinguish two lambdas in one line. 0 before Python 3.11."""
     if sys.version_info < (3, 11):
         return 0
     columns = [

@@ -1,9 +1,11 @@
-"""The runtime environment hook: Ray calls it in every driver, and that is how we get into one.
+"""The runtime environment hook, which Ray calls in every driver.
 
-It changes no runtime environment. It makes the driver wait for its last events (see
-:mod:`rayscope.tracer.drain`), takes itself out of the environment, so that nothing which the cluster starts
-in another interpreter inherits it, and hands over to the hook that was there before. (Under ``uv run`` Ray
-calls no hook but its own, so there ours has nothing to chain.)
+It leaves the runtime environment unchanged and
+
+- makes the driver wait for its last events (see :mod:`rayscope.tracer.drain`),
+- removes itself from the environment variables, so that interpreters started by the cluster do not inherit
+  it,
+- calls the hook that was configured before, if any. (Under ``uv run`` Ray calls only its own hook.)
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from rayscope.tracer.settings import CHAINED_HOOK, HOOK, RUNTIME_ENV_HOOK
 
 
 def runtime_env_hook(runtime_env: dict[str, Any] | None) -> dict[str, Any] | None:
-    """``runtime_env`` unchanged, or what the hook before ours makes of it.
+    """Return ``runtime_env`` unchanged, or the result of the hook configured before ours.
 
-    Errors of ours are swallowed; those of the chained hook are the user's and pass.
+    Our own errors are swallowed. Those of the chained hook are raised.
     """
     chained = os.environ.pop(CHAINED_HOOK, "")
     if os.environ.get(RUNTIME_ENV_HOOK) == HOOK:

@@ -1,7 +1,7 @@
-"""Wrappers around what Ray's Python code calls for each get, put, wait, submission and task.
+"""Wrappers around Ray's Python functions for each get, put, wait, submission and task.
 
-Every wrapper calls what it wraps, whatever becomes of the tracing: what a wrapper adds runs behind
-:func:`_safe`, which turns an error of ours into the end of tracing in this process.
+Every wrapper calls the original function, whatever happens to the tracing. Our own code runs inside
+:func:`_safe`: an error in it switches the tracer of this process off.
 """
 
 from __future__ import annotations
@@ -26,26 +26,35 @@ from rayscope.tracer.faults import is_users
 
 _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
-#: References inside containers are looked for so deep, and among so many values of one call.
-_DEPTH, _LOOK = 3, 256
-#: Larger arguments come through the object store; of them so many bytes are looked at to compare them.
-_LARGE_BYTES, _SAMPLES = 100_000, 512
-#: Objects that a process put, or Ray for an argument by value, have numbers from here on.
+#: Depth at which containers are searched for references.
+_MAX_DEPTH = 3
+#: Values of one call that are searched for references.
+_MAX_SEARCHED = 256
+#: Arguments above this size are passed through the object store, bytes.
+_LARGE_BYTES = 100_000
+#: Bytes of a large argument that go into its checksum.
+_SAMPLES = 512
+#: Index of the first object created by a put, or by Ray for an argument passed by value. Lower ones are
+#: returns.
 _FIRST_PUT = 100_000_001
+#: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8
-#: Of a task's id, the part of its actor's that only an actor has.
+#: The actor's part of the ID of a task without an actor.
 _NO_ACTOR = b"\xff" * 12
-#: Not by bundle: that is another name of the same GPU.
+#: Names of GPU resources, without those of a bundle, which name the same GPUs again.
 _GPU = re.compile(r"GPU(_group_[0-9A-Za-z]+)?")
-#: What Ctrl-C, SIGTERM, and ray.cancel raise in the midst of a wait.
+#: Raised inside a wait by Ctrl-C, SIGTERM, and ray.cancel.
 _SIGNALS = (KeyboardInterrupt, SystemExit)
 _DYNAMIC = "DynamicObjectRefGenerator"
 
 
 class _Thread(threading.local):
-    """``call``: the get or put that this thread is in, ``calls``: how many there were.
+    """State of a thread.
 
-    ``returns``: of the task that is about to end here.
+    Attributes:
+        call: the innermost open call.
+        calls: calls so far.
+        returns: return values of the task that is about to end.
     """
 
     call: Call | None = None
@@ -54,11 +63,11 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_ray: Any = None  # the classes that wrappers compare with
+_ray: Any = None  # Ray's classes used by the wrappers
 
 
 def _safe(function: Callable[..., _T]) -> Callable[..., _T | None]:
-    """``function`` without errors of ours: the first one switches the tracer off."""
+    """Wrap ``function`` so that an error of ours switches the tracer off instead of being raised."""
 
     @functools.wraps(function)
     def guarded(*args: Any) -> _T | None:
@@ -67,14 +76,14 @@ def _safe(function: Callable[..., _T]) -> Callable[..., _T | None]:
         except Exception as error:
             if is_users(error):
                 raise
-            emit.off(function.__name__.strip("_"), error)
+            emit.switch_off(function.__name__.strip("_"), error)
             return None
 
     return guarded
 
 
 def install() -> None:
-    """Wrap Ray's functions in this process, once. What this Ray does not have is told, and is no error."""
+    """Wrap Ray's functions in this process, once. Functions missing in this version are reported."""
     if hasattr(install, _MARK):
         return
     setattr(install, _MARK, True)
@@ -82,7 +91,7 @@ def install() -> None:
     from ray import _raylet, actor, exceptions, remote_function
     from ray._private import function_manager, profiling, serialization, worker
 
-    # ray.util has a function of the same name.
+    # Import the module: ray.util has a function of the same name.
     groups = importlib.import_module("ray.util.placement_group")
     global _ray
     _ray = types.SimpleNamespace(
@@ -95,7 +104,7 @@ def install() -> None:
         main_loop=getattr(getattr(worker.Worker, "main_loop", None), "__code__", None),
     )
     state.worker = worker
-    # Before Ray's own ``asyncio``, which is a copy of this one.
+    # Patch this before Ray's own ``asyncio`` below, which copies it.
     asyncio.wrap_future = asyncio.futures.wrap_future = _wrap_future(asyncio.wrap_future)
     missing = []
     for owner, name, wrapped in (
@@ -115,7 +124,7 @@ def install() -> None:
         (worker, "cancel", _cancel),
         (groups, "_call_placement_group_ready", _wait_for_group),
         (groups, "_call_placement_group_ready_async", _group_reference),
-        (worker, "_changeproctitle", _around_task),
+        (worker, "_changeproctitle", _task_context),
         (worker, "disconnect", _disconnect),
         (profiling, "profile", _profile),
         (_raylet, "asyncio", _asyncio),
@@ -127,9 +136,9 @@ def install() -> None:
         else:
             setattr(owner, name, wrapped(original))
     ray.wait, ray.cancel = worker.wait, worker.cancel
-    # Python calls this for os.fork alone: subprocess does not fork in Python, unless it must (preexec_fn).
+    # Called for os.fork only: subprocess does not fork in Python, except with preexec_fn.
     os.register_at_fork(after_in_parent=lambda: _note(risks.FORK))
-    # Only programs that use them load Ray's libraries.
+    # Ray's libraries are loaded only by programs that use them.
     data.install(_safe)
     train.install(_safe)
     tune.install(_safe)
@@ -138,7 +147,7 @@ def install() -> None:
     state.on = True
 
 
-# Each of the following takes what it wraps and gives what stands in for it.
+# Each of the following returns the wrapper of an original function.
 
 
 def _get_objects(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,16 +168,16 @@ def _get_objects(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_safe
-def _begin(name: str, refs: Any, most: int = MAX_OBJECTS) -> Call | None:
+def _begin(name: str, refs: Any, limit: int = MAX_OBJECTS) -> Call | None:
     if not emit.ready():
         return None
-    # What is no reference, Ray refuses in a moment.
-    ids = b"".join([ref.binary() for ref in refs[:most] if isinstance(ref, _ray.ObjectRef)])
+    # Ray will reject anything that is not a reference.
+    ids = b"".join([ref.binary() for ref in refs[:limit] if isinstance(ref, _ray.ObjectRef)])
     if not ids:
         return None
     call = Call(name, ids, len(refs), id(refs))
     call.blocks_loop = not call.task.thread and asyncio._get_running_loop() is not None
-    emit.started(call)
+    emit.watch_call(call)
     return _enter(call)
 
 
@@ -181,7 +190,7 @@ def _enter(call: Call) -> Call:
 @_safe
 def _end_get(call: Call) -> None:
     _thread.call = call.outer
-    emit.ended(call)
+    emit.unwatch_call(call)
     if emit.ready():
         emit.end(call, emit.objects(call.objects, call.count, call.sizes))
 
@@ -190,17 +199,17 @@ def _deserialize_objects(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def deserialize_objects(self: Any, serialized_objects: Any, object_refs: Any, *a: Any, **k: Any) -> Any:
         if state.on:
-            _sizes(serialized_objects, object_refs)
+            _record_sizes(serialized_objects, object_refs)
         return original(self, serialized_objects, object_refs, *a, **k)
 
     return deserialize_objects
 
 
 @_safe
-def _sizes(serialized: Any, refs: Any) -> None:
-    """The bytes of what a get or a task's arguments brought; both come through here."""
+def _record_sizes(serialized: Any, refs: Any) -> None:
+    """Record the sizes of objects received by a get or as a task's arguments; Ray deserializes both here."""
     call = _thread.call
-    if call is not None and call.given == id(refs):
+    if call is not None and call.refs_id == id(refs):
         call.sizes = [_size(item) for item in serialized]
     elif call is None and emit.ready():
         task = state.tasks.get(state.core.get_current_task_id().binary())
@@ -212,14 +221,14 @@ def _sizes(serialized: Any, refs: Any) -> None:
         ]
         if fetched:
             ids, sizes = [ref.binary() for ref, _ in fetched], [_size(item) for _, item in fetched]
-            emit.received(task, b"".join(ids), sizes)
+            emit.add_fetched(task, b"".join(ids), sizes)
             large = [
                 (size, _check_sum(item[0]))
-                for one, size, (_, item) in zip(ids, sizes, fetched, strict=True)
-                if size > _LARGE_BYTES and int.from_bytes(one[24:], "little") >= _FIRST_PUT
+                for ref_id, size, (_, item) in zip(ids, sizes, fetched, strict=True)
+                if size > _LARGE_BYTES and int.from_bytes(ref_id[24:], "little") >= _FIRST_PUT
             ]
             if large:
-                emit.contents(large)
+                emit.report_contents(large)
 
 
 def _size(item: Any) -> int:
@@ -229,8 +238,8 @@ def _size(item: Any) -> int:
 
 
 def _check_sum(data: Any) -> int:
-    """Of some of a large value's bytes: equal values have the same."""
-    # With an even step, only one of the eight bytes of a number would ever be looked at.
+    """A checksum over samples of a large value's bytes."""
+    # The step is odd: an even one would always hit the same bytes of 8-byte numbers.
     return zlib.crc32(bytes(memoryview(data)[:: len(data) // _SAMPLES | 1]))
 
 
@@ -269,55 +278,55 @@ def _serialize(original: Callable[..., Any]) -> Callable[..., Any]:
     def serialize(self: Any, value: Any) -> Any:
         serialized = original(self, value)
         if state.on:
-            _serialized(value, serialized)
+            _record_serialized(value, serialized)
         return serialized
 
     return serialize
 
 
 @_safe
-def _serialized(value: Any, serialized: Any) -> None:
-    """What a put or a task's return weighs. Values passed to a task come through here too."""
+def _record_serialized(value: Any, serialized: Any) -> None:
+    """Record the size of a put or a task's return value. Ray also serializes a task's arguments here."""
     call = _thread.call
     if call is not None:
         if call.name == "ray.put" and call.sizes is None:
             call.sizes = (serialized.total_bytes + len(serialized.metadata),)
         return
     if type(value) is _ray.TaskError and type(value.cause) is _ray.TaskCancelled:
-        _canceled(value.cause.task_id)
+        _report_canceled(value.cause.task_id)
     try:
-        caller = sys._getframe(3).f_code  # behind the guard and the wrapper
-    except ValueError:  # Ray's C++ code is the caller
+        caller = sys._getframe(3).f_code  # the caller of our wrapper
+    except ValueError:  # called by Ray's C++ code
         caller = None
     if (caller is not None and caller is not _ray.main_loop) or not emit.ready() or not state.tasks:
         return
-    # A thread runs one task at a time, and what a coroutine returned is stored in one go before its task
-    # ends: so these are of the task that ends next in this thread. (Ray's own idea of the current task is
-    # wrong where coroutines take turns.)
+    # Values belong to the task that ends next in this thread: a thread runs one task at a time, and a
+    # coroutine's values are stored in one go before it ends. Ray's current task is wrong where coroutines
+    # interleave.
     if _thread.returns is None or type(value).__name__ == _DYNAMIC:
-        # The objects that a dynamic generator names were stored before it, and have ids of another kind.
+        # The objects listed by a dynamic generator were stored before it, and have other IDs.
         _thread.returns = Returns()
     _thread.returns.add(serialized.total_bytes + len(serialized.metadata))
 
 
-def _canceled(task_id: Any) -> None:
-    """Report that a task of this process was canceled while it ran: Ray's own events call it FINISHED."""
-    # A task that fails because it waited for a canceled one stores that one's error.
+def _report_canceled(task_id: Any) -> None:
+    """Report that a task of this process was canceled while it ran. Ray's events call it FINISHED."""
+    # A task that fails because it waited for a canceled one stores the error of that one.
     if task_id is None or not emit.ready() or task_id != state.core.get_current_task_id():
         return
-    # Ray reports a canceled coroutine as failed.
+    # Ray itself reports a canceled coroutine as failed.
     if not state.core.current_actor_is_asyncio():
         attempt = state.core.get_current_task_attempt_number()
-        emit.tell_always("rayscope.canceled", {}, of=Task(task_id.binary(), attempt, 0))
+        emit.report_always("rayscope.canceled", {}, task=Task(task_id.binary(), attempt, 0))
 
 
 def _add_contained_object_ref(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Ray calls this for each reference that is pickled. What it does not pickle itself, it keeps forever."""
+    """Ray calls this when it pickles a reference. Objects of references pickled elsewhere are never freed."""
 
     @functools.wraps(original)
     def add_contained_object_ref(self: Any, ref: Any, **options: Any) -> Any:
         result = original(self, ref, **options)
-        # Handles of actors come without a call site.
+        # Actor handles have no call site.
         if state.on and "call_site" in options and not self.is_in_band_serialization():
             _note(risks.PICKLED_REFERENCE)
         return result
@@ -331,17 +340,17 @@ def _note(kind: str) -> None:
         risks.note(kind)
 
 
-def _around_task(original: Callable[..., Any]) -> Callable[..., Any]:
+def _task_context(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _changeproctitle(*args: Any, **kwargs: Any) -> Any:
         around = original(*args, **kwargs)
-        return _Around(around) if state.on else around
+        return _TaskContext(around) if state.on else around
 
     return _changeproctitle
 
 
-class _Around:
-    """Ray's context manager around each task that it executes, and ours."""
+class _TaskContext:
+    """Wraps Ray's context manager around each task that it executes."""
 
     __slots__ = ("around", "task")
 
@@ -362,13 +371,13 @@ class _Around:
 
 @_safe
 def _begin_task() -> Task | None:
-    # Whatever was left here when a task was interrupted in the midst of our own code.
+    # Clear what was left when a task was interrupted inside our own code.
     _thread.call = _thread.returns = None
     if not emit.ready():
         return None
     core = state.core
     current = core.get_current_task_id().binary()
-    # Coroutines leave this thread, and what they call has no task as far as Ray knows.
+    # Coroutines run in another thread, where Ray does not know their task.
     is_coroutine = core.current_actor_is_asyncio()
     thread = 0 if is_coroutine else threading.get_ident()
     task = Task(current, core.get_current_task_attempt_number(), thread)
@@ -377,14 +386,14 @@ def _begin_task() -> Task | None:
         if not state.watching:
             emit.watch()
     task.begin()
-    # The methods of an actor have no GPUs of their own.
+    # Methods of an actor use the GPUs of their actor.
     if current[:8] == _CREATION or current[8:20] == _NO_ACTOR:
         _report_gpus(task)
     return task
 
 
 def _report_gpus(task: Task) -> None:
-    """Report the GPUs that Ray gave to a task, or to an actor when it is created."""
+    """Report the GPUs assigned to a task, or to an actor at its creation."""
     share = sum(
         amount
         for name, slots in state.core.resource_ids().items()
@@ -393,30 +402,32 @@ def _report_gpus(task: Task) -> None:
     )
     if share:
         ids = state.worker.get_gpu_ids()
-        emit.tell_always("rayscope.gpus", {"values": {str(one): share / len(ids) for one in ids}}, of=task)
+        emit.report_always(
+            "rayscope.gpus", {"values": {str(gpu): share / len(ids) for gpu in ids}}, task=task
+        )
 
 
 @_safe
 def _end_task(task: Task, is_interrupted: bool) -> None:
-    """Ray handles errors of tasks itself: only what ends the worker, such as SIGTERM, interrupts a task."""
+    """Report the end of a task. Ray catches the task's errors itself, so only signals interrupt one."""
     state.tasks.pop(task.id, None)
     returns, _thread.returns = _thread.returns, None
     if is_interrupted:
-        returns = None  # a generator's first values do not show that it finished
+        returns = None  # the first values of a generator do not mean that it finished
     if not emit.ready():
         return
     if returns is None and (task.thread or task.cpu_ns() is not None):
-        returns = Returns()  # of none
+        returns = Returns()  # no values
     if returns is not None:
-        returns.tell(task)
+        returns.report(task)
     elif task.fetched is not None:
-        emit.tell_fetched(task)
+        emit.send_fetched(task)
     if state.sums:
         emit.flush(task)
 
 
 def _worker_exits(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Ray calls this in every worker that exits by itself, while its core worker lives."""
+    """Ray calls this in every worker that exits on its own, while its core worker still exists."""
 
     @functools.wraps(original)
     def _call_actor_shutdown() -> Any:
@@ -434,7 +445,7 @@ def _main_loop(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self)
         finally:
-            emit.close()  # Ray's worker is gone, if it went any other way
+            emit.close()  # for workers that end in any other way
 
     return main_loop
 
@@ -443,9 +454,9 @@ def _remote(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _remote(self: Any, args: Any = None, kwargs: Any = None, *rest: Any, **options: Any) -> Any:
         result = original(self, args, kwargs, *rest, **options)
-        # An actor that may exist already: then this calls itself again, or nothing is created.
+        # With get_if_exists, Ray calls this function again, or creates no actor.
         if state.on and not options.get("get_if_exists"):
-            _submitted(result, args, kwargs)
+            _report_submission(result, args, kwargs)
         return result
 
     return _remote
@@ -471,9 +482,9 @@ def _begin_export() -> Call | None:
 
 @_safe
 def _end_export(call: Call, args: Any) -> None:
-    """The code of a function or of an actor's class went to the GCS, from where workers load it."""
+    """Report the size of a function or actor class that was sent to the GCS, where workers load it."""
     _thread.call = call.outer
-    if len(args) == 1 and emit.ready():  # no class
+    if len(args) == 1 and emit.ready():  # a function, not a class
         _describe(args[0])
     if call.sizes is None or not emit.ready():
         return  # nothing was sent
@@ -482,15 +493,15 @@ def _end_export(call: Call, args: Any) -> None:
 
 
 def _describe(remote: Any) -> None:
-    """Report what a remote function is, if Ray's name for it does not say so. (Class methods have one.)"""
+    """Report details of a remote function whose name in Ray is ambiguous. Names of methods are unique."""
     descriptor = remote._function_descriptor
     about = functions.describe(remote._function, descriptor.module_name)
     if about is not None:
-        emit.tell_always("rayscope.definition", {"code": descriptor.function_hash, "values": about})
+        emit.report_always("rayscope.definition", {"code": descriptor.function_hash, "values": about})
 
 
 def _check_oversized(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Ray looks here at what it is about to export."""
+    """Record the size of the code that is about to be exported: Ray checks it here."""
 
     @functools.wraps(original)
     def check_oversized_function(pickled: Any, *args: Any, **kwargs: Any) -> Any:
@@ -503,82 +514,86 @@ def _check_oversized(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_safe
-def _submitted(result: Any, args: Any, kwargs: Any) -> None:
-    """The references among the arguments of a task, of an actor's method, or of its creation."""
+def _report_submission(result: Any, args: Any, kwargs: Any) -> None:
+    """Report the references passed to a task, an actor's method, or its creation."""
     if not emit.ready():
         return
     emit.spend()
-    # Tasks that run alone in their process run in its main thread, and Ray knows what they call.
+    # A process that runs one task at a time does so in its main thread, and Ray records its calls.
     if threading.get_ident() != threading.main_thread().ident:
-        _tell_caller(result)
+        _report_caller(result)
     values = (*args, *kwargs.values()) if args and kwargs else args or (kwargs and kwargs.values()) or ()
     for value in values:
         if type(value) in _ray.looked_into:
             break
     else:
         return
-    found = _Found()
+    references = _References()
     for value in values:
-        found.look(value)
-    if not found.top and not found.inside:
+        references.collect(value)
+    if not references.top and not references.inside:
         return
     callee = _callee(result)
     if callee is None:
         return
-    if not found.inside and len(found.top) <= MAX_OBJECTS and found.left >= 0:
-        emit.arguments(callee, b"".join(found.top), len(found.top))
+    if not references.inside and len(references.top) <= MAX_OBJECTS and references.left >= 0:
+        emit.report_arguments(callee, b"".join(references.top), len(references.top))
         return
-    told: dict[str, Any] = {"c": callee.hex()}
-    if found.top:
-        told.update(emit.objects(b"".join(found.top), len(found.top)))
-    if found.inside:
-        told["i"] = emit.objects(b"".join(found.inside), 0)["o"]
-    if found.left < 0:
-        told["more"] = 1
-    emit.tell("rayscope.arguments", told, len(found.top) + len(found.inside))
+    payload: dict[str, Any] = {"c": callee.hex()}
+    if references.top:
+        payload.update(emit.objects(b"".join(references.top), len(references.top)))
+    if references.inside:
+        payload["i"] = emit.objects(b"".join(references.inside), 0)["o"]
+    if references.left < 0:
+        payload["more"] = 1
+    emit.report("rayscope.arguments", payload, len(references.top) + len(references.inside))
 
 
-def _tell_caller(result: Any) -> None:
-    """Who called, if that is a coroutine or a thread of an actor's: Ray says that its creation did.
+def _report_caller(result: Any) -> None:
+    """Report the caller if it is a coroutine or a thread of an actor: Ray records the creation task instead.
 
-    Ray keeps the task's id with coroutines and with its own threads. Other threads have some id of their
-    own, and who made those is not known.
+    Ray keeps the task's ID for coroutines and for its own threads. Other threads have unrelated IDs, and the
+    task that started them is unknown.
     """
     caller = state.core.get_current_task_id().binary()
     if caller[8:] == state.core.get_actor_id().binary() and caller[:8] != _CREATION:
         callee = _callee(result)
         if callee is not None:
-            emit.called(caller, callee)
+            emit.report_caller(caller, callee)
 
 
-class _Found:
-    """References among the arguments of a call: ``top`` as they are, ``inside`` those in containers."""
+class _References:
+    """The references among a call's arguments: ``top`` are arguments themselves, ``inside`` are in
+    containers.
+
+    ``left``: values that may still be searched, negative if some were not.
+    """
 
     __slots__ = ("inside", "left", "top")
 
     def __init__(self) -> None:
         self.top: list[bytes] = []
         self.inside: list[bytes] = []
-        self.left = _LOOK
+        self.left = _MAX_SEARCHED
 
-    def look(self, value: Any, depth: int = 0) -> None:
-        """Look at an argument, and into it."""
+    def collect(self, value: Any, depth: int = 0) -> None:
+        """Add the references in an argument."""
         kind = type(value)
         if kind is _ray.ObjectRef:
             (self.inside if depth else self.top).append(value.binary())
-        elif depth < _DEPTH and (kind is list or kind is tuple or kind is set or kind is dict):
+        elif depth < _MAX_DEPTH and (kind is list or kind is tuple or kind is set or kind is dict):
             try:
                 for item in value.values() if kind is dict else value:
                     self.left -= 1
                     if self.left < 0:
                         return
-                    self.look(item, depth + 1)
-            except RuntimeError:  # another thread changes it
+                    self.collect(item, depth + 1)
+            except RuntimeError:  # changed by another thread
                 self.left = -1
 
 
 def _callee(result: Any) -> bytes | None:
-    """The id of the task that a submission made; None where the answer does not tell it."""
+    """ID of the task created by a submission. None if the result does not contain it."""
     if type(result) is list and result:
         result = result[0]
     if isinstance(result, _ray.ObjectRef):
@@ -618,12 +633,12 @@ def _begin_wait(waitables: Any) -> Call | None:
 @_safe
 def _end_wait(call: Call, done: Any) -> None:
     _thread.call = call.outer
-    emit.ended(call)
+    emit.unwatch_call(call)
     if emit.ready():
-        told = emit.objects(call.objects, call.count)
+        payload = emit.objects(call.objects, call.count)
         if done is not None:
-            told["ready"] = len(done[0])
-        emit.end(call, told)
+            payload["ready"] = len(done[0])
+        emit.end(call, payload)
 
 
 def _wait_for_group(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -651,14 +666,14 @@ def _begin_group(group_id: Any) -> Call | None:
         return None
     call = Call("placement_group.wait")
     call.groups = group_id.binary()
-    emit.started(call)
+    emit.watch_call(call)
     return _enter(call)
 
 
 @_safe
 def _end_group(call: Call, is_ready: bool) -> None:
     _thread.call = call.outer
-    emit.ended(call)
+    emit.unwatch_call(call)
     if emit.ready():
         emit.end(call, {"ready": int(is_ready)})
 
@@ -685,24 +700,24 @@ def _cancel(original: Callable[..., Any]) -> Callable[..., Any]:
     def cancel(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
         if state.on:
-            _asked_to_cancel(kwargs.get("ray_waitable", args[0] if args else None))
+            _report_cancel(kwargs.get("ray_waitable", args[0] if args else None))
         return result
 
     return cancel
 
 
 @_safe
-def _asked_to_cancel(reference: Any) -> None:
-    """Record who canceled which task. Whether that ended the task is another matter."""
+def _report_cancel(reference: Any) -> None:
+    """Report that a cancellation was requested, whether or not it ends the task."""
     callee = _callee(reference)
     if callee is not None and emit.ready():
-        emit.tell("rayscope.cancel", {"c": callee.hex()})
+        emit.report("rayscope.cancel", {"c": callee.hex()})
 
 
 def _profile(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def profile(event_type: str, *args: Any, **kwargs: Any) -> Any:
-        # RAY_PROFILING lets Ray tell these calls too, without the objects.
+        # With RAY_PROFILING Ray reports these calls too, but without the objects.
         if state.on and event_type in ("ray.get", "ray.put", "ray.wait"):
             return _Profiled(event_type)
         return original(event_type, *args, **kwargs)
@@ -711,9 +726,9 @@ def _profile(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Profiled:
-    """Stands in for Ray's own span of a call: told only if no call of ours was told inside it or around it.
+    """Replaces Ray's own span of a call. Reported only if we report no call inside or around it.
 
-    (Generators and compiled graphs are waited for in other ways.)
+    Generators and compiled graphs, for example, wait through other functions.
     """
 
     __slots__ = ("begin_ns", "calls", "name")
@@ -740,7 +755,7 @@ def _plain_span(name: str, begin_ns: int) -> None:
 def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def disconnect(*args: Any, **kwargs: Any) -> Any:
-        last_words()
+        flush_sums()
         emit.close()
         return original(*args, **kwargs)
 
@@ -748,10 +763,10 @@ def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_safe
-def last_words() -> None:
-    """Tell what is summed up and not told yet: this driver is about to leave its cluster.
+def flush_sums() -> None:
+    """Send all remaining sums of a driver before it leaves its cluster.
 
-    (A worker tells its tasks' sums as they end; when it disconnects, its Ray is gone.)
+    Workers send the sums of each task when it ends. When a worker disconnects, its core worker is gone.
     """
     if state.connected and state.worker.global_worker.mode == 0:
         while state.sums:
@@ -759,41 +774,43 @@ def last_words() -> None:
 
 
 @_safe
-def told(name: str, values: dict[str, Any]) -> None:
-    """Something that the user's code says."""
+def report_from_user(name: str, values: dict[str, Any]) -> None:
+    """Report a value or an annotation from user code."""
     if emit.ready():
-        emit.tell(name, values)
+        emit.report(name, values)
 
 
 @_safe
 def begin_span() -> Call | None:
-    """A span of the user's code begins."""
+    """Start a span of user code."""
     return Call("rayscope.span") if emit.ready() else None
 
 
 @_safe
 def end_span(call: Call, values: dict[str, Any]) -> None:
-    """It ends."""
+    """End a span of user code."""
     if emit.ready():
         emit.end(call, values)
 
 
 def _wrap_future(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The wait for a reference begins here: ``await ref`` calls it, and users do with ``ref.future()``."""
+    """Trace waits for references: ``await ref`` starts with this call, and users make it with
+    ``ref.future()``.
+    """
 
     @functools.wraps(original)
     def wrap_future(future: Any, *args: Any, **kwargs: Any) -> Any:
         waiting = original(future, *args, **kwargs)
         ref = getattr(future, "object_ref", None)
         if state.on and ref is not None and waiting is not future:
-            _awaiting(waiting, ref)
+            _begin_await(waiting, ref)
         return waiting
 
     return wrap_future
 
 
 def _asyncio(original: Any) -> Any:
-    """The ``asyncio`` through which Ray passes the call of an async method to its event loop."""
+    """A copy of ``asyncio`` for Ray, to wrap the async method calls that it submits to event loops."""
     stand_in = types.ModuleType(original.__name__)
     stand_in.__dict__.update(original.__dict__)
 
@@ -810,23 +827,23 @@ def _asyncio(original: Any) -> Any:
 
 
 @_safe
-def _awaiting(waiting: Any, ref: Any) -> None:
+def _begin_await(waiting: Any, ref: Any) -> None:
     if emit.ready():
         call = Call("await", ref.binary(), 1)
-        emit.started(call)
+        emit.watch_call(call)
         if call.task.awaits is not None:
             call.task.awaits.ref_awaited(call.begin_ns)
-        waiting.add_done_callback(lambda done: _awaited(call, done))
+        waiting.add_done_callback(lambda done: _end_await(call, done))
 
 
 @_safe
-def _awaited(call: Call, done: Any) -> None:
-    emit.ended(call)
+def _end_await(call: Call, done: Any) -> None:
+    emit.unwatch_call(call)
     if call.task.awaits is not None:
         call.task.awaits.ref_ready()
     if emit.ready():
-        told = emit.objects(call.objects, 1)
+        payload = emit.objects(call.objects, 1)
         if done.cancelled():
-            told["x"] = 1
+            payload["x"] = 1
             call.interrupted = True
-        emit.end(call, told)
+        emit.end(call, payload)

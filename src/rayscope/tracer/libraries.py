@@ -1,4 +1,4 @@
-"""Wrap methods of Ray's libraries, which only the programs that use them load."""
+"""Wraps methods of Ray's libraries once a program has loaded them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from rayscope.importing import after_import
 from rayscope.tracer.emit import state
 
-#: Makes a function of ours safe to call.
+#: Wraps one of our functions so that its errors do not reach the user.
 Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
-#: Makes of a method the one to be called instead.
+#: Returns the wrapper for a method.
 Hook = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def wrap_when_loaded(guard: Guard, module: str, owner: str, hooks: Mapping[str, Hook]) -> None:
-    """Wrap methods of the class ``owner`` as soon as ``module`` has been loaded. ``hooks``: by name."""
+    """Wrap methods of the class ``owner`` once ``module`` has been loaded. ``hooks``: by method name."""
     after_import(module, guard(wrap_methods(owner, hooks)))
 
 
 def wrap_methods(owner_name: str, hooks: Mapping[str, Hook]) -> Callable[[Any], None]:
-    """What does so in a module. A method that is not there is told of as missing."""
+    """A function that wraps a class's methods in a module. Missing methods are reported."""
 
     def wrap(module: Any) -> None:
         owner: Any = getattr(module, owner_name, None)

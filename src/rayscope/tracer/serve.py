@@ -1,12 +1,12 @@
-"""Which requests of Ray Serve are slow and where they spend their time, and what deployments call each other.
+"""Reports slow requests of Ray Serve, where they spend their time, and the calls between deployments.
 
-A request passes a proxy and one replica or more. Each of these processes notes its own part, a *hop*, and the
-calls of deployments that it made meanwhile. Serve's id of the request joins the hops. Each process decides by
-itself which it tells: of each interval the first that failed, and the slowest, by how long the hop took. So a
-proxy and a replica that answer the same requests keep the same ones. All others are only counted.
+A request passes through a proxy and one or more replicas. Each of these processes records its own part, a
+*hop*, and the deployments that it called during it. Serve's request ID joins the hops. Each process reports
+the first failed hops of each interval and the slowest by duration, so a proxy and a replica that serve the same
+requests choose the same ones. All other hops are only counted.
 
-Ray drops what is told in the thread of a task whose events are off, as Serve's are: all is told by the
-tracer's watcher, in one event for each interval.
+Ray drops profile events from threads whose task has its events disabled, as Serve's tasks do. So the tracer's
+watcher thread sends everything, in one event per interval.
 """
 
 from __future__ import annotations
@@ -27,26 +27,41 @@ from rayscope.tracer import emit
 from rayscope.tracer.emit import Task, state
 from rayscope.tracer.libraries import Guard, Hook, wrap_methods, wrap_when_loaded
 
-#: How often what was noted is told, s.
+#: Length of a reporting interval, s.
 INTERVAL_S = 5.0
-#: Of an interval: hops of at least so long (ns) are told, at most so many; of others only the slowest few.
-SLOW_NS, MAX_HOPS, SLOWEST = 100 * 10**6, 20, 3
-#: Each interval keeps up to this number of failed hops, the first ones, however short they were.
+#: Hops that take at least this long are slow, ns.
+SLOW_NS = 100 * 10**6
+#: Slow hops reported per interval.
+MAX_HOPS = 20
+#: Hops reported per interval even if they are not slow.
+SLOWEST = 3
+#: Failed hops reported per interval, however short they were: the first ones.
 MAX_FAILED = 20
-#: Calls of one hop whose times are noted, and that are told, the longest. All of them are counted.
-_MAX_NOTED, _MAX_TOLD = 256, 16
-#: Pairs of deployments that one process counts calls of.
+#: Calls of one hop whose times are recorded. Further ones are only counted.
+_MAX_RECORDED_CALLS = 256
+#: Calls reported per hop, the longest ones.
+_MAX_REPORTED_CALLS = 16
+#: Pairs of deployments counted per process.
 _MAX_EDGES = 200
-#: Letters of a route, of an id that a client chose, and of other words.
-_MAX_ROUTE, _MAX_ID, _MAX_WORD = 200, 100, 60
+#: Characters of a route.
+_MAX_ROUTE = 200
+#: Characters of a request ID, which clients may choose.
+_MAX_ID = 100
+#: Characters of a method, a status, or an error's class.
+_MAX_WORD = 60
 _NO_FAILURES = (StopIteration, StopAsyncIteration, asyncio.CancelledError)
+#: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8
 
 
 class _Call:
-    """A call of a deployment. ``caller`` is "" for a proxy; ``end_ns``: 0 while it runs.
+    """A call of a deployment.
 
-    ``queue_ns``: until a replica took it, without the time in which its arguments were made; -1 before.
+    Attributes:
+        caller: the calling deployment, "" for a proxy.
+        end_ns: 0 while the call runs.
+        queue_ns: time until a replica accepted the call, excluding ``resolve_ns``. -1 before that.
+        resolve_ns: time spent on resolving the call's arguments.
     """
 
     __slots__ = ("begin_ns", "callee", "caller", "end_ns", "failed", "queue_ns", "resolve_ns")
@@ -60,9 +75,9 @@ class _Call:
 
 
 class _Hop:
-    """A part of a request in this process. ``deployment`` is "" in a proxy."""
+    """This process's part of a request. ``deployment`` is "" in a proxy."""
 
-    __slots__ = ("begin_ns", "calls", "context", "count", "deployment", "end_ns", "failed", "told")
+    __slots__ = ("begin_ns", "calls", "context", "count", "deployment", "end_ns", "failed", "payload")
 
     def __init__(self, deployment: str) -> None:
         self.deployment = deployment
@@ -71,11 +86,11 @@ class _Hop:
         self.calls: list[_Call] = []
         self.count = 0
         self.context: Any = None
-        self.told: dict[str, Any] = {}
+        self.payload: dict[str, Any] = {}
 
 
 class _Edge:
-    """Calls of one deployment by another. ``errors``: those whose caller got an error."""
+    """Calls from one deployment to another. ``errors`` counts those that raised an error in the caller."""
 
     __slots__ = ("calls", "errors", "latency")
 
@@ -85,14 +100,14 @@ class _Edge:
 
 
 class _Process:
-    """What this process has noted since it told last. ``deployment``: of the replica that it is."""
+    """Data since the last report of this process. ``deployment``: this replica's, "" in other processes."""
 
     def __init__(self) -> None:
         self.deployment = self.application = self.name = ""
-        self.began_ns, self.told_s = time.time_ns(), time.monotonic()
+        self.began_ns, self.reported_s = time.time_ns(), time.monotonic()
         self.slowest: list[tuple[int, int, _Hop]] = []
         self.failed: list[_Hop] = []
-        #: How many hops were slow or failed.
+        #: Number of hops that were slow or failed.
         self.notable = 0
         self.edges: dict[tuple[str, str], _Edge] = {}
 
@@ -104,8 +119,8 @@ _call: ContextVar[_Call | None] = ContextVar("rayscope_serve_call", default=None
 
 
 def install(guard: Guard) -> None:
-    """Watch for the loading of Ray Serve. ``guard`` makes a function of ours safe to call."""
-    state.every_second.append(_tell)
+    """Trace Ray Serve once it is loaded. ``guard`` wraps our functions so that they never raise."""
+    state.every_second.append(_report)
     for module, owner, hooks in (
         (
             "ray.serve._private.replica",
@@ -128,7 +143,7 @@ def _wrap_results(guard: Guard) -> Callable[[Any], None]:
 
     def wrap(module: Any) -> None:
         wrap_methods("ActorReplicaResult", hooks)(module)
-        if hasattr(module, "gRPCReplicaResult"):  # older versions of Ray speak no gRPC here
+        if hasattr(module, "gRPCReplicaResult"):  # older versions of Ray do not have it
             wrap_methods("gRPCReplicaResult", hooks)(module)
 
     return wrap
@@ -181,18 +196,18 @@ def _end_replica(error: BaseException | None, status: str | None, latency_ms: fl
     cancelled = isinstance(error, asyncio.CancelledError)
     hop.failed = error is not None and not cancelled
     if _is_kept(hop):
-        said = "OK" if error is None else "CANCELLED" if cancelled else "ERROR"
-        hop.told = {
+        outcome = "OK" if error is None else "CANCELLED" if cancelled else "ERROR"
+        hop.payload = {
             "id": request.internal_request_id,
             "q": request.request_id[:_MAX_ID],
             "r": request.route[:_MAX_ROUTE],
             "m": (request._http_method or request.call_method)[:_MAX_WORD],
-            "s": (status or said)[:_MAX_WORD],
+            "s": (status or outcome)[:_MAX_WORD],
         }
         if hop.failed:
-            # Ray names an error of a call that it raises here after the callee's.
+            # Ray wraps an error of a nested call in a class named after the original one.
             name = type(error).__name__.removeprefix("RayTaskError(").removesuffix(")")
-            hop.told |= {"f": 1, "err": name[:_MAX_WORD]}
+            hop.payload |= {"f": 1, "err": name[:_MAX_WORD]}
 
 
 def _proxy_request(guard: Guard) -> Hook:
@@ -208,7 +223,7 @@ def _proxy_request(guard: Guard) -> Hook:
                 async for message in messages:
                     yield message
             finally:
-                # A request that nobody waits for any more ends now, as it would without this one around it.
+                # Close the original generator now: an abandoned request must end as it would without us.
                 await messages.aclose()
                 if hop is not None:
                     end(hop, message, *args, *kwargs.values())
@@ -227,16 +242,16 @@ def _begin_proxy() -> _Hop:
 
 
 def _end_proxy(hop: _Hop, status: Any, request: Any) -> None:
-    """``status``: the last message, if it came so far."""
+    """``status`` is the last message, None if the request ended before one."""
     hop.end_ns = time.time_ns()
     context, before = _serve_context(), hop.context
     hop.context = None
     hop.failed = bool(getattr(status, "is_error", False))
-    # A health check, or a route that nobody knows, has none of its own.
+    # Health checks and unknown routes have no context.
     if context is None or context is before or not context._internal_request_id or not _is_kept(hop):
         return
     code = getattr(status, "code", "")
-    hop.told = {
+    hop.payload = {
         "id": context._internal_request_id,
         "q": context.request_id[:_MAX_ID],
         "r": context.route[:_MAX_ROUTE],
@@ -245,7 +260,7 @@ def _end_proxy(hop: _Hop, status: Any, request: Any) -> None:
         "app": context.app_name,
     }
     if hop.failed:
-        hop.told["f"] = 1
+        hop.payload["f"] = 1
 
 
 def _serve_context() -> Any:
@@ -257,7 +272,7 @@ def _assign_request(guard: Guard) -> Hook:
 
     def wrap(original: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
         async def assign_request(call: _Call, assigned: Coroutine[Any, Any, Any]) -> Any:
-            _call.set(call)  # in a task of its own
+            _call.set(call)  # this coroutine runs in its own asyncio task
             try:
                 result = await assigned
             except BaseException as error:
@@ -266,7 +281,7 @@ def _assign_request(guard: Guard) -> Hook:
             follow(call, result, end)
             return result
 
-        # The caller's thread and context are here; the coroutine runs in the router's.
+        # Here we are in the caller's thread and context. The coroutine runs in the router's.
         @functools.wraps(original)
         def in_context(self: Any, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
             call = begin(self) if state.on else None
@@ -286,7 +301,7 @@ def _begin_call(router: Any) -> _Call | None:
     call = _Call(caller, _name(router.deployment_id))
     if hop is not None and not hop.end_ns:
         hop.count += 1
-        if len(hop.calls) < _MAX_NOTED:
+        if len(hop.calls) < _MAX_RECORDED_CALLS:
             hop.calls.append(call)
     return call
 
@@ -305,16 +320,16 @@ def _resolve(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _follow(call: _Call, result: Any, ended: Callable[..., Any]) -> None:
-    """A replica has taken the call."""
+    """Called when a replica has accepted the call."""
     call.queue_ns = max(0, time.time_ns() - call.begin_ns - call.resolve_ns)
     if call.caller:
         result._rayscope_call = call
-        # Ray calls this in a thread of its own. What it says there is not whether the call failed.
+        # Ray calls this in another thread, and its argument does not show whether the call failed.
         result.add_done_callback(lambda _: ended(call, False))
 
 
 def _end_call(call: _Call, failed: bool) -> None:
-    """Count it. ``failed``: no replica has taken it."""
+    """Count a call that has ended. ``failed``: no replica accepted it."""
     call.end_ns = time.time_ns()
     if call.caller and state.on:
         with state.lock:
@@ -334,7 +349,7 @@ def _fail(call: _Call) -> None:
 
 
 def _edge(call: _Call) -> _Edge:
-    """The edge of a call; beyond a limit those of a caller are one."""
+    """The edge of a call. Beyond the limit, all further callees of a caller share one edge."""
     key = (call.caller, call.callee)
     if key not in _process.edges and len(_process.edges) >= _MAX_EDGES:
         key = (call.caller, "")
@@ -342,7 +357,7 @@ def _edge(call: _Call) -> _Edge:
 
 
 def _take_with(guard: Guard) -> Hook:
-    """Where a caller gets what a call returned, or the error that it raised."""
+    """Wrap the methods that return a call's result to the caller, or raise its error."""
     note = guard(_note_error)
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -371,14 +386,14 @@ def _note_error(result: Any, error: BaseException) -> None:
     call = getattr(result, "_rayscope_call", None)
     if call is None or not state.on or isinstance(error, _NO_FAILURES):
         return
-    # The caller waits no longer, or has cancelled the call. A callee's TimeoutError has another class.
+        # The caller stopped waiting or canceled the call. A TimeoutError of the callee has another class.
     name = type(error).__name__
     if name not in ("GetTimeoutError", "RequestCancelledError") and type(error) is not TimeoutError:
         _fail(call)
 
 
 def latency_bucket(ns: int) -> int:
-    """The number of one of eight buckets for each power of two: by the first four bits of ``ns``."""
+    """Index of the latency bucket of ``ns``, from its highest four bits: eight buckets per power of two."""
     ns = max(ns, 8)
     bits = ns.bit_length()
     return bits * 8 + (ns >> (bits - 4) & 7)
@@ -394,7 +409,7 @@ def _watch() -> None:
 
 
 def _is_kept(hop: _Hop) -> bool:
-    """Keep a hop that has ended if it is one of the first that failed, or one of the slowest so far."""
+    """Whether an ended hop is one of the first that failed, or one of the slowest so far; keeps it if so."""
     took, slowest = hop.end_ns - hop.begin_ns, _process.slowest
     with state.lock:
         _process.notable += _is_notable(hop)
@@ -413,10 +428,10 @@ def _is_notable(hop: _Hop) -> bool:
     return hop.failed or hop.end_ns - hop.begin_ns >= SLOW_NS
 
 
-def _tell() -> None:
-    """Tell what was noted, if it is time to."""
+def _report() -> None:
+    """Send the report of an interval that has passed."""
     now = time.monotonic()
-    if now - _process.told_s < INTERVAL_S:
+    if now - _process.reported_s < INTERVAL_S:
         return
     began_ns, now_ns = _process.began_ns, time.time_ns()
     with state.lock:
@@ -424,15 +439,15 @@ def _tell() -> None:
         failed, _process.failed = _process.failed, []
         notable, _process.notable = _process.notable, 0
         edges, _process.edges = _process.edges, {}
-        _process.began_ns, _process.told_s = now_ns, now
-    told = _told(slowest, failed, notable, edges)
-    if told:
+        _process.began_ns, _process.reported_s = now_ns, now
+    payload = _payload(slowest, failed, notable, edges)
+    if payload:
         actor = state.core.get_actor_id().binary()
-        told |= {"k": began_ns, "e": now_ns}
-        emit.tell_always("rayscope.serve", told, Task(_CREATION + actor, 0, 0))
+        payload |= {"k": began_ns, "e": now_ns}
+        emit.report_always("rayscope.serve", payload, Task(_CREATION + actor, 0, 0))
 
 
-def _told(
+def _payload(
     slowest: list[tuple[int, int, _Hop]],
     failed: list[_Hop],
     notable: int,
@@ -440,15 +455,15 @@ def _told(
 ) -> dict[str, Any]:
     ordered = [hop for _, _, hop in sorted(slowest, key=lambda entry: entry[:2], reverse=True)]
     kept = failed + [hop for at, hop in enumerate(ordered) if _is_notable(hop) or at < SLOWEST]
-    told: dict[str, Any] = {}
-    hops = [_hop_told(hop) for hop in kept if hop.told]
+    payload: dict[str, Any] = {}
+    hops = [_hop_payload(hop) for hop in kept if hop.payload]
     if hops:
-        told["hops"] = hops
+        payload["hops"] = hops
     left_out = notable - sum(map(_is_notable, kept))
     if left_out:
-        told["n"] = left_out
+        payload["n"] = left_out
     if edges:
-        told["edges"] = [
+        payload["edges"] = [
             {
                 "from": caller,
                 "to": callee,
@@ -458,20 +473,20 @@ def _told(
             }
             for (caller, callee), edge in edges.items()
         ]
-    return told
+    return payload
 
 
-def _hop_told(hop: _Hop) -> dict[str, Any]:
-    # A call that ended meanwhile counts to the end of the hop, and so does one that nobody waits for.
+def _hop_payload(hop: _Hop) -> dict[str, Any]:
+    # Calls that are still open, or ended after their hop, count until the end of the hop.
     calls = [(call, min(call.end_ns or hop.end_ns, hop.end_ns)) for call in hop.calls]
-    longest = sorted(calls, key=lambda one: one[0].begin_ns - one[1])[:_MAX_TOLD]
-    told = {**hop.told, "k": hop.begin_ns, "e": hop.end_ns}
+    longest = sorted(calls, key=lambda entry: entry[0].begin_ns - entry[1])[:_MAX_REPORTED_CALLS]
+    payload = {**hop.payload, "k": hop.begin_ns, "e": hop.end_ns}
     if hop.deployment:
-        told |= {"app": _process.application, "dep": _process.name}
-        told["d"] = _union_ns((call.begin_ns, end_ns) for call, end_ns in calls)
+        payload |= {"app": _process.application, "dep": _process.name}
+        payload["d"] = _union_ns((call.begin_ns, end_ns) for call, end_ns in calls)
     if calls:
-        told["n"] = hop.count
-        told["c"] = [
+        payload["n"] = hop.count
+        payload["c"] = [
             [
                 call.callee,
                 call.begin_ns,
@@ -481,11 +496,11 @@ def _hop_told(hop: _Hop) -> dict[str, Any]:
             ]
             for call, end_ns in longest
         ]
-    return told
+    return payload
 
 
 def _union_ns(spans: Any) -> int:
-    """How long at least one of them lasted."""
+    """Total time covered by at least one of the spans, ns."""
     total = until = 0
     for begin_ns, end_ns in sorted(spans):
         total += max(0, end_ns - max(begin_ns, until))

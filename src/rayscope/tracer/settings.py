@@ -1,21 +1,21 @@
-"""Names of the environment variables through which the command line speaks to a driver."""
+"""Names of the environment variables that configure the tracer in drivers and workers."""
 
-#: Ray's: ``module.function`` that ``ray.init()`` calls in every driver with the runtime environment.
+#: Ray's variable: ``module.function`` that ``ray.init()`` calls in every driver with the runtime environment.
 RUNTIME_ENV_HOOK = "RAY_RUNTIME_ENV_HOOK"
-#: The hook that was set before ours; it takes our place once ours has run.
+#: The hook that was configured before ours, restored once ours has run.
 CHAINED_HOOK = "RAYSCOPE_CHAINED_RUNTIME_ENV_HOOK"
-#: Where to POST ``{"session": ..., "timeout_s": ...}`` before a local cluster is stopped.
+#: URL for POST ``{"session": ..., "timeout_s": ...}`` before a local cluster is stopped.
 DRAIN_URL = "RAYSCOPE_DRAIN_URL"
-#: The process id of the `rayscope run` that started the program, if it starts the next server of several.
+#: Process ID of the `rayscope run` that started the program and replaces its server when that ends.
 RUN_PID = "RAYSCOPE_RUN_PID"
-#: Ray's: how often a worker sends its task events, ms.
+#: Ray's variable: interval at which a worker sends its task events, ms.
 REPORT_INTERVAL_MS = "RAY_task_events_report_interval_ms"
 DEFAULT_REPORT_INTERVAL_MS = 1000
 
-#: Our hook as Ray wants it named.
+#: Our hook, as ``module.function``.
 HOOK = "rayscope.tracer.hook.runtime_env_hook"
 
-#: "1" lets drivers and workers trace; without it ``rayscope.pth`` does nothing in them.
+#: "1" enables tracing in drivers and workers. Otherwise ``rayscope.pth`` does nothing in them.
 TRACE = "RAYSCOPE_TRACE"
-#: Ray's: how many profile events of one task a worker may send at a time.
+#: Ray's variable: profile events of one task that a worker may send per interval.
 MAX_SPANS = "RAY_task_events_max_num_profile_events_per_task"

@@ -1,7 +1,7 @@
-"""What a worker of Ray Train reports, how long that blocks it, and how long it waited for data before.
+"""What a Ray Train worker reports, how long a report blocks it, and how long it waited for data before.
 
-Ray Train runs the user's function in a thread of the worker's actor, which belongs to no task: what it
-reports is told of the actor's creation.
+Ray Train runs the user's function in a thread of the worker's actor that belongs to no task. So everything is
+attributed to the actor's creation task.
 """
 
 from __future__ import annotations
@@ -18,22 +18,32 @@ from rayscope.tracer import emit
 from rayscope.tracer.emit import Call, Task, state
 from rayscope.tracer.libraries import Guard, wrap_when_loaded
 
-#: Numbers of one report that are told, and letters of their names and of a checkpoint's path.
-_MAX_METRICS, _MAX_NAME, _MAX_PATH = 32, 100, 1000
+#: Metrics per report.
+_MAX_METRICS = 32
+#: Characters of a metric's name.
+_MAX_NAME = 100
+#: Characters of a checkpoint's path.
+_MAX_PATH = 1000
+#: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8
 
 
 class _Waits(threading.local):
-    """``ns``: how long this thread has waited for data since its last report. ``inside``: it does now."""
+    """Waits for data in this thread: ``ns`` since its last report, and whether it is ``inside`` one now."""
 
     ns = 0
     inside = False
 
 
 class _Worker:
-    """The worker of Ray Train that this process is: what it has reported so far.
+    """The Ray Train worker in this process.
 
-    ``context``: the identity of Ray's object for it; ``ended_ns``: when its last report ended, 0 before any.
+    Attributes:
+        context: identity of Ray's context object.
+        reports: reports so far.
+        ended_ns: when the last report ended, 0 before the first.
+        has_data: whether it reads a dataset shard.
+        actor: the creation task of the worker's actor.
     """
 
     def __init__(self) -> None:
@@ -47,7 +57,9 @@ _worker = _Worker()
 
 
 def install(guard: Guard) -> None:
-    """Watch for the loading of Ray Train and Ray Data. ``guard`` makes a function of ours safe to call."""
+    """Trace Ray Train and Ray Data once they are loaded. ``guard`` wraps our functions so that they never
+    raise.
+    """
     for module, owner, hooks in (
         (
             "ray.train.v2._internal.execution.context",
@@ -74,7 +86,7 @@ def _get_dataset_shard(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _iterate(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What ``iter_batches`` and its like give makes an iterator."""
+    """Wrap the ``__iter__`` of the objects returned by ``iter_batches`` and similar methods."""
 
     @functools.wraps(original)
     def __iter__(self: Any) -> Any:
@@ -85,7 +97,7 @@ def _iterate(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _timed(iterator: Iterator[Any]) -> Iterator[Any]:
-    """The same values; how long each took counts as waiting, once where iterators are made of iterators."""
+    """Yield the same values and measure how long each takes. Nested iterators count once."""
     try:
         while True:
             outermost = not _waits.inside
@@ -101,7 +113,7 @@ def _timed(iterator: Iterator[Any]) -> Iterator[Any]:
                     _waits.ns += time.perf_counter_ns() - began
             yield value
     finally:
-        # A loop that is left early ends Ray's generator now, as it would without this one around it.
+        # Close the original generator now, as leaving the loop early would do without us.
         close = getattr(iterator, "close", None)
         if close is not None:
             close()
@@ -130,9 +142,9 @@ def _report(guard: Guard) -> Callable[..., Any]:
 
 
 def _begin_report(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What is known before: the call and what it is to tell; None of what is no worker of Ray Train."""
+    """Start a report. Returns the call, its payload, and the checkpoint; None outside of Ray Train."""
     rank = context.get_world_rank() if hasattr(context, "get_world_rank") else context.world_rank
-    # Ray Tune's functions have the same session, and no rank.
+    # Functions of Ray Tune use the same session but have no rank.
     if not isinstance(rank, int) or not emit.ready():
         return None
     if _worker.context != id(context):
@@ -141,14 +153,14 @@ def _begin_report(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     checkpoint = kwargs.get("checkpoint", args[1] if len(args) > 1 else None)
     call = Call("rayscope.train_report")
     call.task, call.known = _actor(), False
-    emit.started(call)  # it waits for the reports of the other ranks
+    emit.watch_call(call)  # it blocks until all ranks have reported
     waited_ns, _waits.ns = _waits.ns, 0
-    told: dict[str, Any] = {"n": _worker.reports, "rank": rank, "values": _numbers(metrics)}
+    payload: dict[str, Any] = {"n": _worker.reports, "rank": rank, "values": _numbers(metrics)}
     if _worker.has_data:
-        told["wait"] = waited_ns
+        payload["wait"] = waited_ns
     if _worker.ended_ns:
-        told["e"] = _worker.ended_ns
-    return call, told, checkpoint
+        payload["e"] = _worker.ended_ns
+    return call, payload, checkpoint
 
 
 def _actor() -> Task:
@@ -159,37 +171,37 @@ def _actor() -> Task:
 
 
 def _report_failed(call: Call) -> None:
-    """Report the end of a wait that is on record."""
-    emit.ended(call)
-    if call.told and emit.ready():
+    """End a report that raised, if its wait has already been sent."""
+    emit.unwatch_call(call)
+    if call.reported and emit.ready():
         call.name = "rayscope.span"
         emit.end(call, {"name": "train.report failed"})
 
 
-def _end_report(context: Any, call: Call, told: dict[str, Any], checkpoint: Any) -> None:
-    emit.ended(call)
+def _end_report(context: Any, call: Call, payload: dict[str, Any], checkpoint: Any) -> None:
+    emit.unwatch_call(call)
     _worker.ended_ns = time.time_ns()
     _worker.reports += 1
     if not emit.ready():
         return
     if checkpoint is not None:
-        # Where it was stored, as far as it is by now: what was given may be a temporary folder.
+        # The path where it was stored, if known by now. The user's may be a temporary folder.
         stored = getattr(context, "checkpoint", None) or getattr(context, "loaded_checkpoint", None)
-        told["text"] = str(getattr(stored or checkpoint, "path", ""))[:_MAX_PATH]
-        told["x"] = 1
-    emit.end(call, told)
+        payload["text"] = str(getattr(stored or checkpoint, "path", ""))[:_MAX_PATH]
+        payload["x"] = 1
+    emit.end(call, payload)
 
 
 def _numbers(metrics: Any) -> dict[str, float | str]:
-    """The numbers among the metrics; "nan", "inf" and "-inf" for what JSON does not have."""
-    found: dict[str, float | str] = {}
+    """The numeric metrics by name. NaN and infinities are "nan", "inf" and "-inf", as JSON has none."""
+    values: dict[str, float | str] = {}
     try:
         for name, value in metrics.items():
             if isinstance(value, numbers.Real):
                 number = float(value)
-                found[str(name)[:_MAX_NAME]] = number if math.isfinite(number) else str(number)
-                if len(found) == _MAX_METRICS:
+                values[str(name)[:_MAX_NAME]] = number if math.isfinite(number) else str(number)
+                if len(values) == _MAX_METRICS:
                     break
-    except Exception:  # of the user's values
-        return found
-    return found
+    except Exception:  # raised by a method of the user's values
+        return values
+    return values

@@ -1,6 +1,7 @@
-"""Ray Tune's experiments, their trials and what these report, in the process that runs ``TuneController``.
+"""Reports Ray Tune's experiments, trials and results from the process that runs ``TuneController``.
 
-Ray has no API for them. A snapshot of a trial is told whenever its status changes, and each of its results.
+Ray has no API for them. Each change of a trial's status sends a snapshot of the trial, and each result is
+sent too.
 """
 
 from __future__ import annotations
@@ -20,16 +21,36 @@ from rayscope.tracer import emit
 from rayscope.tracer.emit import state
 from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
-#: Numbers of one result that are told, parameters of a trial, actors of one (the last ones), and trials of
-#: one event; letters of names, texts, errors, and of all the parameters of a trial.
-_MAX_METRICS, _MAX_PARAMETERS, _MAX_ACTORS, _MAX_TRIALS = 32, 64, 20, 10
-_MAX_NAME, _MAX_TEXT, _MAX_PATH, _MAX_ERROR, _MAX_LETTERS = 100, 200, 1_000, 4_000, 4_000
-_MAX_ITEMS = 16  # of a list among the parameters
-_MAX_VALUES = 2_000  # that are looked at
-_TERMINATED, _ERROR = "TERMINATED", "ERROR"
-_DUPLICATE, _ANONYMOUS = "__duplicate__", "_metric"
-#: What Ray Tune adds to each result by itself.
-_TUNES_OWN = frozenset(
+#: Metrics per result.
+_MAX_METRICS = 32
+#: Parameters per trial.
+_MAX_PARAMETERS = 64
+#: Actors per trial, the last ones.
+_MAX_ACTORS = 20
+#: Trials per event.
+_MAX_TRIALS = 10
+#: Characters of a name.
+_MAX_NAME = 100
+#: Characters of a text.
+_MAX_TEXT = 200
+#: Characters of a path.
+_MAX_PATH = 1_000
+#: Characters of an error, the last ones.
+_MAX_ERROR = 4_000
+#: Characters of all parameters of a trial together.
+_MAX_PARAMETER_CHARS = 4_000
+#: Items of a list that is a parameter's value. Longer lists are reported by type.
+_MAX_ITEMS = 16
+#: Values examined in a result or a configuration.
+_MAX_VALUES = 2_000
+_TERMINATED = "TERMINATED"
+_ERROR = "ERROR"
+#: A result with this key repeats the previous one.
+_DUPLICATE = "__duplicate__"
+#: Ray's placeholder for a metric without a name.
+_ANONYMOUS = "_metric"
+#: Keys that Ray Tune adds to each result.
+_BUILTIN_KEYS = frozenset(
     {
         "config",
         "date",
@@ -51,48 +72,45 @@ _TUNES_OWN = frozenset(
 
 
 class _Trial:
-    """What is not known of a trial by looking at it.
+    """State of a trial that Ray's object for it does not hold.
 
-    ``why``: why it is over: ``finished`` by itself, ``criterion`` reached, stopped ``early``.
+    ``end_reason``: ``finished`` on its own, reached a ``criterion``, or stopped ``early``. "" until it ends.
     """
 
-    __slots__ = ("actors", "end_ns", "error", "start_ns", "status", "why")
+    __slots__ = ("actors", "end_ns", "end_reason", "error", "start_ns", "status")
 
     def __init__(self) -> None:
-        self.status = self.error = self.why = ""
+        self.status = self.error = self.end_reason = ""
         self.actors: list[str] = []
         self.start_ns = self.end_ns = 0
 
 
 class _Experiment:
-    """What is not known of an experiment by looking at its controller.
-
-    ``is_told``: from when it is set up.
-    """
+    """State of an experiment that Ray's controller does not hold. ``is_reported``: since it was set up."""
 
     def __init__(self) -> None:
         self.id, self.start_ns = uuid.uuid4().hex, time.time_ns()
         self.trials: dict[str, _Trial] = {}
         self.samples: int | None = None
         self.mode = ""
-        self.is_told = self.is_over = False
+        self.is_reported = self.has_ended = False
 
     def trial(self, trial_id: str) -> _Trial:
-        """One of its trials."""
+        """The state of one of its trials."""
         return self.trials.setdefault(trial_id, _Trial())
 
 
-# Beside the controllers: their attributes are saved with their experiments.
+# Not stored in the controllers, because their attributes are saved with the experiments.
 _experiments: WeakKeyDictionary[Any, _Experiment] = WeakKeyDictionary()
 
 
 def install(guard: Guard) -> None:
-    """Watch for the loading of Ray Tune. ``guard`` makes a function of ours safe to call."""
+    """Trace Ray Tune once it is loaded. ``guard`` wraps our functions so that they never raise."""
     wrap_when_loaded(guard, "ray.tune.execution.tune_controller", "TuneController", hooks(guard))
 
 
 def hooks(guard: Guard) -> dict[str, Hook]:
-    """What wraps the methods of ``TuneController``, by name."""
+    """Hooks for the methods of ``TuneController``, by name."""
     return {
         "setup_experiments": _around(guard, after=_note_experiment),
         "add_trial": _around(guard, after=_note_new),
@@ -106,18 +124,20 @@ def hooks(guard: Guard) -> dict[str, Hook]:
 def _around(
     guard: Guard, before: Callable[..., Any] | None = None, after: Callable[..., Any] | None = None
 ) -> Hook:
-    """Tell ``before`` and ``after`` what a method is called with; ``after`` also what ``before`` gave."""
+    """A hook that calls ``before`` and ``after`` with a method's arguments. ``after`` gets the result of
+    ``before`` first.
+    """
     safe_before = None if before is None else guard(before)
     safe_after = None if after is None else guard(after)
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def noted(*args: Any, **kwargs: Any) -> Any:
-            given = (*args, *kwargs.values())
-            begun = safe_before(*given) if state.on and safe_before is not None else None
+            arguments = (*args, *kwargs.values())
+            begun = safe_before(*arguments) if state.on and safe_before is not None else None
             result = original(*args, **kwargs)
             if state.on and safe_after is not None:
-                safe_after(begun, *given)
+                safe_after(begun, *arguments)
             return result
 
         return noted
@@ -133,23 +153,23 @@ def _experiment(controller: Any) -> _Experiment:
 
 
 def _note_experiment(_: Any, controller: Any, experiments: Any = None, samples: Any = None) -> None:
-    """It is set up; a restored one has its trials already."""
+    """Called when the experiment is set up. A restored one already has trials."""
     if not emit.ready():
         return
     experiment = _experiment(controller)
     if isinstance(samples, int) and samples > 0:
         experiment.samples = samples
     experiment.mode = _mode_of_run()
-    experiment.is_told = True
-    _tell_experiment(controller, experiment, "RUNNING")
-    _tell_trials(controller, experiment, controller.get_trials())
+    experiment.is_reported = True
+    _report_experiment(controller, experiment, "RUNNING")
+    _report_trials(controller, experiment, controller.get_trials())
 
 
 def _note_new(_: Any, controller: Any, trial: Any) -> None:
     experiment = _experiment(controller)
     experiment.trial(trial.trial_id).status = trial.status
-    if experiment.is_told and emit.ready():
-        _tell_trials(controller, experiment, [trial])
+    if experiment.is_reported and emit.ready():
+        _report_trials(controller, experiment, [trial])
 
 
 def _note_status(_: Any, controller: Any, trial: Any, status: str) -> None:
@@ -161,32 +181,32 @@ def _note_status(_: Any, controller: Any, trial: Any, status: str) -> None:
     now = time.time_ns()
     if known.status == "RUNNING":
         known.start_ns = known.start_ns or now
-        known.end_ns, known.why = 0, ""
+        known.end_ns, known.end_reason = 0, ""
         actor = getattr(trial.temporary_state.ray_actor, "_actor_id", None)
-        # A trial that goes on in an actor that it had before has that one last.
+        # If a trial moves back to an earlier actor, that one becomes the last.
         if actor is not None:
-            others = [one for one in known.actors if one != actor.hex()]
+            others = [other for other in known.actors if other != actor.hex()]
             known.actors = [*others[1 - _MAX_ACTORS :], actor.hex()]
     elif known.status in (_TERMINATED, _ERROR):
         known.end_ns = now
     else:
         known.end_ns = 0
-    if experiment.is_told and emit.ready():
-        _tell_trials(controller, experiment, [trial])
+    if experiment.is_reported and emit.ready():
+        _report_trials(controller, experiment, [trial])
 
 
 def _note_error(controller: Any, trial: Any, exception: Any = None) -> None:
     if exception is not None:
         try:
             error = str(exception)
-        except Exception:  # of a class of the user's
+        except Exception:  # raised by the user's class
             error = type(exception).__name__
-        # The last lines are those that say what happened.
+        # The last lines of a traceback contain the error itself.
         _experiment(controller).trial(trial.trial_id).error = error[-_MAX_ERROR:]
 
 
 def _is_done(controller: Any, trial: Any, result: Any) -> bool:
-    """Whether a result says by itself that it is the last one."""
+    """Whether the trial itself marked a result as its last one."""
     return bool(result.get("done"))
 
 
@@ -195,12 +215,12 @@ def _note_result(was_done: bool | None, controller: Any, trial: Any, result: Any
     known = experiment.trial(trial.trial_id)
     is_duplicate = _DUPLICATE in result
     if is_duplicate or was_done:
-        known.why = "finished"
+        known.end_reason = "finished"
     elif result.get("done"):
-        known.why = "criterion" if _is_at_limit(controller, trial, result) else "early"
-    if is_duplicate or not experiment.is_told or not emit.ready():
+        known.end_reason = "criterion" if _is_at_limit(controller, trial, result) else "early"
+    if is_duplicate or not experiment.is_reported or not emit.ready():
         return
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "experiment": experiment.id,
         "trial": trial.trial_id[:_MAX_NAME],
         "n": _whole(result.get("training_iteration")) or 0,
@@ -208,76 +228,76 @@ def _note_result(was_done: bool | None, controller: Any, trial: Any, result: Any
         "values": _metrics(result, _metric(controller)),
     }
     if result.get("checkpoint_dir_name") or result.get("should_checkpoint"):
-        told["x"] = 1
-    emit.tell("rayscope.tune_result", told)
+        payload["x"] = 1
+    emit.report("rayscope.tune_result", payload)
 
 
 def _is_at_limit(controller: Any, trial: Any, result: Any) -> bool:
-    """Whether a result is beyond what was asked for: a criterion, or the most that the scheduler gives."""
+    """Whether a result reached a stopping criterion or the scheduler's maximum."""
     limits = trial.stopping_criterion
     scheduler = controller._scheduler_alg
-    most = getattr(scheduler, "_max_t", None) or getattr(scheduler, "_max_t_attr", None)
-    asked = list(limits.items()) if isinstance(limits, dict) else []
-    asked.append((getattr(scheduler, "_time_attr", None), most))
+    maximum = getattr(scheduler, "_max_t", None) or getattr(scheduler, "_max_t_attr", None)
+    criteria = list(limits.items()) if isinstance(limits, dict) else []
+    criteria.append((getattr(scheduler, "_time_attr", None), maximum))
     flat = dict(_flat(result))
     return any(
         isinstance(limit, (int, float)) and isinstance(flat.get(name), (int, float)) and flat[name] >= limit
-        for name, limit in asked
+        for name, limit in criteria
     )
 
 
 def _is_unfinished(controller: Any) -> bool:
-    """Whether trials are not over yet when their experiment ends."""
+    """Whether trials are still running when their experiment ends."""
     return any(trial.status not in (_TERMINATED, _ERROR) for trial in controller.get_trials())
 
 
 def _note_end(was_unfinished: bool | None, controller: Any) -> None:
     experiment = _experiment(controller)
-    if experiment.is_over or not experiment.is_told:
+    if experiment.has_ended or not experiment.is_reported:
         return
-    experiment.is_over = True  # Ray Tune cleans up twice after some errors
+    experiment.has_ended = True  # after some errors Ray Tune calls cleanup twice
     if emit.ready():
         statuses = [trial.status for trial in controller.get_trials()]
         ended = "FINISHED" if _TERMINATED in statuses or _ERROR not in statuses else "ERRORED"
-        _tell_experiment(controller, experiment, "INTERRUPTED" if was_unfinished else ended)
+        _report_experiment(controller, experiment, "INTERRUPTED" if was_unfinished else ended)
 
 
-def _tell_experiment(controller: Any, experiment: _Experiment, status: str) -> None:
+def _report_experiment(controller: Any, experiment: _Experiment, status: str) -> None:
     scheduler, search = controller._scheduler_alg, controller._search_alg
-    for _ in range(5):  # what limits or adapts another one
+    for _ in range(5):  # unwrap limiters and adapters
         search = getattr(search, "searcher", search)
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "experiment": experiment.id,
         "name": str(controller._storage.experiment_dir_name)[:_MAX_TEXT],
         "path": str(controller.experiment_path)[:_MAX_PATH],
         "state": status,
         "metric": _metric(controller),
-        "mode": experiment.mode or _of(controller, "_mode"),
+        "mode": experiment.mode or _setting(controller, "_mode"),
         "scheduler": type(scheduler).__name__[:_MAX_NAME],
         "search": type(search).__name__[:_MAX_NAME],
         "restored": bool(controller.resumed),
         "start": experiment.start_ns,
     }
     if experiment.samples is not None:
-        told["samples"] = experiment.samples
+        payload["samples"] = experiment.samples
     if status != "RUNNING":
-        told["end"] = time.time_ns()
-    emit.tell_always("rayscope.tune_experiment", told)
+        payload["end"] = time.time_ns()
+    emit.report_always("rayscope.tune_experiment", payload)
 
 
-def _tell_trials(controller: Any, experiment: _Experiment, trials: Sequence[Any]) -> None:
+def _report_trials(controller: Any, experiment: _Experiment, trials: Sequence[Any]) -> None:
     metric = _metric(controller)
     for at in range(0, len(trials), _MAX_TRIALS):
-        told = [_snapshot(experiment, trial, metric) for trial in trials[at : at + _MAX_TRIALS]]
-        emit.tell_always("rayscope.tune_trials", {"experiment": experiment.id, "trials": told})
+        payload = [_snapshot(experiment, trial, metric) for trial in trials[at : at + _MAX_TRIALS]]
+        emit.report_always("rayscope.tune_trials", {"experiment": experiment.id, "trials": payload})
 
 
 def _snapshot(experiment: _Experiment, trial: Any, metric: str) -> dict[str, Any]:
-    """A trial as it is now."""
-    # ``trial.last_result`` may wait for the trial's actor.
+    """The current state of a trial."""
+    # Reading ``trial.last_result`` could block on the trial's actor.
     known, last = experiment.trial(trial.trial_id), trial.run_metadata.last_result or {}
     has_path = trial.storage is not None and trial.storage.trial_dir_name
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "trial": trial.trial_id[:_MAX_NAME],
         "name": str(trial.custom_trial_name or f"{trial.trainable_name}_{trial.trial_id}")[:_MAX_TEXT],
         "state": trial.status,
@@ -289,15 +309,15 @@ def _snapshot(experiment: _Experiment, trial: Any, metric: str) -> dict[str, Any
         "failures": _whole(trial.run_metadata.num_failures) or 0,
         "actors": known.actors,
         "error": known.error,
-        "why": known.why,
+        "why": known.end_reason,
         "start": known.start_ns,
         "end": known.end_ns,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in payload.items() if value}
 
 
 def _mode_of_run() -> str:
-    """``mode``, which ``ray.tune.run`` does not pass on to where its metric goes."""
+    """``mode`` of ``ray.tune.run``, which Ray does not store with the metric; "" if there is none."""
     frame = sys._getframe()
     for _ in range(10):
         if frame is None:
@@ -310,63 +330,63 @@ def _mode_of_run() -> str:
 
 
 def _metric(controller: Any) -> str:
-    """The metric of an experiment, or that of its scheduler or search; '' where there is none."""
-    return _of(controller, "_metric")
+    """The metric of an experiment, its scheduler, or its search algorithm; "" if there is none."""
+    return _setting(controller, "_metric")
 
 
-def _of(controller: Any, name: str) -> str:
+def _setting(controller: Any, name: str) -> str:
     search = controller._search_alg
-    for one in (controller, controller._scheduler_alg, search, getattr(search, "searcher", None)):
-        value = getattr(one, name, None)
+    for holder in (controller, controller._scheduler_alg, search, getattr(search, "searcher", None)):
+        value = getattr(holder, name, None)
         if isinstance(value, str) and value != _ANONYMOUS:
             return value[:_MAX_NAME]
     return ""
 
 
 def _metrics(result: Any, first: str) -> dict[str, float | str]:
-    """The numbers among the user's metrics, that of the experiment first; "nan", "inf" and "-inf" for what
-    JSON does not have. What is nested has names joined with "/", as in Ray Tune.
+    """The user's numeric metrics by name, that of the experiment first. NaN and infinities are "nan", "inf"
+    and "-inf", as JSON has none. Nested names are joined with "/", as in Ray Tune.
     """
-    found: dict[str, float | str] = {}
+    metrics: dict[str, float | str] = {}
     own: dict[str, float | str] = {}
     if not isinstance(result, dict):
-        return found
+        return metrics
     users = {
         name: value
         for name, value in dict.items(result)
-        if isinstance(name, str) and (name not in _TUNES_OWN or name == first)
+        if isinstance(name, str) and (name not in _BUILTIN_KEYS or name == first)
     }
     for name, value in islice(_flat(users), _MAX_VALUES):
         number = _number(value)
         if number is not None:
             own[name[:_MAX_NAME]] = number if math.isfinite(number) else str(number)
     if first in own:
-        found[first] = own.pop(first)
-    for name in list(own)[: _MAX_METRICS - len(found)]:
-        found[name] = own[name]
-    return found
+        metrics[first] = own.pop(first)
+    for name in list(own)[: _MAX_METRICS - len(metrics)]:
+        metrics[name] = own[name]
+    return metrics
 
 
 def _parameters(config: Any, sampled: Any = ()) -> dict[str, float | int | bool | str]:
-    """A trial's configuration, what was sampled first: plain values, and of all others only their types.
+    """A trial's configuration, sampled parameters first. Complex values are replaced by their type.
 
-    ``sampled``: names as Ray Tune has them, ``optimizer/lr``, and ``layers/0`` of a list.
+    ``sampled``: Ray Tune's names of the sampled parameters, such as ``optimizer/lr`` or ``layers/0``.
     """
-    found: dict[str, float | int | bool | str] = {}
-    letters = 0
+    parameters: dict[str, float | int | bool | str] = {}
+    chars = 0
     first = {name.rsplit("/", up)[0] for name in sampled if isinstance(name, str) for up in (0, 1)}
     values = list(islice(_flat(config), _MAX_VALUES))
-    for name, value in sorted(values, key=lambda one: one[0] not in first):
-        if len(found) == _MAX_PARAMETERS:
+    for name, value in sorted(values, key=lambda entry: entry[0] not in first):
+        if len(parameters) == _MAX_PARAMETERS:
             break
         if value is None:
             continue
-        told = _plain(value)
-        letters += len(name) + (len(told) if isinstance(told, str) else 0)
-        if letters > _MAX_LETTERS:
+        plain = _plain(value)
+        chars += len(name) + (len(plain) if isinstance(plain, str) else 0)
+        if chars > _MAX_PARAMETER_CHARS:
             break
-        found[name[:_MAX_NAME]] = told
-    return found
+        parameters[name[:_MAX_NAME]] = plain
+    return parameters
 
 
 def _plain(value: Any) -> float | int | bool | str:
@@ -378,13 +398,13 @@ def _plain(value: Any) -> float | int | bool | str:
     if number is not None:
         return number if math.isfinite(number) else str(number)
     is_short = isinstance(value, (list, tuple)) and len(value) <= _MAX_ITEMS
-    if is_short and all(type(one) in (str, int, float, bool) for one in value):
+    if is_short and all(type(item) in (str, int, float, bool) for item in value):
         return str(list(value))[:_MAX_TEXT]
     return f"<{type(value).__name__[:_MAX_NAME]}>"
 
 
 def _flat(values: Any, prefix: str = "", depth: int = 0) -> Iterable[tuple[str, Any]]:
-    """The values in nested dictionaries of the user's, and their names joined with "/"."""
+    """The values in nested dictionaries, with their keys joined by "/"."""
     if not isinstance(values, dict) or depth > 8:
         return
     for name, value in dict.items(values):
@@ -401,7 +421,7 @@ def _number(value: Any) -> float | None:
         return None
     try:
         return float(value)
-    except Exception:  # of the user's values, or one that no float holds
+    except Exception:  # raised by the user's class, or too large for a float
         return None
 
 

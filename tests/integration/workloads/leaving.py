@@ -27,7 +27,7 @@ class Leaving:
             return encode(told)
 
         emit._encode = slowly
-        emit.started(emit.Call("blocking", bytes(28), 1))  # told by the watcher after a second
+        emit.watch_call(emit.Call("blocking", bytes(28), 1))  # reported by the watcher after a second
 
     def leave(self) -> None:
         print("LEAVES", self.begun.wait(20), flush=True)

@@ -21,8 +21,8 @@ ISSUES = "ray.data._internal.issue_detection.issue_detector_manager"
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What would go to Ray's worker."""
     found: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(emit, "risk", lambda *one: found.append(one))
-    monkeypatch.setattr(emit, "plan", lambda *one: found.append(one))
+    monkeypatch.setattr(emit, "report_risk", lambda *one: found.append(one))
+    monkeypatch.setattr(emit, "report_plan", lambda *one: found.append(one))
     monkeypatch.setattr(emit, "ready", lambda: True)
     monkeypatch.setattr(emit.state, "on", True)
     monkeypatch.setattr(emit.state, "worker", worker)

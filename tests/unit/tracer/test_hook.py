@@ -139,7 +139,7 @@ def test_a_driver_asks_a_busy_server_again(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_driver_does_not_wait_for_a_server_that_nobody_brings_back(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    monkeypatch.setattr(drain, "_AGAIN_S", 1e9)  # waiting would never end
+    monkeypatch.setattr(drain, "_RETRY_S", 1e9)  # waiting would never end
     for pid in ("", str(ended.pid)):
         monkeypatch.setenv(DRAIN_URL, DrainServer().url)
         monkeypatch.setenv(RUN_PID, pid)

@@ -14,7 +14,7 @@ from rayscope.tracer import emit, risks
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What would go to Ray's worker."""
     found: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(emit, "risk", lambda *one: found.append(one))
+    monkeypatch.setattr(emit, "report_risk", lambda *one: found.append(one))
     risks._times.clear()
     return found
 

@@ -122,7 +122,7 @@ def request(identity: str) -> Any:
 
 
 def told(process: serve._Process) -> dict[str, Any]:
-    return serve._told(process.slowest, process.failed, process.notable, process.edges)
+    return serve._payload(process.slowest, process.failed, process.notable, process.edges)
 
 
 def test_a_replica_tells_of_a_request_and_of_the_calls_that_it_made(process: serve._Process) -> None:
@@ -236,7 +236,7 @@ def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Proce
         hop = serve._Hop("shop#Front")
         hop.end_ns = hop.begin_ns + took_ns
         if serve._is_kept(hop):
-            hop.told = {"id": str(took_ns)}
+            hop.payload = {"id": str(took_ns)}
 
     for at in range(1000):
         end(at)
@@ -248,12 +248,12 @@ def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Proce
     assert found["n"] == 30
 
 
-def test_failed_requests_are_kept_however_fast_they_failed(process: serve._Process) -> None:
+def test_failed_requests_are_reported_however_fast_they_failed(process: serve._Process) -> None:
     def end(took_ns: int, *, failed: bool) -> None:
         hop = serve._Hop("shop#Front")
         hop.end_ns, hop.failed = hop.begin_ns + took_ns, failed
         if serve._is_kept(hop):
-            hop.told = {"id": str(took_ns)}
+            hop.payload = {"id": str(took_ns)}
 
     for at in range(serve.MAX_FAILED + 5):
         end(at, failed=True)

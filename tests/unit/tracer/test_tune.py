@@ -79,8 +79,8 @@ def test_metrics_are_the_users_numbers_that_of_the_experiment_first() -> None:
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     """What would go to Ray's worker."""
     found: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr(emit, "tell", lambda name, values: found.append((name, values)))
-    monkeypatch.setattr(emit, "tell_always", lambda name, values: found.append((name, values)))
+    monkeypatch.setattr(emit, "report", lambda name, values: found.append((name, values)))
+    monkeypatch.setattr(emit, "report_always", lambda name, values: found.append((name, values)))
     monkeypatch.setattr(emit, "ready", lambda: True)
     monkeypatch.setattr(state, "on", True)
     return found
