@@ -78,7 +78,7 @@ def test_a_hostile_answer_makes_no_more_than_a_poor_row() -> None:
 
 
 def test_what_changes_is_handed_on_with_its_time_and_what_is_gone_is_told_once() -> None:
-    states = _States(Library(("", ""), lambda *_: [], gone={"dataset": "FAILED"}))
+    states = _States(Library(("", ""), lambda *_: [], removed_states={"dataset": "FAILED"}))
 
     def told(*entities: tuple[str, str], now_ns: int) -> list[tuple[str, Any, list[tuple[int, str]]]]:
         rows = [Entity("dataset", name, {}, {}, now_ns, {"state": state}) for name, state in entities]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rayscope.model.metric import Family, Sample
-from rayscope.ray.agents.scrape import Endpoint, Scraped, Scraper
+from rayscope.ray.agents.scrape import Endpoint, Scraper, ScrapeResult
 from rayscope.ray.gcs.node_table import NodeAddress
 
 #: Reading the texts may take this share of one core.
@@ -46,9 +46,9 @@ class Texts(NamedTuple):
 
     samples: dict[str, list[Sample]]
     families: dict[str, list[Family]]
-    asked: list[Scraped]
+    asked: list[ScrapeResult]
     cpu_s: float
-    head: Sequence[Scraped] = ()
+    head: Sequence[ScrapeResult] = ()
 
 
 class TextsNotDue(Exception):
@@ -67,7 +67,7 @@ class RayText:
         self._session = session
         self._scraper = Scraper()
         # The nodes' figures wait for these two, so they get little time.
-        self._head_scraper = Scraper(at_once=2, timeout_s=1.0)
+        self._head_scraper = Scraper(concurrency=2, timeout_s=1.0)
         self._step_ns = int(step_s * 1e9)
         self._max_series = max_series
         self._lock = threading.Lock()
@@ -101,7 +101,7 @@ class RayText:
             self._due_ns = time_ns + (0 if pause_ns <= self._step_ns else pause_ns)
             return self._texts
 
-    def _sorted(self, asked: list[Scraped], head: list[Scraped]) -> Texts:
+    def _sorted(self, asked: list[ScrapeResult], head: list[ScrapeResult]) -> Texts:
         samples: dict[str, list[Sample]] = defaultdict(list)
         families: dict[str, dict[str, Family]] = defaultdict(dict)
         owners = self._owners

@@ -1,4 +1,4 @@
-"""What people give as a cluster's address, and what they should have given."""
+"""Parses the addresses that users enter for a cluster, and suggests the right one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,21 @@ _REMEDY = "Use the GCS address of the head node as host:port, for example 10.0.0
 
 
 class AddressError(RayscopeError):
-    """The text cannot be a GCS address."""
+    """The text cannot be a GCS address. The message says what it seems to be."""
 
     remedy = _REMEDY
 
 
 def resolve(address: str, sessions_meant: Callable[[], Collection[str]] = tuple) -> str:
-    """``address`` as ``host:port``; ``auto`` and ``local`` look for a cluster on this machine.
+    """Return ``address`` as ``host:port``. ``auto`` and ``local`` look for a cluster on this machine.
 
-    ``sessions_meant`` is asked where several run here: the cluster of the only one of its sessions is taken.
-    Raises :class:`AddressError` for anything else, saying what it seems to be.
+    Args:
+        address: what the user entered.
+        sessions_meant: called if several clusters run here. If it returns sessions of only one of them, that
+            cluster is chosen.
+
+    Raises:
+        AddressError: for anything else.
     """
     address = address.strip()
     if address in ("", "auto", "local"):
@@ -39,21 +44,21 @@ def resolve(address: str, sessions_meant: Callable[[], Collection[str]] = tuple)
 
 
 def _only_local(sessions_meant: Callable[[], Collection[str]]) -> str:
-    """``RAY_ADDRESS`` if it names a GCS, else the one cluster whose processes run here."""
+    """``RAY_ADDRESS`` if it names a GCS, otherwise the only cluster whose processes run here."""
     named = os.environ.get("RAY_ADDRESS", "").strip()
     if named and named not in ("auto", "local"):
         return resolve(named)
-    found = local_gcs_addresses()
-    addresses = set(found.values())
+    clusters = local_gcs_addresses()
+    addresses = set(clusters.values())
     if not addresses:
         raise AddressError("No Ray cluster is running on this machine.", f"Start one. Otherwise: {_REMEDY}")
     if len(addresses) > 1:
         meant = sessions_meant()
-        addresses = {address for session, address in found.items() if session in meant}
+        addresses = {address for session, address in clusters.items() if session in meant}
     if len(addresses) != 1:
-        listed = "".join(f"\n  {address}  {session}" for session, address in sorted(found.items()))
+        choices = "".join(f"\n  {address}  {session}" for session, address in sorted(clusters.items()))
         raise AddressError(
-            f"Several Ray clusters are running on this machine:{listed}",
-            f"Add the address of the one you mean to the command: {min(found.values())}",
+            f"Several Ray clusters are running on this machine:{choices}",
+            f"Add the address of the one you mean to the command: {min(clusters.values())}",
         )
     return addresses.pop()

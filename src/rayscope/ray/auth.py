@@ -1,4 +1,4 @@
-"""Ray's authentication token, found where Ray itself looks for it. It is never logged."""
+"""Finds Ray's authentication token in the same places as Ray. The token is never logged."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-#: Ray's: "token" or "disabled". Unset, `ray start --head` takes "token" where there is one, `ray.init()`
-#: for a cluster of its own always does, and whoever joins by address never does.
+#: Ray's setting: "token" or "disabled". If unset, `ray start --head` uses a token if one exists, `ray.init()`
+#: always uses one for a cluster that it starts, and processes that join by address never do.
 AUTH_MODE = "RAY_AUTH_MODE"
 
 
 def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
-    """The token for Ray's gRPC and HTTP services, or None if there is none (or it is switched off).
+    """The token for Ray's gRPC and HTTP services. None if there is none or authentication is disabled.
 
-    The order is Ray's (``authentication_token_loader.cc``): ``RAY_AUTH_TOKEN``, the file named by
-    ``RAY_AUTH_TOKEN_PATH``, then ``~/.ray/auth_token``. With ``RAY_AUTH_MODE=disabled`` none is sent.
-    A file that is missing, unreadable or empty counts as no token: the cluster's refusal then says what
-    to do, see :class:`rayscope.ray.gcs.client.GcsError`.
+    The order of lookup is Ray's (``authentication_token_loader.cc``): ``RAY_AUTH_TOKEN``, the file named by
+    ``RAY_AUTH_TOKEN_PATH``, then ``~/.ray/auth_token``. ``RAY_AUTH_MODE=disabled`` disables it. A file that
+    is missing, unreadable or empty counts as no token. The cluster then refuses us, and the error has a
+    remedy: see :class:`rayscope.ray.gcs.client.GcsError`.
     """
     env = os.environ if environ is None else environ
     if env.get(AUTH_MODE, "").lower() == "disabled":
@@ -32,7 +32,7 @@ def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
 
 
 def bearer(token: str | None) -> dict[str, str]:
-    """The HTTP header that carries ``token``; empty without one."""
+    """The HTTP header with ``token``, empty if there is none."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

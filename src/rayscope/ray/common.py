@@ -1,7 +1,7 @@
-"""What every decoder of Ray's task data needs: nil ids, phases, error texts, redaction.
+"""Shared by all decoders of Ray's task data: nil IDs, phases, error texts, redaction.
 
-The functions run once or more for each event, so they avoid work in the usual case. The GCS snapshot
-(protobuf) and the event stream (JSON) both use them; that is why both give equal records for one task.
+The functions run at least once per event, so they avoid work in the usual case. Both the GCS snapshot
+(protobuf) and the event stream (JSON) use them, so both yield equal records for a task.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from rayscope.model.decoding import DECODE_ERRORS
 T = TypeVar("T", str, bytes)
 R = TypeVar("R")
 
-#: What stands in for a value that may be a secret.
+#: Replaces a value that may be a secret.
 REDACTED = "<redacted>"
 
 _NIL = frozenset("f" * length for length in (8, 32, 36, 48, 56))
-#: The span of a worker that stores what a task returns.
+#: A worker's span for storing a task's return values.
 STORE = "task:store_outputs"
-#: What our tracer tells of a task's returns, and the names of all that it tells (``rayscope.tracer``). Those
-#: without our name are Ray's own spans where there is no tracer.
+#: The tracer's event about a task's return values.
 RETURNED = "rayscope.returned"
+#: Names of all the tracer's events (``rayscope.tracer``). Those without our prefix are Ray's own spans if
+#: there is no tracer.
 TRACED = frozenset(
     {
         RETURNED,
@@ -64,27 +65,27 @@ TRACED = frozenset(
         "rayscope.tune_trials",
     }
 )
-# The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
+#: The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
 _PHASES = {
     "task:deserialize_arguments": "deserialize",
     "task:execute": "execute",
     STORE: "store",
 }
-# Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so texts compare equal.
+#: Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so that texts are equal.
 _ANSI = re.compile(r"\x1b[^m]*m")
-#: A frame of a traceback.
+#: First line of a frame in a traceback.
 _FRAME = re.compile(r'\s*File "[^"]+", line \d+')
-# ``user:password@`` or ``token@`` in a URL; ``git@`` is the name that every Git host uses, no secret.
+#: ``user:password@`` or ``token@`` in a URL. ``git@`` is the user name of every Git host, so not a secret.
 _USERINFO = re.compile(r"(://)(?!git@)[^/@\s\"'?#]+@")
 _URL_PARAMETER = re.compile(r"[?&]([\w-]+)=")
 _URL_VALUE = re.compile(r"[^&#\s\"']+")
 _SECRET_NAME = re.compile(r"token|signature|secret|password|credential|api[_-]?key|^sig$", re.I)
-# Names in the user's own configuration whose texts are kept out of the record. (Not "max_tokens".)
+#: Names of user settings whose text values are not recorded. Does not match "max_tokens".
 _SECRET_SETTING = re.compile(r"secret|password|credential|(api|access)[_-]?key|token$", re.I)
 
 
 def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
-    """``lru_cache`` for a function of a text that others write: it keeps nothing that is longer."""
+    """``lru_cache`` for a function of untrusted text. Texts longer than ``max_length`` are not cached."""
 
     def decorate(function: Callable[[T], R]) -> Callable[[T], R]:
         cached = lru_cache(maxsize)(function)
@@ -99,24 +100,24 @@ def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]
 
 
 def is_nil(id_hex: str) -> bool:
-    """Whether a hex id is Ray's nil: empty, or all ones in one of Ray's id lengths.
+    """Whether a hex ID is nil in Ray: empty, or all ones in one of Ray's ID lengths.
 
-    A driver's task id (ones, then the job id) is not nil.
+    The task ID of a driver, ones followed by the job's ID, is not nil.
     """
     return not id_hex or id_hex in _NIL
 
 
 def clean_error(text: str) -> str:
-    """An error text without ANSI escapes, as Ray's state API shows it."""
+    """An error text without ANSI escapes, as in Ray's state API."""
     if "\x1b" not in text:
         return text
-    # Behind the last "m" nothing can match, but each escape there would be followed to the end.
+    # Nothing after the last "m" can match, and skipping it avoids quadratic time.
     end = text.rfind("m") + 1
     return _ANSI.sub("", text[:end]) + text[end:]
 
 
 def headline(text: str) -> str:
-    """The line of an error's text that names it: the first after the frames of a traceback, else the last."""
+    """The line that names the error: the first after a traceback's frames, otherwise the last."""
     lines = [line for line in text.splitlines() if line.strip()]
     frames = [number for number, line in enumerate(lines) if _FRAME.match(line)]
     behind = lines[frames[-1] + 1 :] if frames else []
@@ -125,7 +126,7 @@ def headline(text: str) -> str:
 
 @cached_if_short(4096, max_length=200)
 def phase_of(event_name: str) -> str | None:
-    """The phase (one of ``model.PHASES``) that a profile event delimits; None for any other event."""
+    """The phase (one of ``model.PHASES``) delimited by a profile event, None for any other event."""
     if not event_name.startswith("task:"):
         return None
     if event_name.startswith("task::"):
@@ -134,7 +135,7 @@ def phase_of(event_name: str) -> str | None:
 
 
 class ProfileEntry(Protocol):
-    """A stretch of time that Ray's profiler tells; of protobuf's ``ProfileEventEntry`` or from JSON."""
+    """A time range from Ray's profiler: protobuf's ``ProfileEventEntry``, or its counterpart from JSON."""
 
     @property
     def event_name(self) -> str: ...
@@ -152,14 +153,14 @@ class ProfileEntry(Protocol):
 def split_profile(
     entries: Sequence[ProfileEntry], task_id: str, attempt: int
 ) -> tuple[dict[str, tuple[int, int]], list[Span], list[ProfileEntry]]:
-    """The profile of one attempt as its phases, its other spans, and what our tracer tells.
+    """Split the profile of one attempt into its phases, other spans, and the tracer's events.
 
-    A plain task has each phase once. A generator stores once for each value it yields, and a long one
-    reports that in several accounts: there every store is a span too, so that none is lost to the least
-    one, which the phase keeps.
+    A plain task has each phase once. A generator stores once per yielded value, and a long one is reported in
+    several parts. Then every store also becomes a span, so that none is lost: the phase keeps only the
+    earliest.
     """
     if len(entries) == len(PHASES) or (len(entries) == len(PHASES) + 1 and entries[3].event_name == RETURNED):
-        # Nearly every task: each phase once, in the order in which the worker ends them.
+        # Nearly every task has each phase once, in the order in which they end.
         first, second, third, last = *entries[:3], entries[-1]
         if (
             phase_of(first.event_name) == "deserialize"
@@ -167,24 +168,24 @@ def split_profile(
             and third.event_name == STORE
             and phase_of(last.event_name) == "total"
         ):
-            found = {
+            plain_phases = {
                 "deserialize": (first.start_time, first.end_time),
                 "execute": (second.start_time, second.end_time),
                 "store": (third.start_time, third.end_time),
                 "total": (last.start_time, last.end_time),
             }
-            return found, [], list(entries[3:-1])
+            return plain_phases, [], list(entries[3:-1])
     phases: dict[str, tuple[int, int]] = {}
     spans: list[Span] = []
     stores: list[tuple[int, int]] = []
-    told: list[ProfileEntry] = []
+    traced: list[ProfileEntry] = []
     for entry in entries:
         name = entry.event_name
         phase = phase_of(name)
         if phase is None:
             extra = entry.extra_data
             if len(extra) > 2 and name in TRACED:
-                told.append(entry)
+                traced.append(entry)
                 continue
             extra = "" if extra == "{}" else extra
             spans.append(Span(task_id, attempt, name, entry.start_time, entry.end_time, extra))
@@ -196,23 +197,23 @@ def split_profile(
             stores.append(interval)
     if len(stores) > 1 or (stores and len(phases) < len(PHASES)):
         spans.extend([Span(task_id, attempt, STORE, *interval) for interval in stores])
-    return phases, spans, told
+    return phases, spans, traced
 
 
 def canonical_json(mapping: Mapping[str, Any]) -> str:
-    """JSON text with sorted keys and no blanks: equal mappings give equal texts."""
+    """JSON text with sorted keys and no whitespace, so that equal mappings have equal texts."""
     return msgspec.json.encode(mapping, order="deterministic").decode() if mapping else "{}"
 
 
 def redact_text(text: str) -> str:
-    """``text`` with credentials in URLs (user info, token-like query parameters) replaced."""
+    """Replace credentials in URLs: user info and query parameters such as tokens."""
     if "://" not in text:
         return text
     return _redact_parameters(_USERINFO.sub(rf"\1{REDACTED}@", text))
 
 
 def _redact_parameters(text: str) -> str:
-    """``text`` with the values of secret query parameters replaced, in one pass: users write it."""
+    """Replace the values of secret query parameters. Takes one pass, because the text is untrusted."""
     pieces = []
     begin = 0
     for parameter in _URL_PARAMETER.finditer(text):
@@ -226,7 +227,7 @@ def _redact_parameters(text: str) -> str:
 
 
 def redact(value: Any) -> Any:
-    """What JSON gave, with the values of ``env_vars`` and credentials in URLs replaced."""
+    """Replace the values of ``env_vars``, and credentials in URLs, in decoded JSON."""
     if isinstance(value, dict):
         return {
             key: dict.fromkeys(inner, REDACTED)
@@ -240,7 +241,10 @@ def redact(value: Any) -> Any:
 
 
 def redact_settings(value: Any) -> Any:
-    """The user's own settings, of JSON: as :func:`redact`, and without texts under names of secrets."""
+    """Redact decoded JSON with user settings like :func:`redact`.
+
+    Texts under secret names are replaced, too.
+    """
     return _without_secrets(redact(value))
 
 
@@ -257,10 +261,10 @@ def _without_secrets(value: Any) -> Any:
 
 @cached_if_short(1024, max_length=8192)
 def redact_runtime_env(serialized: str) -> str | None:
-    """A runtime environment as canonical JSON without secrets; None for an empty one.
+    """A runtime environment as canonical JSON without secrets, None if it is empty.
 
-    Values of ``env_vars`` become ``<redacted>`` (the names stay), credentials in URLs too. A text that
-    is no JSON, or nested too deep, is not shown at all.
+    Values of ``env_vars`` and credentials in URLs become ``<redacted>``. Names of variables are kept. A text
+    that is not JSON or is nested too deep is redacted as a whole.
     """
     if serialized in ("", "{}"):
         return None

@@ -1,25 +1,29 @@
-"""The report that Ray's handler of fatal signals writes into the log of a process that crashes."""
+"""Parses the crash report that Ray's signal handler writes into a process's log."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-#: SIGTERM is reported in the same way, but is a request to end.
+#: Fatal signals. SIGTERM is reported in the same way but only requests an exit.
 _REPORT = re.compile(rb"\*\*\* (SIG(?:ABRT|BUS|FPE|ILL|SEGV|TRAP)) received at time=\d+")
-#: How a process says why it aborts itself: a failed check of Abseil (``RAW``) or of Ray.
+#: The reason for an abort: a failed check in Abseil (``RAW``) or Ray.
 _REASON = re.compile(rb"RAW: ([^\n]+)|(Check failed[^\n]+)")
-#: The race of Ray's processes at their end, see docs/reference/faults.md.
+#: A race in Ray's processes at exit, see docs/reference/faults.md.
 _RACE = b"Mutex corrupt: both reader and writer lock held"
-#: The reason is at most this far before the report, bytes.
+#: How far before the report the reason can be, bytes.
 _REASON_BYTES = 2_000
 _MAX_REASON_BYTES = 300
 
 
 class CrashReport(NamedTuple):
-    """``begin``: where the report begins, bytes. ``reason``: why the process aborted itself, if it says that.
+    """A crash report.
 
-    ``is_race``: it is the race of Ray's processes at their end, which no program causes.
+    Attributes:
+        begin: its offset in the log, bytes.
+        signal: name of the signal.
+        reason: why the process aborted itself, if stated.
+        is_race: whether it is the race in Ray's processes at exit, which no program causes.
     """
 
     begin: int
@@ -29,7 +33,7 @@ class CrashReport(NamedTuple):
 
 
 def find_report(data: bytes) -> CrashReport | None:
-    """The first crash report in the bytes of a log, None without one."""
+    """The first crash report in the bytes of a log, None if there is none."""
     found = _REPORT.search(data)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Ray's dashboard over HTTP: what its own pages are made of, submitted jobs among them."""
+"""A client for Ray's dashboard: the HTTP API behind its pages, including submitted jobs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rayscope.errors import RayscopeError
 from rayscope.ray.auth import bearer
 
 _TIMEOUT_S = 5.0
-#: An answer beyond this is refused: the largest seen, of a Serve application with 1,000 replicas, has 1 MB.
+#: Larger responses are rejected, bytes. The largest seen, for a Serve application with 1,000 replicas, is 1
+#: MB.
 _MAX_BYTES = 32 << 20
 
 
 class DashboardError(RayscopeError):
-    """Ray's dashboard could not be asked, or would not do it (``code`` ``refused``)."""
+    """A request to Ray's dashboard failed, or was refused (``code`` ``refused``)."""
 
     code = "dashboard"
     status = 502
@@ -25,9 +26,8 @@ class DashboardError(RayscopeError):
 class Dashboard:
     """Ray's dashboard at ``url`` (``http://host:port``). Thread-safe.
 
-    With ``session`` its answers are taken only from that session's dashboard: a cluster names its dashboard
-    by an address like 127.0.0.1:8265, where seen from here, or without a dashboard of its own, another
-    cluster's may answer.
+    ``session``: accept responses only from the dashboard of this session. Clusters report addresses such as
+    127.0.0.1:8265, where another cluster's dashboard may be listening.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Dashboard:
     ) -> None:
         self.url = url.rstrip("/")
         self.session = session
-        # trust_env off: a proxy of the environment does not reach inside the cluster.
+        # trust_env=False: a configured proxy cannot reach into the cluster.
         self._http = httpx.Client(timeout=timeout_s, headers=bearer(token), trust_env=False)
         self._has_token = token is not None
 
@@ -49,7 +49,7 @@ class Dashboard:
         self._http.close()
 
     def check(self) -> None:
-        """Whether this is the dashboard of ``session``. Raises DashboardError if it is another's."""
+        """Check that this is the dashboard of ``session``. Raises DashboardError otherwise."""
         if self.session is None:
             return
         version = self.get("/api/version")
@@ -62,7 +62,7 @@ class Dashboard:
             )
 
     def get(self, path: str, timeout_s: float | None = None) -> Any:
-        """The JSON at a path of the dashboard. Raises DashboardError."""
+        """The JSON response for a path. Raises DashboardError."""
         url = self.url + path
         body = bytearray()
         try:
@@ -86,7 +86,7 @@ class Dashboard:
         raise self.unexpected(f"status {response.status_code} and no JSON")
 
     def wants_token(self) -> DashboardError:
-        """What to raise where the dashboard takes no request without a token, or refuses this one."""
+        """The error for a dashboard that requires a token, or rejects ours."""
         what = "rejected the token" if self._has_token else "requires a token"
         return DashboardError(
             f"Ray's dashboard at {self.url} {what}.",
@@ -94,7 +94,7 @@ class Dashboard:
         )
 
     def unexpected(self, answer: str) -> DashboardError:
-        """What to raise for an answer that a dashboard does not give."""
+        """The error for a response that no dashboard sends. ``answer`` describes it."""
         return DashboardError(
             f"{self.url} answered {answer}.",
             "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",

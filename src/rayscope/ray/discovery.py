@@ -1,4 +1,4 @@
-"""Ray clusters on this machine, found by their processes, as Ray's ``find_gcs_addresses`` does."""
+"""Finds Ray clusters on this machine by their processes, like Ray's ``find_gcs_addresses``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import psutil
 
 
 class LocalCluster(NamedTuple):
-    """Where the GCS of a cluster on this machine is, and whether a process of this user says so.
+    """The GCS address of a cluster on this machine.
 
-    A token may be sent to those alone: what another user's process says of itself can name any address.
+    ``is_own``: found in a process of the current user. Send a token only to those: a process of another user
+    could claim any address.
     """
 
     address: str
@@ -22,10 +23,10 @@ class LocalCluster(NamedTuple):
 
 
 def local_clusters() -> dict[str, LocalCluster]:
-    """Session name -> the cluster, for every Ray node that runs on this machine.
+    """Session name -> cluster, for every Ray node that runs on this machine.
 
-    Processes that vanish meanwhile or that we may not look at are left out. A raylet knows the address
-    that its cluster uses; a GCS without a raylet is found by its own port.
+    Processes that vanish or are not accessible are skipped. The address comes from a raylet's arguments, or
+    from a GCS's port if there is no raylet.
     """
     commands = list(_command_lines())
     own = set(addresses_in(command for command, is_own in commands if is_own).values())
@@ -34,14 +35,14 @@ def local_clusters() -> dict[str, LocalCluster]:
 
 
 def local_gcs_addresses(*, own: bool = False) -> dict[str, str]:
-    """Session name -> GCS address (``host:port``) of the clusters here; ``own``: of this user's alone."""
+    """Session name -> GCS address (``host:port``). ``own``: only clusters of the current user."""
     return {
         session: cluster.address for session, cluster in local_clusters().items() if cluster.is_own or not own
     }
 
 
 def addresses_in(command_lines: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Like :func:`local_gcs_addresses`, for command lines already at hand."""
+    """Like :func:`local_gcs_addresses`, for the given command lines."""
     found: dict[str, str] = {}
     from_gcs: dict[str, str] = {}
     for command in command_lines:
@@ -66,11 +67,11 @@ def addresses_in(command_lines: Iterable[Sequence[str]]) -> dict[str, str]:
 
 
 def _command_lines() -> Iterable[tuple[list[str], bool]]:
-    """Every process' arguments, and whether it is this user's."""
+    """The arguments of every process, and whether it belongs to the current user."""
     process: Any
     user = getpass.getuser() if sys.platform == "win32" else None
     for process in psutil.process_iter(["cmdline", "username" if user else "uids"]):
-        # process_iter leaves out what vanished, and gives None where access is denied.
+        # process_iter skips processes that vanished, and returns None for fields without access.
         uids = process.info.get("uids")
         is_own = (
             process.info.get("username") == user if user else uids is not None and uids.real == os.getuid()
@@ -79,7 +80,7 @@ def _command_lines() -> Iterable[tuple[list[str], bool]]:
 
 
 def _flags(command: Sequence[str]) -> dict[str, str]:
-    """``--name=value`` arguments, with Ray's mix of ``_`` and ``-`` in names evened out."""
+    """Arguments of the form ``--name=value``. Ray mixes ``_`` and ``-`` in names; both become ``_``."""
     flags: dict[str, str] = {}
     for argument in command[1:]:
         if argument.startswith("--") and "=" in argument:

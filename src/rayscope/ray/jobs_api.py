@@ -1,4 +1,4 @@
-"""Submitted jobs, from Ray's job REST API: their outcome is in no event and in no driver's record."""
+"""Submitted jobs, from Ray's job REST API. Their outcome is in no event and in no driver's record."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from rayscope.model.entity import Value
 from rayscope.ray.common import canonical_json, clean_error, headline, redact_runtime_env, redact_text
 from rayscope.ray.dashboard import Dashboard, DashboardError
 
-#: To submit a job is to start an actor.
-_ACT_TIMEOUT_S = 60.0
-#: A shell's exit code for a process that a signal ended is the signal's number beyond this.
+#: Submitting a job starts an actor, which takes a while. s.
+_CHANGE_TIMEOUT_S = 60.0
+#: A shell adds this to the signal's number for the exit code of a process that was ended by a signal.
 _SIGNALLED = 128
 
 
 class JobApi(Dashboard):
-    """Ray's job API, a part of its dashboard. Its methods raise :class:`DashboardError`."""
+    """Ray's job API, which is part of its dashboard. All methods raise :class:`DashboardError`."""
 
     def submissions(self, now_ns: int | None = None) -> list[Entity]:
-        """All submitted jobs as they are now. Raises :class:`DashboardError`."""
+        """The current state of all submitted jobs. Raises :class:`DashboardError`."""
         self.check()
         rows = self.get("/api/jobs/")
         if not isinstance(rows, list):
@@ -41,23 +41,24 @@ class JobApi(Dashboard):
         ]
 
     def submit(self, request: Mapping[str, Any]) -> str:
-        """Submit a job (Ray's ``JobSubmitRequest``); returns its submission id. Raises DashboardError."""
-        told = self._act("POST", "/api/jobs/", dict(request))
-        if not isinstance(told, dict) or not told.get("submission_id"):
+        """Submit a job (Ray's ``JobSubmitRequest``). Returns its submission ID. Raises DashboardError."""
+        reply = self._change("POST", "/api/jobs/", dict(request))
+        if not isinstance(reply, dict) or not reply.get("submission_id"):
             raise self.unexpected("no submission id")
-        return str(told["submission_id"])
+        return str(reply["submission_id"])
 
     def upload(self, package: bytes) -> str:
-        """Put a ZIP where the cluster's nodes find it, unless it is there; its URI. Raises DashboardError.
+        """Upload a ZIP for the cluster's nodes, unless it is already there. Returns its URI.
 
-        As Ray's own client: named by its content, so that the same folder is sent once.
+        As in Ray's client, the name is derived from the content, so a folder is uploaded once. Raises
+        DashboardError.
         """
         name = f"_ray_pkg_{hashlib.sha256(package).hexdigest()[:16]}.zip"
         self.check()
         url = f"{self.url}/api/packages/gcs/{name}"
         try:
             if self._http.get(url).status_code != 200:
-                response = self._http.put(url, content=package, timeout=_ACT_TIMEOUT_S)
+                response = self._http.put(url, content=package, timeout=_CHANGE_TIMEOUT_S)
                 if response.status_code in (401, 403):
                     raise self.wants_token()
                 if response.status_code != 200:
@@ -70,17 +71,17 @@ class JobApi(Dashboard):
         return f"gcs://{name}"
 
     def stop(self, submission_id: str) -> bool:
-        """Ask a job to stop; whether it still ran. Raises DashboardError."""
-        return bool(self._act("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
+        """Request that a job stops. Returns whether it was still running. Raises DashboardError."""
+        return bool(self._change("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
 
     def delete(self, submission_id: str) -> bool:
-        """Make Ray forget a job that has ended. Raises DashboardError."""
-        return bool(self._act("DELETE", f"/api/jobs/{quote(submission_id, safe='')}").get("deleted"))
+        """Delete an ended job from Ray. Raises DashboardError."""
+        return bool(self._change("DELETE", f"/api/jobs/{quote(submission_id, safe='')}").get("deleted"))
 
-    def _act(self, method: str, path: str, body: Any = None) -> Any:
+    def _change(self, method: str, path: str, body: Any = None) -> Any:
         self.check()
         try:
-            response = self._http.request(method, f"{self.url}{path}", json=body, timeout=_ACT_TIMEOUT_S)
+            response = self._http.request(method, f"{self.url}{path}", json=body, timeout=_CHANGE_TIMEOUT_S)
         except httpx.HTTPError as error:
             raise DashboardError(
                 f"Ray's job API at {self.url} did not respond: {type(error).__name__}.",
@@ -93,7 +94,7 @@ class JobApi(Dashboard):
                 raise self.unexpected("no JSON") from None
         if response.status_code in (401, 403):
             raise self.wants_token()
-        # Ray answers with the traceback of what it raised.
+        # Ray responds with the traceback of its exception.
         reason = redact_text(headline(clean_error(response.text)))[:500] or response.status_code
         raise DashboardError(
             f"Ray rejected the request: {reason}",
@@ -104,7 +105,7 @@ class JobApi(Dashboard):
 
 
 def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
-    """One ``JobDetails`` of the job API. Its id is the driver's job id once there is one."""
+    """Convert a ``JobDetails`` of the job API. The ID is the driver's job ID if it has a driver."""
     submission_id = str(row["submission_id"])
     fields: dict[str, Value | None] = {
         "type": "SUBMISSION",
@@ -132,7 +133,7 @@ def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
 
 
 def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
-    """A job whose driver's exit code is known, as a shell tells it; Ray does not learn that of drivers."""
+    """A job whose driver's exit code a shell reported. Ray does not know exit codes of drivers."""
     state = "FAILED" if exit_code else "SUCCEEDED"
     how: dict[str, Value] = {"exit_code": exit_code, "end_known_by": "exit_code"}
     if exit_code:
@@ -141,7 +142,7 @@ def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
             with contextlib.suppress(ValueError):
                 by = f" ({signal.Signals(exit_code - _SIGNALLED).name})"
         how["message"] = f"The driver ended with exit code {exit_code}{by}."
-    # Where the driver told Ray that it ends, that is the end.
+    # If the driver announced its end to Ray, that time takes precedence.
     return Entity("job", job_id, {"end_ns": ended_ns}, {(ended_ns, state): how})
 
 
@@ -154,11 +155,11 @@ def _ms_to_ns(value: Any) -> int | None:
 
 
 def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
-    """One entity for each job: a driver that belongs to a submission is shown with the submission's outcome.
+    """One entity per job. A submission's outcome is added to the job of its driver.
 
-    The GCS says of any driver that ended that it SUCCEEDED; only the job API knows its exit code. Of
-    several drivers of one submission the last one stands for it, as in Ray. A submission without a driver
-    (it waits, or failed before it had one) has its submission id for an id.
+    For any driver that ended, the GCS reports SUCCEEDED. Only the job API knows its exit code. If a
+    submission has several drivers, its outcome belongs to the last one, as in Ray. A submission without a
+    driver (pending, or failed before it had one) has its submission ID as ID.
     """
     by_submission = {str(job.fields["submission_id"]): job for job in api_jobs}
     last_driver: dict[str, str] = {}
@@ -183,9 +184,9 @@ def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
                 observed=dict(api.observed),
             )
         )
-    # A driver's job id that the GCS list, read a moment earlier, does not have yet is kept as well.
+        # Keep it even if its driver is not in the GCS's list, which was read a moment earlier.
     known = {job.id for job in gcs_jobs}
-    # Copies: whoever takes a record in merges others into it, and ``api_jobs`` are joined again and again.
+    # Copy them: storing a record merges others into it, and ``api_jobs`` are joined repeatedly.
     joined.extend(
         replace(job, fields=dict(job.fields), observed=dict(job.observed))
         for job in api_jobs
@@ -195,10 +196,10 @@ def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
 
 
 def aliases(jobs: list[Entity]) -> list[Entity]:
-    """For each submission that has a driver, the record under its submission id, marked as standing for it.
+    """The records under the submission IDs of submissions that now have a driver, marked as aliases.
 
-    Before its driver registers, a submission is known by its submission id alone, and that record stays in
-    a store. The field ``alias_of`` (the driver's job id) tells a reader to leave it out.
+    Until its driver registers, a submission has only its submission ID, and that record stays stored. The
+    field ``alias_of`` (the driver's job ID) lets readers skip it.
     """
     found = []
     for job in jobs:

@@ -1,7 +1,7 @@
-"""What every process of a cluster holds in the object store, asked of the raylets.
+"""Lists the objects held by a cluster's processes in the object store, through the raylets.
 
-A raylet asks each of its workers for that (``NodeManagerService.GetObjectsInfo``, what ``ray memory`` and
-``list_objects`` use), so it is done when somebody looks, not all the time.
+A raylet queries each of its workers (``NodeManagerService.GetObjectsInfo``, used by ``ray memory`` and
+``list_objects``), so this is done on demand, not continuously.
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ from rayscope.model.reference import NodeObjects, Reference
 from rayscope.ray.common import is_nil
 from rayscope.ray.gcs.client import GcsClient
 
-_AT_ONCE, _TIMEOUT_S, _MAX_BYTES, _MIN_SHARE = 16, 10.0, 256 * 2**20, 100
-#: How long the owner of an object may take to say where it is.
+#: Raylets queried at the same time.
+_CONCURRENCY = 16
+#: Timeout for one raylet, s.
+_TIMEOUT_S = 10.0
+#: Maximum size of a response, bytes.
+_MAX_BYTES = 256 * 2**20
+#: Minimum share of the references per node.
+_MIN_SHARE = 100
+#: Timeout for the owner of an object, s.
 _OWNER_TIMEOUT_S = 2.0
 _DRIVER = 1  # WorkerType.DRIVER
 _ACTOR_RANDOM = slice(16, 40)
 
 
 class Raylet(NamedTuple):
-    """The raylet of a node, and where it listens."""
+    """The raylet of a node and its address."""
 
     node_id: str
     host: str
@@ -37,7 +44,7 @@ class Raylet(NamedTuple):
 
 
 def living_raylets(gcs: GcsClient) -> list[Raylet]:
-    """Those of the nodes that are alive. Raises GcsError."""
+    """Raylets of living nodes. Raises GcsError."""
     return [
         Raylet(node.node_id.hex(), node.node_manager_address, node.node_manager_port)
         for node in gcs.nodes()
@@ -51,14 +58,18 @@ def read_objects(
     of_all: int,
     *,
     raylets: Sequence[Raylet] | None = None,
-    told: Callable[[NodeObjects], None] | None = None,
+    on_node: Callable[[NodeObjects], None] | None = None,
     deadline_s: float = 20.0,
 ) -> list[NodeObjects]:
-    """Every node's store, and references: at most ``of_node`` of one node and ``of_all`` of all.
+    """Read every node's store and references. Raises GcsError.
 
-    Each node has an equal share, at least 100. ``raylets``: of all living nodes unless given. ``told`` is
-    called with each as it comes, by some threads. Who has not answered within the deadline has an error.
-    Raises GcsError.
+    Args:
+        gcs: the cluster.
+        of_node: references per node.
+        of_all: references of all nodes together. Each node gets an equal share, at least 100.
+        raylets: the raylets to query, by default those of all living nodes.
+        on_node: called with each node's result as it arrives, from several threads.
+        deadline_s: nodes that have not responded by then have an error, s.
     """
     raylets = living_raylets(gcs) if raylets is None else raylets
     if not raylets:
@@ -68,11 +79,11 @@ def read_objects(
 
     def read(raylet: Raylet) -> NodeObjects:
         found = _read(gcs, raylet, share, until)
-        if told is not None:
-            told(found)
+        if on_node is not None:
+            on_node(found)
         return found
 
-    with ThreadPoolExecutor(min(_AT_ONCE, len(raylets)), "rayscope-objects") as pool:
+    with ThreadPoolExecutor(min(_CONCURRENCY, len(raylets)), "rayscope-objects") as pool:
         return list(pool.map(read, raylets))
 
 
@@ -110,10 +121,13 @@ def _read(gcs: GcsClient, raylet: Raylet, limit: int, until: float) -> NodeObjec
 
 
 class Copies(NamedTuple):
-    """Where an object is, as its owner says. ``nodes``: those (hex ids) with a copy in their object store.
+    """The locations of an object, as reported by its owner.
 
-    ``spilled_node_id``: the node that spilled it to its disk. ``size`` in bytes, None if unknown.
-    ``problem``: why the owner did not answer, see :func:`read_copies`.
+    Attributes:
+        nodes: hex IDs of the nodes with a copy in their object store.
+        size: in bytes, None if unknown.
+        spilled_node_id: the node that spilled it to disk.
+        problem: why the owner did not respond, see :func:`read_copies`.
     """
 
     nodes: tuple[str, ...] = ()
@@ -125,9 +139,9 @@ class Copies(NamedTuple):
 
 
 def read_copies(gcs: GcsClient, owner_id: str, object_id: str) -> Copies:
-    """Ask the owner of an object (hex ids) where its copies are, for 2 s at most. Raises GcsError.
+    """Ask an object's owner for its locations, within 2 s. IDs are hex. Raises GcsError.
 
-    ``problem`` is ``owner_gone``, ``no_answer``, or ``released`` if nobody refers to the object any more.
+    ``problem`` is ``owner_gone``, ``no_answer``, or ``released`` if nothing refers to the object any more.
     """
     import grpc
     from ray.core.generated import core_worker_pb2, core_worker_pb2_grpc
@@ -158,7 +172,7 @@ def read_copies(gcs: GcsClient, owner_id: str, object_id: str) -> Copies:
 
 
 def references_of(node_id: str, workers: Sequence[Any]) -> list[Reference]:
-    """``CoreWorkerStats`` of a node's processes to the references that they hold."""
+    """Convert ``CoreWorkerStats`` of a node's processes to their references."""
     found = []
     for worker in workers:
         worker_id, actor_id, job_id = map(_known, (worker.worker_id, worker.actor_id, worker.job_id))
@@ -186,7 +200,7 @@ def _known(binary: bytes) -> str | None:
 
 
 def reference_type(object_id: str, ref: Any) -> str:
-    """Ray's own rule (``ray.dashboard.memory_utils``)."""
+    """The type of a reference by Ray's own rule (``ray.dashboard.memory_utils``)."""
     if object_id.startswith("f" * 16) and object_id[_ACTOR_RANDOM] != "f" * 24:
         return "ACTOR_HANDLE"
     if ref.pinned_in_memory:

@@ -1,8 +1,8 @@
-"""Prometheus' text format: a fast reader that remembers, and the official one for what it does not know.
+"""Parses Prometheus' text format with a fast caching parser, and the official one for unusual lines.
 
-An exporter says the same ``name{labels}`` every time, so each is taken apart once: a line is split at its
-last blank, and what stands before is looked up. Lines that are otherwise (time stamps, odd escapes) go to
-``prometheus_client``'s parser.
+An exporter repeats the same ``name{labels}`` every time, so each is parsed once: a line is split at its last
+blank, and the part before it is looked up. Unusual lines, such as those with timestamps, go to
+``prometheus_client``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _KEY = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?")
 _LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\\n]|\\["\\n])*)"[ \t]*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")
 _TYPES = {"gauge": "gauge", "counter": "counter", "histogram": "histogram", "summary": "unknown"}
-#: Characters of a label that is kept beyond one reading.
+#: Label pairs longer than this are not cached, characters.
 _MAX_PAIR = 1000
-#: Characters of a line; the official parser takes a time that grows with their square.
+#: Characters of a line. The official parser takes quadratic time.
 _MAX_LINE = 20_000
 _ENDINGS = ("_bucket", "_count", "_sum", "_total", "_created")
 
 
 class Read(NamedTuple):
-    """What a text says. ``odd``: lines that neither parser understood; ``left_out``: for want of room."""
+    """A parsed text. ``odd``: lines that neither parser understood; ``left_out``: lines beyond the limit."""
 
     samples: list[Sample]
     families: dict[str, Family]
@@ -39,18 +39,19 @@ class Read(NamedTuple):
 
 
 class TextReader:
-    """Reads the texts of one endpoint, one after another. Not thread-safe.
+    """Parses successive texts of one endpoint. Not thread-safe.
 
-    ``wanted`` says which names count: None is "there is no room for it". ``relabel`` makes a series' labels
-    of those in the text.
+    Args:
+        is_wanted: whether to keep a name. None means that there is no room for it, so it is counted as left
+        out. relabel: converts the labels in the text to those of the series.
     """
 
     def __init__(
         self,
-        wanted: Callable[[str], bool | None] = lambda _: True,
+        is_wanted: Callable[[str], bool | None] = lambda _: True,
         relabel: Callable[[dict[str, str]], dict[str, str]] = lambda labels: labels,
     ) -> None:
-        self._wanted = wanted
+        self._is_wanted = is_wanted
         self._relabel = relabel
         self._names: dict[str, bool | None] = {}
         self._keys: dict[str, tuple[str, Labels]] = {}
@@ -58,7 +59,7 @@ class TextReader:
         self._meta: set[int] = set()
 
     def read(self, text: str) -> Read:
-        """The samples of a text, those with NaN too. Never raises for what is in it."""
+        """Parse the samples of a text, including NaN. Never raises for its content."""
         keys, names, odd, left_out = self._keys, self._names, 0, 0
         samples: list[Sample] = []
         add = samples.append
@@ -76,7 +77,7 @@ class TextReader:
                 name = key.partition("{")[0]
                 wanted = names.get(name, self)
                 if wanted is self and _NAME.fullmatch(name):
-                    wanted = names[name] = self._wanted(name)
+                    wanted = names[name] = self._is_wanted(name)
                 if not wanted:
                     left_out += wanted is None
                     continue
@@ -92,12 +93,12 @@ class TextReader:
             except ValueError:
                 odd += 1
         if len(keys) > 2 * len(lines) + 1000:
-            self._keys = {}  # processes come and go
+            self._keys = {}  # drop series of processes that are gone
             self._meta = set()
         return Read(samples, self._families, odd, left_out)
 
     def _take_apart(self, key: str) -> tuple[str, Labels] | None:
-        """The series of what stands before the value; None for what is out of the ordinary."""
+        """The series of the part before the value, None if it is unusual."""
         matched = _KEY.fullmatch(key.strip())
         if matched is None:
             return None
@@ -114,7 +115,7 @@ class TextReader:
         return self._series(name, labels)
 
     def _series(self, name: str, labels: dict[str, str]) -> tuple[str, Labels]:
-        # Thousands of series share their labels: each pair is kept once.
+        # Thousands of series share labels, so store each pair once.
         return intern(name), tuple(
             _pair(k, v) if len(k) + len(v) <= _MAX_PAIR else (k, v)
             for k, v in sorted(self._relabel(labels).items())
@@ -125,12 +126,12 @@ class TextReader:
         if len(line) > _MAX_LINE:
             return None
         try:
-            told = list(text_string_to_metric_families(line))
+            families = list(text_string_to_metric_families(line))
         except (ValueError, IndexError, KeyError):
             return None
         found = []
-        for sample in (sample for family in told for sample in family.samples):
-            if self._wanted(sample.name):
+        for sample in (sample for family in families for sample in family.samples):
+            if self._is_wanted(sample.name):
                 found.append(Sample(*self._series(sample.name, dict(sample.labels)), sample.value))
         return found
 
@@ -158,7 +159,7 @@ def _unescaped(matched: re.Match[str]) -> str:
 
 
 def described(names: Iterable[str], families: dict[str, Family]) -> list[Family]:
-    """The family of each series name: a histogram's ``_count``, a counter's ``_total`` have their own."""
+    """The families of series names. ``_count`` of a histogram and ``_total`` of a counter get their own."""
     found = []
     for name in names:
         family = families.get(name)
@@ -175,7 +176,7 @@ def described(names: Iterable[str], families: dict[str, Family]) -> list[Family]
 
 
 def unit_of(name: str, kind: str) -> str:
-    """The unit that a name tells: Ray's names are of the kind ``ray_node_mem_used``, ``..._bytes``."""
+    """The unit in a name such as ``ray_node_mem_used`` or ``..._bytes``."""
     base = name.removesuffix("_total")
     if base.startswith("ray_node_"):
         known = _NODE_UNITS.get(base.removeprefix("ray_node_"))

@@ -1,4 +1,4 @@
-"""Reading Ray's protobuf messages of any version: enum names, ids, times, fields that may not exist."""
+"""Reads Ray's protobuf messages in any version: enum names, IDs, times, and fields that may not exist."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from rayscope.model.entity import Value
 from rayscope.ray.common import is_nil
 
-#: What Ray writes into an unsigned field that means "not known" (-1 as 64 bits).
+#: Ray's values for an unknown time in an unsigned field (-1 as 64 bits).
 _NO_TIME_MS = frozenset({0, -1, 2**64 - 1})
 
 
 class EnumNames:
-    """Names of the values of one enum field; a value that the installed Ray does not name is its number.
+    """Names of the values of one enum field. A value without a name in the installed Ray becomes its number.
 
     >>> EnumNames("TaskInfoEntry", "type").name(message_type, 0)  # doctest: +SKIP
     'NORMAL_TASK'
@@ -25,11 +25,11 @@ class EnumNames:
         self._names: dict[int, str] = {}
 
     def name(self, message: Any, unknown: dict[str, int]) -> str:
-        """The name of the field's value in ``message``; what has none is counted in ``unknown``."""
+        """The name of the field's value in ``message``. Values without a name are counted in ``unknown``."""
         return self.of(message.DESCRIPTOR, getattr(message, self._field), unknown)
 
     def of(self, descriptor: Any, number: int, unknown: dict[str, int]) -> str:
-        """The name of ``number`` for this field of ``descriptor``, a message's or a map entry's."""
+        """The name of ``number`` for this field of ``descriptor``, of a message or a map entry."""
         found = self._names.get(number)
         if found is not None:
             return found
@@ -43,18 +43,18 @@ class EnumNames:
 
 
 def hex_id(value: bytes) -> str | None:
-    """An id as Ray's hex, None if it is nil."""
+    """An ID as hex, None if it is nil."""
     text = value.hex()
     return None if is_nil(text) else text
 
 
 def ms_to_ns(value: int) -> int | None:
-    """Milliseconds to ns, None where Ray means "not known"."""
+    """Milliseconds to ns, None for Ray's "unknown"."""
     return None if value in _NO_TIME_MS else int(value) * 1_000_000
 
 
 def has(message: Any, field: str) -> bool:
-    """Whether an optional field is set; False also where this version of Ray has no such field."""
+    """Whether an optional field is set. False if this version of Ray has no such field."""
     try:
         return bool(message.HasField(field))
     except ValueError:
@@ -62,10 +62,10 @@ def has(message: Any, field: str) -> bool:
 
 
 def text_map(message: Any, field: str) -> dict[str, Any]:
-    """A map field as a dict, empty where this version of Ray has no such field."""
+    """A map field as a dict, empty if this version of Ray has no such field."""
     return dict(getattr(message, field, None) or {})
 
 
 def known(values: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Only what is known: no empty texts, no Nones."""
+    """The given values without empty texts and Nones."""
     return {name: value for name, value in values.items() if value is not None and value != ""}

@@ -1,4 +1,4 @@
-"""What of a cluster's resources is free, what waits for some, and what the autoscaler says of itself."""
+"""Reads a cluster's free resources, pending demand, and the state of its autoscaler."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rayscope.ray.protobuf import EnumNames, hex_id, text_map
 _GROUP_STATE = EnumNames("PlacementGroupTableData", "state")
 _GROUP_STRATEGY = EnumNames("PlacementGroupTableData", "strategy")
 _NODE_STATUS = EnumNames("NodeState", "status")
-#: Where autoscaler 1 leaves its report (``DEBUG_AUTOSCALING_STATUS``).
+#: Key of autoscaler 1's report (``DEBUG_AUTOSCALING_STATUS``).
 _REPORT_KEY = b"__autoscaling_status"
 
 
 def read_resources(client: GcsClient) -> Resources:
-    """All of it, now. Raises GcsError; an autoscaler that cannot be read is None."""
+    """Read the current state. Raises GcsError. ``autoscaler`` is None if it cannot be read."""
     usage = client.resource_usage()
-    # A node's own report of it can lag, or be missing while a task runs there.
+    # The nodes' own reports can lag, or be missing while a task runs there.
     draining = {node.node_id.hex(): node.draining_deadline_timestamp_ms for node in client.draining_nodes()}
     unknown: dict[str, int] = {}
     nodes = {}
@@ -71,14 +71,17 @@ def read_resources(client: GcsClient) -> Resources:
 
 
 def _selectors(demand: Any) -> tuple[Mapping[str, str], ...]:
-    """Each alternative as label -> what its value must be: ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)``."""
+    """The alternatives of a demand, each as label -> condition.
+
+    ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)``.
+    """
     found = []
     for selector in getattr(demand, "label_selectors", ()):
         wanted = {}
         for constraint in selector.label_constraints:
             values = ",".join(constraint.label_values)
             text = f"in({values})" if len(constraint.label_values) > 1 else values
-            # LabelSelectorOperator: 1 is IN, 2 is NOT_IN.
+            # In LabelSelectorOperator, 1 is IN and 2 is NOT_IN.
             wanted[constraint.label_key] = f"!{text}" if constraint.operator == 2 else text
         if wanted:
             found.append(wanted)
@@ -97,7 +100,7 @@ def _autoscaler(client: GcsClient, unknown: dict[str, int]) -> Autoscaler | None
 
 
 def _second(status: Any, unknown: dict[str, int]) -> Autoscaler:
-    """From autoscaler 2's ``GetClusterStatusReply``."""
+    """Convert ``GetClusterStatusReply`` of autoscaler 2."""
     state = status.autoscaling_state
     active: Counter[str] = Counter()
     idle: Counter[str] = Counter()
@@ -139,21 +142,21 @@ _decode_status = msgspec.json.Decoder(_Status).decode
 
 
 def _first(report: bytes | None) -> Autoscaler | None:
-    """From what autoscaler 1 leaves in the GCS; None where there is none or it is of another shape."""
+    """Convert autoscaler 1's report in the GCS. None if there is none or its format is unknown."""
     try:
-        told = _decode_status(report or b"{}")
+        status = _decode_status(report or b"{}")
     except (ValueError, RecursionError):
         return None
-    found = told.autoscaler_report
-    if found is None:
+    latest = status.autoscaler_report
+    if latest is None:
         return None
-    pending = Counter(found.pending_launches)
-    pending.update(str(node[1]) for node in found.pending_nodes if len(node) > 1)
+    pending = Counter(latest.pending_launches)
+    pending.update(str(node[1]) for node in latest.pending_nodes if len(node) > 1)
     return Autoscaler(
         version=1,
-        active=found.active_nodes,
-        idle=found.idle_nodes or {},
+        active=latest.active_nodes,
+        idle=latest.idle_nodes or {},
         pending=dict(pending),
-        failed=tuple((str(node[1]), str(node[0])) for node in found.failed_nodes if len(node) > 1),
-        time_ns=int(told.time * 1e9) if told.time else None,
+        failed=tuple((str(node[1]), str(node[0])) for node in latest.failed_nodes if len(node) > 1),
+        time_ns=int(status.time * 1e9) if status.time else None,
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-#: `make test-versions` runs with it (Makefile). A newer Ray is recorded too, with a note.
+#: The version tested by `make test-versions` (Makefile). Newer ones are recorded too, with a note.
 NEWEST_TESTED = "2.60"
-#: The oldest Ray with an exporter of events.
+#: The oldest Ray that exports events.
 OLDEST_EXPORTING = "2.50"
 
 
 def untested(version: str | None) -> str | None:
-    """``version`` as major.minor if it is newer than :data:`NEWEST_TESTED`; None if not, or if unknown."""
+    """``version`` as major.minor if it is newer than :data:`NEWEST_TESTED`, otherwise None."""
     numbers = _numbers(version)
     return f"{numbers[0]}.{numbers[1]}" if numbers and numbers > _numbers(NEWEST_TESTED) else None
 
@@ -22,7 +22,7 @@ def _numbers(version: str | None) -> tuple[int, ...]:
 
 
 def version_note(version: str | None) -> str:
-    """The sentence about a version that is newer, or too old to export events; empty for any other."""
+    """A note about a version that is newer than tested, or too old to export events; otherwise empty."""
     if () < _numbers(version) < _numbers(OLDEST_EXPORTING):
         return (
             f"Ray before {OLDEST_EXPORTING} has no event exporter, so this Ray {version} can only be read "

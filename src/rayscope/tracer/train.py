@@ -1,4 +1,4 @@
-"""What a Ray Train worker reports, how long a report blocks it, and how long it waited for data before.
+"""Traces the reports of a Ray Train worker, how long each blocks it, and how long it waited for data before.
 
 Ray Train runs the user's function in a thread of the worker's actor that belongs to no task. So everything is
 attributed to the actor's creation task.
@@ -125,15 +125,15 @@ def _report(guard: Guard) -> Callable[..., Any]:
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def report(self: Any, *args: Any, **kwargs: Any) -> Any:
-            begun = begin(self, args, kwargs) if state.on else None
+            started = begin(self, args, kwargs) if state.on else None
             try:
                 result = original(self, *args, **kwargs)
             except BaseException:
-                if begun is not None:
-                    failed(begun[0])
+                if started is not None:
+                    failed(started[0])
                 raise
-            if begun is not None:
-                end(self, *begun)
+            if started is not None:
+                end(self, *started)
             return result
 
         return report

@@ -134,10 +134,10 @@ def _around(
         @functools.wraps(original)
         def noted(*args: Any, **kwargs: Any) -> Any:
             arguments = (*args, *kwargs.values())
-            begun = safe_before(*arguments) if state.on and safe_before is not None else None
+            started = safe_before(*arguments) if state.on and safe_before is not None else None
             result = original(*args, **kwargs)
             if state.on and safe_after is not None:
-                safe_after(begun, *arguments)
+                safe_after(started, *arguments)
             return result
 
         return noted

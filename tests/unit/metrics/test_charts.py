@@ -16,7 +16,7 @@ from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
-from rayscope.ray.agents.scrape import wanted
+from rayscope.ray.agents.scrape import is_wanted
 from rayscope.ray.prometheus_text import TextReader
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +30,7 @@ CHARTS = [chart for page in PAGES for chart in page.charts]
 @pytest.fixture(scope="module")
 def store() -> SeriesStore:
     """Five minutes of what a node tells, and of our own figures."""
-    read = TextReader(wanted, lambda labels: {**labels, "node_id": "n1", "node_ip": "10.0.0.1"}).read(NODE)
+    read = TextReader(is_wanted, lambda labels: {**labels, "node_id": "n1", "node_ip": "10.0.0.1"}).read(NODE)
     ours = [Sample(name, (), 5.0) for name in FIGURES]
     # The node that was read has no GPU.
     gpu = (("GpuIndex", "0"), ("node_id", "n1"), ("node_ip", "10.0.0.1"))

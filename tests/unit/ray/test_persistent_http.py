@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from rayscope.ray.agents.persistent_http import KeptHttp
+from rayscope.ray.agents.persistent_http import PersistentHttp
 
 OK = b"HTTP/1.1 200 OK\r\n"
 Answer = Callable[[bytes], Iterator[bytes]]
@@ -76,23 +76,23 @@ def test_every_way_to_say_where_a_body_ends_and_one_connection_for_all(
             yield from (b"HTTP/1.1 404 No\r\nContent-Le", b"ngth: 4\r\n\r\n", b"no", b"ne")
 
     server = serve(answer)
-    http = KeptHttp("127.0.0.1", server.port)
+    http = PersistentHttp("127.0.0.1", server.port)
     for _ in range(2):
-        assert http.ask("HEAD", "/file", 5) == (200, 1234, b"")
-        assert http.ask("GET", "/none", 5) == (404, 4, b"none")
-        assert http.ask("GET", "/chunked", 5) == (200, None, b"abc")
+        assert http.request("HEAD", "/file", 5) == (200, 1234, b"")
+        assert http.request("GET", "/none", 5) == (404, 4, b"none")
+        assert http.request("GET", "/chunked", 5) == (200, None, b"abc")
     assert server.connections == 1
     for _ in range(2):  # who has ended the connection is asked by another one
-        assert http.ask("GET", "/last", 5).body == b"until the end"
+        assert http.request("GET", "/last", 5).body == b"until the end"
     assert server.connections == 2
     http.close()
 
 
 def test_a_connection_closed_while_idle_is_opened_again(serve: Callable[[Answer], Scripted]) -> None:
     server = serve(lambda asked: iter([OK + b"Content-Length: 2\r\n\r\nok"]))
-    http = KeptHttp("127.0.0.1", server.port, {"Authorization": "Bearer x"})
-    assert http.ask("GET", "/last", 5).body == b"ok"  # the other side closes now, and does not say so
-    assert http.ask("GET", "/", 5).body == b"ok"
+    http = PersistentHttp("127.0.0.1", server.port, {"Authorization": "Bearer x"})
+    assert http.request("GET", "/last", 5).body == b"ok"  # the other side closes now, and does not say so
+    assert http.request("GET", "/", 5).body == b"ok"
     assert server.connections == 2
     http.close()
 
@@ -100,9 +100,9 @@ def test_a_connection_closed_while_idle_is_opened_again(serve: Callable[[Answer]
 @pytest.mark.parametrize("head", [OK, OK + b"Content-Length: 999999\r\n\r\n"])
 def test_who_drips_is_given_up_in_time(serve: Callable[[Answer], Scripted], head: bytes) -> None:
     server = serve(lambda asked: itertools.chain([head], itertools.repeat(b"X-More: 1\r\n")))
-    http = KeptHttp("127.0.0.1", server.port)
+    http = PersistentHttp("127.0.0.1", server.port)
     with pytest.raises(OSError, match=r"longer than 0.3 s"):
-        http.ask("GET", "/", 0.3)
+        http.request("GET", "/", 0.3)
     http.close()
 
 
@@ -119,9 +119,9 @@ def test_what_is_no_answer_is_an_error(
     serve: Callable[[Answer], Scripted], pieces: list[bytes], said: str
 ) -> None:
     server = serve(lambda asked: iter(pieces))
-    http = KeptHttp("127.0.0.1", server.port, max_bytes=100_000)
+    http = PersistentHttp("127.0.0.1", server.port, max_bytes=100_000)
     with pytest.raises(OSError, match=said):
-        http.ask("GET", "/last", 5)
+        http.request("GET", "/last", 5)
     http.close()
 
 
@@ -129,4 +129,4 @@ def test_nobody_there_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):
-        KeptHttp("127.0.0.1", port).ask("GET", "/", 1)
+        PersistentHttp("127.0.0.1", port).request("GET", "/", 1)

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rayscope.model.metric import Sample
-from rayscope.ray.agents.scrape import wanted
+from rayscope.ray.agents.scrape import is_wanted
 from rayscope.ray.prometheus_text import TextReader, described
 
 NODE = (Path(__file__).parent / "samples" / "node.prom").read_text()
@@ -68,7 +68,7 @@ def test_lines_out_of_the_ordinary_go_to_the_official_parser() -> None:
 
 
 def test_families_have_types_and_units_and_buckets_of_ray_itself_are_left_out() -> None:
-    reader = TextReader(wanted)
+    reader = TextReader(is_wanted)
     read = reader.read(NODE)
     names = {sample.name for sample in read.samples}
     families = {family.name: family for family in described(names, read.families)}
@@ -81,5 +81,5 @@ def test_families_have_types_and_units_and_buckets_of_ray_itself_are_left_out() 
     assert told["ray_grpc_server_req_process_time_ms_count"] == ("counter", "count")
     assert families["ray_node_mem_used"].help == "Memory usage on a ray node"
     assert not any(name.endswith("_bucket") or name.startswith(("python_", "process_")) for name in names)
-    assert wanted("ray_serve_request_latency_ms_bucket")
+    assert is_wanted("ray_serve_request_latency_ms_bucket")
     assert Sample("ray_node_cpu_count", read.samples[0].labels, 2.0).name in names

@@ -18,7 +18,7 @@ from rayscope.metrics.collector import Cluster, load
 from rayscope.metrics.ray_text import Texts
 from rayscope.model.metric import Family
 from rayscope.model.usage import Resources, Usage
-from rayscope.ray.agents.scrape import wanted
+from rayscope.ray.agents.scrape import is_wanted
 from rayscope.ray.prometheus_text import TextReader
 
 UNIT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def selected(node: parser.Expr) -> Iterator[str]:
 
 def exported_by_ray() -> set[str]:
     """The names in the samples, and those that the source of the installed Ray declares."""
-    reader = TextReader(wanted, lambda labels: labels)
+    reader = TextReader(is_wanted, lambda labels: labels)
     recorded = {sample.name for path in SAMPLES for sample in reader.read((UNIT / path).read_text()).samples}
     spec = find_spec("ray")
     assert spec is not None

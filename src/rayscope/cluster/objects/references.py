@@ -110,7 +110,7 @@ class _ReferenceReader:
             self._expected = [raylet.node_id for raylet in raylets]
             self._nodes = {one: self._nodes[one] for one in self._expected if one in self._nodes}
             self._version += 1
-        read_objects(self.gcs, OF_NODE, OF_ALL, raylets=raylets, told=self._take)
+        read_objects(self.gcs, OF_NODE, OF_ALL, raylets=raylets, on_node=self._take)
 
     def _take(self, node: NodeObjects) -> None:
         with self._lock:

@@ -8,7 +8,7 @@ from rayscope.metrics.collector import Cluster, CollectorError, NotDue
 from rayscope.metrics.ray_text import Texts, TextsNotDue
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import NodeStats
-from rayscope.ray.agents.scrape import Scraped
+from rayscope.ray.agents.scrape import ScrapeResult
 
 _FRESH_NS = 30 * 10**9
 #: Processes that are told one by one, at most.
@@ -38,7 +38,7 @@ def _texts(cluster: Cluster) -> Texts:
     return texts
 
 
-def _said(told: Scraped) -> str:
+def _said(told: ScrapeResult) -> str:
     """The endpoint, and why it could not be read."""
     return f"{told.endpoint.host}:{told.endpoint.port}: {told.error}"
 

@@ -1,7 +1,7 @@
-"""Where the agents of Ray's nodes are, and what it means that one does not answer.
+"""Finds the agents of Ray's nodes, and explains why one does not respond.
 
-Every node runs a dashboard agent, which serves gRPC and HTTP to whoever reaches it (with Ray's token, where
-the cluster has one), whether a dashboard runs or not.
+Every node runs a dashboard agent, even without a dashboard. It serves gRPC and HTTP to anyone who can reach
+it, with Ray's token if the cluster has one.
 """
 
 from __future__ import annotations
@@ -23,38 +23,40 @@ _AGENT_REMEDY = (
 
 
 class AgentError(RayscopeError):
-    """What was asked of a node's agent cannot be had.
+    """A request to a node's agent failed.
 
-    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated``, ``timeout`` (all of the agent itself),
-    ``no_py_spy`` (of the node), ``no_permission``, ``gone``, ``failed``.
+    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated``, ``timeout`` (these concern the agent
+    itself), ``no_py_spy`` (concerns the node), ``no_permission``, ``gone``, or ``failed``.
     """
 
     status = 502
 
     @property
     def is_of_node(self) -> bool:
-        """Whether the same would be said of anything else on the node."""
+        """Whether any other request to this node would fail for the same reason."""
         return self.code in ("no_agent", "unreachable", "unauthenticated", "timeout", "no_py_spy")
 
 
 class AgentAddress(NamedTuple):
-    """Where an agent serves: ``grpc`` (host:port), and ``http`` (a URL), None where it tells of none."""
+    """Addresses of an agent: ``grpc`` (host:port), and ``http`` (a URL), None if it has not published one."""
 
     grpc: str
     http: str | None
 
 
 def agent_address(gcs: GcsClient, node_id: str) -> AgentAddress:
-    """Where a node's agent is: it tells that itself, once its HTTP server runs; else its raylet does.
+    """The address of a node's agent, as published by the agent once its HTTP server runs, or by its raylet.
 
-    Raises AgentError where the node has none, GcsError where the GCS cannot be asked.
+    Raises:
+        AgentError: the node has no agent.
+        GcsError: the GCS could not be read.
     """
-    told = gcs.internal_kv(f"{_ADDRESS_KEY}{node_id}".encode(), b"dashboard")
+    text = gcs.internal_kv(f"{_ADDRESS_KEY}{node_id}".encode(), b"dashboard")
     host: Any = None
     http: Any = None
     port: Any = None
     try:
-        host, http, port = json.loads(told or b"null")
+        host, http, port = json.loads(text or b"null")
     except (TypeError, ValueError):
         for node in gcs.nodes():
             if node.node_id.hex() == node_id and node.state == 0:  # GcsNodeState.ALIVE
@@ -80,7 +82,7 @@ def open_channel(address: str, max_bytes: int) -> Any:
 
 
 def explain_rpc(error: Any, timeout_s: float) -> AgentError:
-    """What it means that a call (``grpc.RpcError``) failed."""
+    """The error for a failed call. ``error`` is a ``grpc.RpcError``."""
     import grpc
 
     code, codes = error.code(), grpc.StatusCode

@@ -1,7 +1,7 @@
-"""What a node's dashboard agent lost of the event stream: its own counters are the only mark of a gap.
+"""Events lost by a node's dashboard agent, from the agent's own counters: nothing else shows such a gap.
 
-The agent serves them as Prometheus text on the node's ``metrics_export_port``, without authentication
-(names: ``ray/dashboard/modules/aggregator/`` in Ray's source).
+The agent serves the counters as Prometheus text on the node's ``metrics_export_port``, without
+authentication. Their names are in ``ray/dashboard/modules/aggregator/`` of Ray's source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TIMEOUT_S = 3.0
 _MAX_BYTES = 32 * 2**20
 PREFIX = "ray_aggregator_agent_"
 _CONSUMER = re.compile(r'[{,]?consumer="([^"]*)"', re.I)
-# Counters of events that are gone. ``filtered_events`` are left out on request, not lost.
+# Counters of lost events. ``filtered_events`` is missing because those events are excluded on request.
 _LOSSES = (
     "queue_dropped_events",
     "publish_failures",
@@ -30,14 +30,14 @@ _LOSSES = (
 
 @lru_cache(maxsize=1)
 def _client() -> httpx.Client:
-    """One for all: to make one reads the machine's certificates, which takes longer than the question."""
+    """A shared client. Creating one loads the machine's certificates, which takes longer than a request."""
     return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def read_agent_drops(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[Drop]:
-    """The loss counters of the agent at ``host:port`` that are above zero, one :class:`Drop` for each.
+    """One :class:`Drop` per loss counter above zero of the agent at ``host:port``.
 
-    An agent that cannot be reached gives none: the node table says whether the node lives.
+    Empty if the agent is unreachable: the node table shows whether the node is alive.
     """
     lines = read_agent_counters(host, port, timeout_s)
     return [] if lines is None else parse_drops(lines, f"agent {_shown(host)}:{port}", time.time_ns())
@@ -48,9 +48,9 @@ def _shown(host: str) -> str:
 
 
 def read_agent_counters(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[str] | None:
-    """The lines of Prometheus text in which an agent counts its events, None if it cannot be asked.
+    """The lines of Prometheus text with an agent's event counters, None if the agent is unreachable.
 
-    The text is read as a stream, at most ``timeout_s`` seconds and 32 MiB of it.
+    The text is streamed and limited to ``timeout_s`` seconds and 32 MiB.
     """
     lines: list[str] = []
     deadline = time.monotonic() + timeout_s
@@ -71,7 +71,7 @@ def read_agent_counters(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> 
 
 
 def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
-    """Prometheus text lines to the losses in them, label sets summed."""
+    """Parse losses from lines of Prometheus text. Samples with different labels are added up."""
     counts: dict[str, float] = {}
     for line in lines:
         if not line.startswith(PREFIX):
@@ -84,7 +84,7 @@ def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
         reason = _loss(name[len(PREFIX) :])
         consumer = _CONSUMER.search(rest)
         if reason is None or (consumer is not None and not consumer[1].startswith("http")):
-            continue  # what other readers of the agent's events missed, we need not have
+            continue  # losses of other consumers of the agent's events do not concern us
         try:
             counts[reason] = counts.get(reason, 0.0) + float(value.split()[0])
         except (ValueError, IndexError):
@@ -95,8 +95,8 @@ def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
 
 
 def _loss(name: str) -> str | None:
-    """The loss that a metric counts. Exporters append ``_total`` to a counter's name, some twice."""
+    """The loss counted by a metric, or None. Exporters append ``_total`` to a counter's name, some twice."""
     name = name.removesuffix("_total").removesuffix("_total")
     if name.endswith("task_metadata_buffer_dropped_attempts"):
-        return name  # one for each publisher
+        return name  # has one metric per publisher
     return name if name in _LOSSES else None

@@ -1,8 +1,7 @@
-"""The log files of a node, from its agent: which there are, how long they are, and their bytes.
+"""Reads the log files of a node from its agent: their names, sizes and bytes.
 
-Ray's agent serves them by gRPC (its ``LogService``; ``ray logs`` does the same) and tells a file's size by
-HTTP. A name is one that the agent listed before; ``checked_name`` holds back what cannot be one, since an
-agent joins names to its folder.
+Ray's agent serves them by gRPC (its ``LogService``, which ``ray logs`` uses) and reports sizes by HTTP. It
+joins any name to its folder, so ``checked_name`` rejects names that could not have been listed.
 """
 
 from __future__ import annotations
@@ -14,26 +13,28 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from rayscope.ray.agents.client import AgentError, agent_address, explain_rpc, open_channel
-from rayscope.ray.agents.persistent_http import KeptHttp
+from rayscope.ray.agents.persistent_http import PersistentHttp
 from rayscope.ray.common import cached_if_short
 from rayscope.ray.gcs.client import GcsClient
 
-#: Ray's offsets are 32 bit.
+#: Largest offset: Ray's offsets are 32 bit.
 MAX_OFFSET = 2**31 - 1
-#: Files that are listed of a node, and letters of a name.
-MAX_FILES, _MAX_NAME = 50_000, 400
+#: Files listed per node.
+MAX_FILES = 50_000
+#: Characters of a file's name.
+_MAX_NAME = 400
 _MAX_MESSAGE = 16 << 20
 _TIMEOUT_S = 10.0
 _SIZE_TIMEOUT_S = 3.0
 _ERROR_KEY = "log_grpc_status"
 _WORKER = re.compile(r"(?:.*/)?\w*worker-([0-9a-f]{56})-([0-9a-f]{8})-(\d+)\.(out|err)(?:\.\d+)?")
 _CORE = re.compile(r"(?:.*/)?\w+-core-(worker|driver)-([0-9a-f]+)_(\d+)\.log(?:\.\d+)?")
-#: Of a job that was submitted, and our own of one that `rayscope run` started.
+#: The log of a driver that `rayscope run` started. The name is ours.
 _OUR_DRIVER = re.compile(r"driver-([0-9a-f]{8})\.log")
-#: Ray's id of a driver's own process: its job, then nothing but f's.
+#: Ray's worker ID of a driver: the job's ID, then only f's.
 _OF_DRIVER = re.compile(r"([0-9a-f]{8})f{48}")
 _DRIVER = re.compile(r"job-driver-(.+)\.log(?:\.\d+)?")
-#: The beginnings of names of Ray's own processes -> kind.
+#: Prefix of a log file's name -> kind, for Ray's own processes.
 _OWN = (
     ("raylet", "raylet"),
     ("gcs_server", "gcs"),
@@ -47,13 +48,13 @@ _OWN = (
     ("export_events/", "event"),
     ("serve/replica_", "serve_replica"),
 )
-#: Kinds of what users' code writes; the others are Ray's own.
+#: Kinds of logs that user code writes. The others are written by Ray.
 USER_KINDS = frozenset({"worker_out", "worker_err", "driver", "serve_replica"})
 KINDS = tuple(dict.fromkeys((*sorted(USER_KINDS), "core", *(kind for _, kind in _OWN), "other")))
 
 
 class LogName(NamedTuple):
-    """What a file's name tells: its kind, and whose it is where it says that."""
+    """The parts of a file's name: its kind, and the worker, job, process and submission it belongs to."""
 
     kind: str
     worker_id: str | None = None
@@ -64,7 +65,7 @@ class LogName(NamedTuple):
 
 @cached_if_short(MAX_FILES, max_length=_MAX_NAME)
 def read_name(name: str) -> LogName:
-    """What a file's name tells."""
+    """Parse the name of a log file."""
     if found := _WORKER.fullmatch(name):
         worker, job, pid, stream = found.groups()
         return LogName(f"worker_{stream}", worker, job, int(pid[:10]))
@@ -80,18 +81,18 @@ def read_name(name: str) -> LogName:
 
 
 def rotations(name: str) -> int:
-    """How often a file was rotated: 2 for ``worker-1.out.2``."""
+    """The number of times a file was rotated: 2 for ``worker-1.out.2``."""
     suffix = name.rpartition(".")[2]
     return int(suffix) if suffix.isdecimal() and len(suffix) < 5 else 0
 
 
 def driver_file(job_id: str) -> str:
-    """Our name for what the driver of a job printed that `rayscope run` started."""
+    """Our name for the output of a job's driver that `rayscope run` started."""
     return f"driver-{job_id}.log"
 
 
 def is_name(name: str) -> bool:
-    """Whether a text can be the name of a log file: relative, printable, and it stays inside its folder."""
+    """Whether a text can be the name of a log file: relative, printable, and inside its folder."""
     return (
         0 < len(name) <= _MAX_NAME
         and name.isprintable()
@@ -104,7 +105,7 @@ def is_name(name: str) -> bool:
 class LogAgent:
     """The log files of one node. Thread-safe; :meth:`close` it after use.
 
-    Raises AgentError where the node has no agent, GcsError where the GCS cannot be asked.
+    Raises AgentError if the node has no agent, GcsError if the GCS cannot be read.
     """
 
     def __init__(self, gcs: GcsClient, node_id: str) -> None:
@@ -123,11 +124,11 @@ class LogAgent:
         if self.address.http is not None:
             parts = urlsplit(self.address.http)
             headers = {"Accept-Encoding": "identity", **dict(self._metadata)}
-            self._http = KeptHttp(parts.hostname or "", parts.port or 80, headers)
+            self._http = PersistentHttp(parts.hostname or "", parts.port or 80, headers)
 
     @property
     def _stub(self) -> Any:
-        """The service; its connection is opened with the first question. Raises AgentError once closed."""
+        """The gRPC service, connected on first use. Raises AgentError once closed."""
         from ray.core.generated import reporter_pb2_grpc
 
         with self._lock:
@@ -148,7 +149,7 @@ class LogAgent:
             self._http.close()
 
     def names(self, timeout_s: float = _TIMEOUT_S) -> list[str]:
-        """The log files of the node, sorted; what can be no name of one is left out. Raises AgentError."""
+        """Names of the node's log files, sorted and without invalid ones. Raises AgentError."""
         request = self._messages.ListLogsRequest(glob_filter="**/*")
         try:
             reply = self._stub.ListLogs(request, timeout=timeout_s, metadata=self._metadata)
@@ -156,11 +157,11 @@ class LogAgent:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:
             raise _closed() from None
-        listed = (name for name in reply.log_files if not name.endswith("/") and is_name(name))
-        return sorted(listed)[:MAX_FILES]
+        names = (name for name in reply.log_files if not name.endswith("/") and is_name(name))
+        return sorted(names)[:MAX_FILES]
 
     def read(self, name: str, begin: int, end: int, timeout_s: float = _TIMEOUT_S) -> bytes:
-        """The bytes from ``begin`` up to ``end``, fewer where the file ends before. Raises AgentError."""
+        """The bytes from ``begin`` up to ``end``, or fewer at the end of the file. Raises AgentError."""
         end = min(end, MAX_OFFSET)
         if not is_name(name) or begin < 0 or end <= begin:
             return b""
@@ -181,34 +182,35 @@ class LogAgent:
         return b"".join(parts)[: end - begin]
 
     def size(self, name: str, at_least: int = 0) -> int:
-        """How many bytes a file has (those that Ray's offsets reach). Raises AgentError.
+        """Size of a file in bytes, at most ``MAX_OFFSET``. Raises AgentError.
 
-        By HTTP; where that does not answer, by looking which offsets there are, from ``at_least`` on.
+        The size comes from HTTP. If that fails, it is found by a search for the last offset, from
+        ``at_least``.
         """
         if not is_name(name):
             return 0
-        told = self.reported_size(name)
-        return told if told is not None else self._found_size(name, at_least)
+        size = self.reported_size(name)
+        return size if size is not None else self._search_size(name, at_least)
 
     def reported_size(self, name: str) -> int | None:
-        """How many bytes a file has, by HTTP alone; None where that does not tell. The cheapest question."""
+        """Size of a file in bytes as reported by HTTP, which is the cheapest way; None if unknown."""
         if self._http is None or self._closed or not is_name(name):
             return None
         with contextlib.suppress(OSError):
-            reply = self._http.ask("HEAD", f"/logs/{quote(name)}", _SIZE_TIMEOUT_S)
+            reply = self._http.request("HEAD", f"/logs/{quote(name)}", _SIZE_TIMEOUT_S)
             if reply.status == 200 and reply.length is not None:
                 return min(reply.length, MAX_OFFSET)
         return None
 
-    def _found_size(self, name: str, at_least: int) -> int:
+    def _search_size(self, name: str, at_least: int) -> int:
         def is_there(offset: int) -> bool:
             return bool(self.read(name, offset, offset + 1))
 
-        low, step = at_least, 1 << 16  # all below ``low`` is there
+        low, step = at_least, 1 << 16  # all bytes below ``low`` exist
         while low + step < MAX_OFFSET and is_there(low + step - 1):
             low += step
             step *= 2
-        high = min(low + step, MAX_OFFSET)  # nothing is there from ``high`` on
+        high = min(low + step, MAX_OFFSET)  # no byte at or after ``high`` exists
         while low < high:
             middle = (low + high) // 2
             if is_there(middle):

@@ -1,7 +1,7 @@
-"""Plain HTTP/1.1 over a connection that is kept: at a third of the cost of ``http.client``.
+"""HTTP/1.1 over a persistent connection, at a third of the CPU cost of ``http.client``.
 
-``httptools`` (the parser of uvicorn and Node.js) reads the answers. Every question is bounded in time as a
-whole, however slowly its answer drips in, and in size.
+Responses are parsed by ``httptools``, the parser of uvicorn and Node.js. Each request is limited in size and
+in total time, however slowly its response arrives.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NamedTuple
 import httptools
 
 _CHUNK = 1 << 18
-#: What the head of an answer may take beside the body, bytes.
+#: Maximum size of a response's head, bytes.
 _HEAD = 64 << 10
 
 
 class Reply(NamedTuple):
-    """``length``: what Content-Length says, None without; of a HEAD that is all there is."""
+    """A response. ``length``: its Content-Length, if any. For HEAD requests ``body`` is empty."""
 
     status: int
     length: int | None
@@ -29,7 +29,7 @@ class Reply(NamedTuple):
 
 
 class _Reading:
-    """What the parser has found of one answer."""
+    """Parser state of one response."""
 
     def __init__(self, *, has_body: bool) -> None:
         self.parts: list[bytes] = []
@@ -59,8 +59,8 @@ class _Reading:
         self.done = True
 
 
-class KeptHttp:
-    """One server's connection. Thread-safe: one question at a time; :meth:`close` it after use."""
+class PersistentHttp:
+    """A connection to one server. Thread-safe, one request at a time. Call :meth:`close` after use."""
 
     def __init__(
         self, host: str, port: int, headers: Mapping[str, str] | None = None, *, max_bytes: int = 32 << 20
@@ -74,10 +74,10 @@ class KeptHttp:
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
 
-    def ask(self, method: str, path: str, timeout_s: float) -> Reply:
-        """The answer to a question (``path``: quoted), all of it in the time. Raises OSError.
+    def request(self, method: str, path: str, timeout_s: float) -> Reply:
+        """Send a request and read its response within ``timeout_s``. ``path`` must be quoted. Raises OSError.
 
-        A connection that the other side closed while it was idle is opened again.
+        Reconnects if the server has closed an idle connection.
         """
         deadline = time.monotonic() + timeout_s
         if not self._lock.acquire(timeout=timeout_s):
@@ -85,12 +85,12 @@ class KeptHttp:
         try:
             fresh = self._socket is None
             try:
-                return self._ask(method, path, deadline)
+                return self._request(method, path, deadline)
             except ConnectionError:
                 self._drop()
                 if fresh:
                     raise
-                return self._ask(method, path, deadline)
+                return self._request(method, path, deadline)
         except TimeoutError:
             self._drop()
             raise TimeoutError(f"it took longer than {timeout_s:g} s") from None
@@ -101,7 +101,7 @@ class KeptHttp:
             self._lock.release()
 
     def close(self) -> None:
-        """Close the connection; the next question opens it again."""
+        """Close the connection. The next request opens a new one."""
         with self._lock:
             self._drop()
 
@@ -111,7 +111,7 @@ class KeptHttp:
                 self._socket.close()
             self._socket = None
 
-    def _ask(self, method: str, path: str, deadline: float) -> Reply:
+    def _request(self, method: str, path: str, deadline: float) -> Reply:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=_left(deadline))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -126,7 +126,7 @@ class KeptHttp:
             if not data:
                 if not reading.head_done or reading.chunked or reading.length is not None:
                     raise ConnectionResetError("it closed the connection")
-                break  # a body that ends with the connection
+                break  # the end of the connection is the end of the body
             size += len(data)
             try:
                 parser.feed_data(data)
@@ -142,7 +142,7 @@ class KeptHttp:
 
 
 def _left(deadline: float) -> float:
-    """The seconds left. Raises TimeoutError where none are."""
+    """Seconds until the deadline. Raises TimeoutError if it has passed."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError

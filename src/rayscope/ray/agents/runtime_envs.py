@@ -1,7 +1,7 @@
-"""The runtime environments that nodes build, have built, or could not build, from their agents for these.
+"""Runtime environments that nodes are building, have built, or failed to build.
 
-Nobody else knows: the GCS has a failure only once a task or actor has failed for it, and of one that is being
-built nothing.
+They are read from the runtime environment agents. The GCS does not know environments that are being built,
+and learns of a failure only once a task or actor has failed because of it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,25 @@ import msgspec
 from rayscope.ray.common import clean_error, redact_runtime_env, redact_text
 from rayscope.ray.gcs.client import GcsClient
 
-#: Nodes that are asked at a time, how long all of them have, s, and what one may answer, bytes.
-_NODES, _TIMEOUT_S, _MAX_BYTES = 32, 2.0, 4 << 20
+#: Nodes queried per call.
+_MAX_NODES = 32
+#: Time limit for all nodes together, s.
+_TIMEOUT_S = 2.0
+#: Limit for one response, bytes.
+_MAX_BYTES = 4 << 20
 _PATH = "/get_runtime_envs_info"
 
 
 class RuntimeEnv(msgspec.Struct, frozen=True):
-    """A runtime environment on a node: canonical JSON without secrets, as on record with tasks and actors.
+    """A runtime environment on a node.
 
-    ``is_built``: None while it is being built. ``runtime_env``: None of an agent that is too busy with one to
-    say which. ``error``: why it could not be.
+    Attributes:
+        node_id: hex ID of the node.
+        runtime_env: canonical JSON without secrets, as recorded with tasks and actors. None if the agent is
+        too
+            busy to respond.
+        is_built: None while it is being built.
+        error: why it could not be built.
     """
 
     node_id: str
@@ -36,24 +45,24 @@ class RuntimeEnv(msgspec.Struct, frozen=True):
 
 
 def read_runtime_envs(client: GcsClient) -> list[RuntimeEnv]:
-    """Those of the living nodes, at most 32. Nodes that cannot be reached are left out. Raises GcsError.
+    """Runtime environments of at most 32 living nodes. Unreachable nodes are skipped. Raises GcsError.
 
-    Ray forgets a failure after ten seconds, and tries again if anybody asks.
+    Ray forgets a failure after ten seconds and retries on the next request.
     """
     nodes: list[tuple[str, str, int]] = [
         (node.node_id.hex(), node.node_manager_address, port)
         for node in client.nodes()
         if node.state == 0 and (port := getattr(node, "runtime_env_agent_port", 0))  # GcsNodeState.ALIVE
-    ][:_NODES]
+    ][:_MAX_NODES]
     if not nodes:
         return []
     deadline = time.monotonic() + _TIMEOUT_S
     with ThreadPoolExecutor(len(nodes), "runtime-envs") as pool:
-        answers = pool.map(lambda node: _ask(node, client.metadata, deadline), nodes)
+        answers = pool.map(lambda node: _read_node(node, client.metadata, deadline), nodes)
         return [one for answer in answers for one in answer]
 
 
-def _ask(
+def _read_node(
     node: tuple[str, str, int], metadata: Iterable[tuple[str, str]], deadline: float
 ) -> list[RuntimeEnv]:
     from google.protobuf.message import DecodeError
@@ -71,16 +80,16 @@ def _ask(
             return []
         states = messages.GetRuntimeEnvsInfoReply.FromString(body).runtime_env_states
     except TimeoutError:
-        # Ray's agent downloads on its event loop, and answers nobody meanwhile.
+        # Ray's agent downloads on its event loop, so it does not respond meanwhile.
         return [RuntimeEnv(node_id, None, None)]
     except (OSError, http.client.HTTPException, DecodeError):
         return []
     finally:
         connection.close()
-    return [_of(node_id, state) for state in states]
+    return [_parse(node_id, state) for state in states]
 
 
-def _of(node_id: str, state: Any) -> RuntimeEnv:
+def _parse(node_id: str, state: Any) -> RuntimeEnv:
     return RuntimeEnv(
         node_id,
         redact_runtime_env(state.runtime_env),

@@ -1,7 +1,7 @@
-"""Ray's own metrics: the Prometheus text that every node's agent serves on its ``metrics_export_port``.
+"""Scrapes Ray's own metrics: the Prometheus text that each node's agent serves on ``metrics_export_port``.
 
-Connections are kept, some nodes are asked at once, and each is bounded in time, size and series. Node
-series carry no node id in the text: what an endpoint says gets the id of the node whose it is.
+Connections are persistent. Several nodes are scraped concurrently, each with limits on time, size and series.
+The text has no node ID, so each series gets the ID of the node that it was scraped from.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from rayscope.model.metric import Family, Sample
-from rayscope.ray.agents.persistent_http import KeptHttp
+from rayscope.ray.agents.persistent_http import PersistentHttp
 from rayscope.ray.prometheus_text import Read, TextReader, described
 
-_AT_ONCE = 16
-#: Questions are not put off for less than this, s.
+#: Nodes scraped at the same time.
+_CONCURRENCY = 16
+#: Requests are not delayed by less than this, s.
 _SOON_S = 0.01
 _MAX_BYTES = 32 << 20
-#: Labels that say the same everywhere in a session, or nothing.
+#: Labels that are the same everywhere in a session or carry no information.
 _NEEDLESS = frozenset(
     ("SessionName", "Version", "otel_scope_name", "otel_scope_schema_url", "otel_scope_version")
 )
-#: Ray's histograms of itself: 30 buckets for each method. Their sums and counts are kept.
+#: Histograms of Ray's internals with 30 buckets per method. Only their sums and counts are kept.
 _INTERNAL = (
     "autoscaler_",
     "ray_dashboard_",
@@ -38,7 +39,7 @@ _INTERNAL = (
     "ray_scheduler_placement_time_",
     "ray_worker_register_time_",
 )
-#: What a cluster of very many nodes keeps of each, first to last.
+#: Series to keep of each node if there is room for few, most important first.
 _FIRST = (
     "ray_node_cpu_utilization",
     "ray_node_mem_used",
@@ -55,18 +56,19 @@ _FIRST = (
     "ray_node_disk_io_read_speed",
     "ray_node_disk_io_write_speed",
 )
-#: With less room for a node than this the others are not even looked at.
+#: If there is room for fewer series per node than this, the others are not even parsed.
 _NARROW = 50
 _RANK = {name: rank for rank, name in enumerate(_FIRST)}
 _FIRST_LINES = re.compile(rf"\n((?:{'|'.join(sorted(_FIRST))})[{{ ][^\n]*)")
-#: Of such a node every so many texts are read in full: for what they mean, and how much is left out.
+#: With little room, every 12th text of a node is parsed in full, to read descriptions and count dropped
+#: series.
 _FULL_EVERY = 12
 
 
 class Endpoint(NamedTuple):
-    """Where a node serves its metrics.
+    """The address of a node's metrics.
 
-    ``session``: only series with this ``SessionName`` are kept, as clusters on one machine share the port.
+    ``session``: keep only series with this ``SessionName``, because clusters on one machine share the port.
     """
 
     node_id: str
@@ -75,10 +77,15 @@ class Endpoint(NamedTuple):
     session: str | None = None
 
 
-class Scraped(NamedTuple):
-    """What one node said; ``error``: why it said nothing, or None. ``left_out``: series over the limit.
+class ScrapeResult(NamedTuple):
+    """The result of scraping one node.
 
-    ``refused``: nothing listens on the port.
+    Attributes:
+        left_out: series beyond the limit.
+        took_s: duration of the request, s.
+        cpu_s: CPU time, s.
+        error: why there is no data, or None.
+        refused: whether nothing listens on the port.
     """
 
     endpoint: Endpoint
@@ -91,42 +98,42 @@ class Scraped(NamedTuple):
     refused: bool = False
 
 
-def wanted_first(name: str) -> bool | None:
-    """The same where there is no room for most."""
-    return True if name in _RANK else None if wanted(name) else False
+def is_wanted_first(name: str) -> bool | None:
+    """Like :func:`is_wanted`, but None for series to drop when there is room for few."""
+    return True if name in _RANK else None if is_wanted(name) else False
 
 
 def is_left_out(name: str) -> bool:
-    """Whether Ray exports series of this name that are not kept: the buckets of its histograms of itself."""
+    """Whether Ray's text contains series of this name that we drop: buckets of internal histograms."""
     return name.endswith("_bucket") and name.startswith(_INTERNAL)
 
 
-def wanted(name: str) -> bool:
-    """Whether a name in Ray's text is kept: Ray's, without the buckets of its histograms of itself."""
+def is_wanted(name: str) -> bool:
+    """Whether to keep a name from Ray's text: names of Ray's, except buckets of internal histograms."""
     if name.endswith("_bucket"):
         return name.startswith("ray_") and not is_left_out(name)
     return not name.startswith(("python_", "process_")) and name != "target_info"
 
 
 class _Target:
-    """One endpoint: its connection, and what is remembered of its text."""
+    """An endpoint with its connection and the parser that caches its text."""
 
     def __init__(self, endpoint: Endpoint, *, narrow: bool) -> None:
         self.endpoint = endpoint
         self.narrow = narrow
         headers = {"Accept": "text/plain;version=0.0.4"}
-        self.http = KeptHttp(endpoint.host, endpoint.port, headers, max_bytes=_MAX_BYTES)
+        self.http = PersistentHttp(endpoint.host, endpoint.port, headers, max_bytes=_MAX_BYTES)
         mine = {"node_id": endpoint.node_id, "node_ip": endpoint.host}
         self._reader = TextReader(
-            wanted_first if narrow else wanted,
+            is_wanted_first if narrow else is_wanted,
             lambda labels: {k: v for k, v in labels.items() if k not in _NEEDLESS} | mine,
         )
         self._readings = 0
         self._left_out = 0
 
     def read(self, timeout_s: float) -> Read:
-        """What it says now. Raises OSError."""
-        reply = self.http.ask("GET", "/metrics", timeout_s)
+        """Fetch and parse the current text. Raises OSError."""
+        reply = self.http.request("GET", "/metrics", timeout_s)
         if reply.status != 200:
             raise OSError(f"it answered {reply.status}")
         text = reply.body.decode(errors="replace")
@@ -145,12 +152,12 @@ def _of_session(text: str, session: str) -> str:
 
 
 class Scraper:
-    """Asks the nodes of one cluster. :meth:`scrape` is called by one thread at a time."""
+    """Scrapes the nodes of one cluster. :meth:`scrape` must be called by one thread at a time."""
 
-    def __init__(self, *, at_once: int = _AT_ONCE, timeout_s: float = 3.0) -> None:
+    def __init__(self, *, concurrency: int = _CONCURRENCY, timeout_s: float = 3.0) -> None:
         self._timeout_s = timeout_s
         self._targets: dict[Endpoint, _Target] = {}
-        self._pool = ThreadPoolExecutor(at_once, "rayscope-scrape")
+        self._pool = ThreadPoolExecutor(concurrency, "rayscope-scrape")
         self._closing = threading.Event()
 
     def scrape(
@@ -160,11 +167,16 @@ class Scraper:
         *,
         deadline_s: float = 60.0,
         spread_s: float = 0.0,
-        each: Callable[[Scraped], None] | None = None,
-    ) -> list[Scraped]:
-        """What every endpoint says now, at most ``max_series`` series of each, in ``deadline_s`` in all.
+        each: Callable[[ScrapeResult], None] | None = None,
+    ) -> list[ScrapeResult]:
+        """Scrape all endpoints.
 
-        ``spread_s``: the time that the questions are spread over, so that other work goes on beside them.
+        Args:
+            endpoints: the nodes.
+            max_series: series kept per node.
+            deadline_s: time limit for all nodes together, s.
+            spread_s: time over which to spread the requests, to leave CPU time for other work, s.
+            each: called with each result as it arrives.
         """
         for gone in self._targets.keys() - set(endpoints):
             self._targets.pop(gone).http.close()
@@ -179,8 +191,8 @@ class Scraper:
         began = time.monotonic()
         until = began + deadline_s
 
-        def ask(target: _Target) -> Scraped:
-            found = self._ask(target, max_series, until)
+        def ask(target: _Target) -> ScrapeResult:
+            found = self._scrape(target, max_series, until)
             if each is not None:
                 each(found)
             return found
@@ -194,13 +206,13 @@ class Scraper:
         return [job.result() for job in jobs]
 
     def close(self) -> None:
-        """Close the connections; a scrape that runs ends early."""
+        """Close the connections. A scrape in progress ends early."""
         self._closing.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
         for target in self._targets.values():
             target.http.close()
 
-    def _ask(self, target: _Target, max_series: int, until: float) -> Scraped:
+    def _scrape(self, target: _Target, max_series: int, until: float) -> ScrapeResult:
         endpoint, began, cpu = target.endpoint, time.monotonic(), time.thread_time()
         samples: list[Sample] = []
         families: list[Family] = []
@@ -223,4 +235,4 @@ class Scraper:
                 refused = isinstance(problem, ConnectionRefusedError)
         took_s = time.monotonic() - began
         cpu_s = time.thread_time() - cpu
-        return Scraped(endpoint, samples, families, left_out, took_s, cpu_s, error, refused)
+        return ScrapeResult(endpoint, samples, families, left_out, took_s, cpu_s, error, refused)

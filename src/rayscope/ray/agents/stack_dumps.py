@@ -1,7 +1,7 @@
-"""The Python frames of a process, from the agent of the node that it runs on.
+"""Python stacks of a process, from the agent of its node.
 
-Ray's agent runs ``py-spy dump`` for whoever asks it by gRPC (its ``ReporterService``; the dashboard's own
-pages do the same). It is asked for one process id and nothing else: no values of variables, no native frames.
+Ray's agent runs ``py-spy dump`` for anyone who calls its ``ReporterService``, as the dashboard does. We pass
+only a process ID: no values of variables, no native frames.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PERMISSION_REMEDY = (
 )
 
 
-#: ``code``: of the agent itself (see ``node_agent``), ``no_py_spy``, ``no_permission``, ``gone``, ``failed``.
+#: ``code``: of the agent itself (see ``client``), ``no_py_spy``, ``no_permission``, ``gone``, or ``failed``.
 TracebackError = AgentError
 
 
 class Agent:
     """The agent of one node. Thread-safe; :meth:`close` it after use.
 
-    Raises TracebackError where the node has none, GcsError where the GCS cannot be asked.
+    Raises TracebackError if the node has none, GcsError if the GCS cannot be read.
     """
 
     def __init__(self, gcs: GcsClient, node_id: str) -> None:
@@ -44,16 +44,16 @@ class Agent:
         self._request: Any = reporter_pb2.GetTracebackRequest
         self._metadata = gcs.metadata
         self._channel: Any = open_channel(self.address, _MAX_BYTES)
-        self._ask: Any = reporter_pb2_grpc.ReporterServiceStub(self._channel).GetTraceback
+        self._traceback: Any = reporter_pb2_grpc.ReporterServiceStub(self._channel).GetTraceback
 
     def close(self) -> None:
         """Close the connection. Calls in flight fail."""
         self._channel.close()
 
     def traceback(self, pid: int, timeout_s: float) -> str:
-        """What py-spy prints of the process. Raises TracebackError."""
+        """The output of py-spy for a process. Raises TracebackError."""
         try:
-            reply = self._ask(self._request(pid=pid), timeout=timeout_s, metadata=self._metadata)
+            reply = self._traceback(self._request(pid=pid), timeout=timeout_s, metadata=self._metadata)
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:
@@ -64,7 +64,7 @@ class Agent:
 
 
 def explain(output: str) -> TracebackError:
-    """What it means that py-spy failed, from what Ray's agent says of it."""
+    """The error for a failed py-spy, from the output of Ray's agent."""
     said = output.lower()
     if "py-spy is not installed" in said:
         return TracebackError("py-spy was not found on the node.", _PY_SPY_REMEDY, "no_py_spy")

@@ -1,7 +1,7 @@
-"""What nodes and their processes use: every node's agent tells the GCS each 5 s, and the GCS tells us.
+"""Resource usage of nodes and their processes. Each node's agent reports it to the GCS every 5 s.
 
-The channel is RAY_NODE_RESOURCE_USAGE of the GCS's publisher; Ray's dashboard listens to the same. One
-connection serves a whole cluster, and no dashboard is needed, only the nodes' agents (``ray[default]``).
+We subscribe to the channel RAY_NODE_RESOURCE_USAGE of the GCS, as Ray's dashboard does. One connection serves
+the whole cluster. It needs the nodes' agents (``ray[default]``) but no dashboard.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from rayscope.ray.gcs.pubsub import Subscriber
 _LOG = logging.getLogger(__name__)
 
 _KEY_PREFIX = "RAY_REPORTER:"
-#: How long one question stands; the GCS answers as soon as any node tells something.
+#: Duration of a long poll, s. The GCS responds as soon as any node reports.
 _POLL_S = 15.0
-#: Accounts come each 5 s: after this long without any it is subscribed anew, for the GCS may have forgotten.
+#: Reports arrive every 5 s. After this long without any, subscribe again: the GCS may have forgotten us. s.
 _SILENT_S = 30.0
 _MAX_BACK_OFF_S = 30.0
 _MAX_NODES = 20_000
@@ -75,7 +75,7 @@ class _Disk(msgspec.Struct):
 
 
 class _Account(msgspec.Struct, rename="camel"):
-    """What ``reporter_agent.py`` publishes (its ``StatsPayload``), as far as it is of use."""
+    """The parts of ``StatsPayload``, published by Ray's ``reporter_agent.py``, that we use."""
 
     now: float = 0.0
     hostname: str = ""
@@ -101,15 +101,15 @@ _DECODER = msgspec.json.Decoder(_Account, strict=False)
 
 
 def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats | None) -> NodeStats:
-    """One account of a node. ``before``: its last one, for rates. Raises ``msgspec.MsgspecError``."""
-    told = _DECODER.decode(text)
-    has_gpus = bool(told.gpus)
-    cpus = told.cpus[0] if told.cpus else None
-    total, available, _, used = told.mem if len(told.mem) == 4 else (None, None, None, None)
-    swap = told.swap or []
-    read, write, reads, writes = told.disk_io if len(told.disk_io) == 4 else (None, None, None, None)
-    sent, received = told.network if len(told.network) == 2 else (None, None)
-    seconds = told.now - before.clock_s if before is not None else 0.0
+    """Parse a report of a node. ``before``: its previous one, for rates. Raises ``msgspec.MsgspecError``."""
+    report = _DECODER.decode(text)
+    has_gpus = bool(report.gpus)
+    cpus = report.cpus[0] if report.cpus else None
+    total, available, _, used = report.mem if len(report.mem) == 4 else (None, None, None, None)
+    swap = report.swap or []
+    read, write, reads, writes = report.disk_io if len(report.disk_io) == 4 else (None, None, None, None)
+    sent, received = report.network if len(report.network) == 2 else (None, None)
+    seconds = report.now - before.clock_s if before is not None else 0.0
 
     def rate(now: float | None, earlier: float | None) -> float | None:
         return None if now is None or earlier is None or seconds <= 0 else max(0.0, now - earlier) / seconds
@@ -118,22 +118,22 @@ def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats 
     return NodeStats(
         node_id=node_id,
         time_ns=time_ns,
-        hostname=told.hostname,
-        ip=told.ip,
-        cpu_percent=told.cpu,
+        hostname=report.hostname,
+        ip=report.ip,
+        cpu_percent=report.cpu,
         cpus=cpus,
         mem_total_bytes=_int(total),
         mem_used_bytes=_int(used),
         mem_available_bytes=_int(available),
-        shm_bytes=told.shm,
+        shm_bytes=report.shm,
         swap_total_bytes=_int(swap[0]) if len(swap) > 1 else None,
         swap_used_bytes=_int(swap[1]) if len(swap) > 1 else None,
-        load=tuple(told.load_avg[0] or ()) if told.load_avg else (),
-        boot_ns=_ns(told.boot_time),
-        # In Kubernetes Ray tells of a disk of one byte unless it was asked to look.
+        load=tuple(report.load_avg[0] or ()) if report.load_avg else (),
+        boot_ns=_ns(report.boot_time),
+        # In Kubernetes Ray reports a disk of one byte unless it is configured to look.
         disks=tuple(
             DiskUse(path, disk.total, disk.used, disk.free)
-            for path, disk in told.disk.items()
+            for path, disk in report.disk.items()
             if disk.total > 1
         ),
         disk_read_bytes=_int(read),
@@ -147,43 +147,46 @@ def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats 
         net_recv_bytes=_int(received),
         net_sent_bytes_s=rate(sent, before.net_sent_bytes if before else None),
         net_recv_bytes_s=rate(received, before.net_recv_bytes if before else None),
-        gpus=tuple(_gpu(gpu) for gpu in told.gpus),
+        gpus=tuple(_gpu(gpu) for gpu in report.gpus),
         workers=tuple(
-            made for process in told.workers if (made := _process(process, has_gpus=has_gpus)) is not None
+            made for process in report.workers if (made := _process(process, has_gpus=has_gpus)) is not None
         ),
         processes={
             name: made
-            for name, process in (("raylet", told.raylet), ("agent", told.agent), ("gcs", told.gcs))
+            for name, process in (("raylet", report.raylet), ("agent", report.agent), ("gcs", report.gcs))
             if process is not None and (made := _process(process, name, has_gpus=has_gpus)) is not None
         },
-        clock_s=told.now,
+        clock_s=report.now,
     )
 
 
-def _process(told: _Process, name: str | None = None, *, has_gpus: bool) -> ProcessUse | None:
-    """``name`` stands for the command line of Ray's own processes, which holds passwords.
+def _process(process: _Process, name: str | None = None, *, has_gpus: bool) -> ProcessUse | None:
+    """``name`` replaces the command line of Ray's own processes, which contains passwords.
 
-    Without GPUs on the machine Ray's zeros say nothing.
+    Without GPUs on the machine, Ray reports zeros, which are dropped.
     """
-    if told.pid is None:
+    if process.pid is None:
         return None
-    full = told.memory_full_info
-    memory = told.memory_info or full
+    full = process.memory_full_info
+    memory = process.memory_info or full
     return ProcessUse(
-        pid=told.pid,
-        cmdline=name or _title(told.cmdline or []),
-        cpu_percent=told.cpu_percent or 0.0,
+        pid=process.pid,
+        cmdline=name or _title(process.cmdline or []),
+        cpu_percent=process.cpu_percent or 0.0,
         rss_bytes=_int(memory.rss) if memory is not None else None,
         uss_bytes=_int(full.uss) if full is not None else None,
-        num_fds=told.num_fds,
-        create_ns=_ns(told.create_time),
-        gpu_memory_bytes=_mib(told.gpu_memory_usage) if has_gpus else None,
-        gpu_percent=told.gpu_utilization if has_gpus else None,
+        num_fds=process.num_fds,
+        create_ns=_ns(process.create_time),
+        gpu_memory_bytes=_mib(process.gpu_memory_usage) if has_gpus else None,
+        gpu_percent=process.gpu_utilization if has_gpus else None,
     )
 
 
 def _title(cmdline: Sequence[str]) -> str:
-    """What a process calls itself. Agents of older Rays keep their command line, which tells them."""
+    """The title of a process.
+
+    Agents of older versions of Ray keep their command line, which identifies them.
+    """
     text = " ".join(cmdline).strip()
     for module, title in _AGENTS.items():
         if module in text:
@@ -191,18 +194,18 @@ def _title(cmdline: Sequence[str]) -> str:
     return redact_text(text)[:_CMDLINE]
 
 
-def _gpu(told: _Gpu) -> GpuUse:
-    listed = told.processes_pids or []
-    processes = listed.values() if isinstance(listed, dict) else listed
+def _gpu(gpu: _Gpu) -> GpuUse:
+    by_pid = gpu.processes_pids or []
+    processes = by_pid.values() if isinstance(by_pid, dict) else by_pid
     return GpuUse(
-        index=told.index,
-        name=told.name,
-        uuid=told.uuid,
-        utilization=told.utilization_gpu,
-        memory_used_bytes=_mib(told.memory_used),
-        memory_total_bytes=_mib(told.memory_total),
-        power_watts=None if told.power_mw is None else told.power_mw / 1000,
-        temperature_c=told.temperature_c,
+        index=gpu.index,
+        name=gpu.name,
+        uuid=gpu.uuid,
+        utilization=gpu.utilization_gpu,
+        memory_used_bytes=_mib(gpu.memory_used),
+        memory_total_bytes=_mib(gpu.memory_total),
+        power_watts=None if gpu.power_mw is None else gpu.power_mw / 1000,
+        temperature_c=gpu.temperature_c,
         processes={one.pid: int(one.gpu_memory_usage * _MIB) for one in processes},
         process_percent={
             one.pid: one.gpu_utilization for one in processes if one.gpu_utilization is not None
@@ -223,9 +226,9 @@ def _ns(seconds: float | None) -> int | None:
 
 
 class UsageFeed:
-    """A thread that keeps the last account of every node of a cluster, for as long as that lives.
+    """A thread that keeps the latest report of every node of a cluster.
 
-    An outage is retried with a growing pause up to 30 s; :meth:`usage` says what went wrong.
+    It retries after an outage with a pause that grows up to 30 s. :meth:`usage` reports the error.
     """
 
     def __init__(self, client: GcsClient) -> None:
@@ -238,20 +241,20 @@ class UsageFeed:
         self._task = PeriodicTask("rayscope-usage", _MAX_BACK_OFF_S, self._listen_or_back_off, at_once=True)
 
     def start(self) -> UsageFeed:
-        """Begin to listen. Returns itself."""
+        """Start listening. Returns itself."""
         self._task.start()
         return self
 
     def stop(self, timeout_s: float = 5) -> None:
-        """End the thread; the question that stands is withdrawn."""
-        self._task.stop(timeout_s, self._withdraw)
+        """Stop the thread and cancel its long poll."""
+        self._task.stop(timeout_s, self._cancel)
 
-    def _withdraw(self) -> None:
+    def _cancel(self) -> None:
         if (call := self._call) is not None:
             call.cancel()
 
     def usage(self) -> Usage:
-        """What is known now. Cheap."""
+        """The current state. Cheap."""
         error = self._error
         return Usage(
             nodes=dict(self._nodes),
@@ -263,10 +266,10 @@ class UsageFeed:
         )
 
     def take(self, node_id: str, text: str | bytes, time_ns: int) -> None:
-        """Take in one account; what cannot be read is logged, and the last one stays."""
+        """Store a report. An unreadable one is logged, and the previous one stays."""
         try:
             stats = node_stats(node_id, text, time_ns, self._nodes.get(node_id))
-        except (ValueError, RecursionError, OverflowError) as error:  # a number beyond all sense
+        except (ValueError, RecursionError, OverflowError) as error:  # OverflowError: absurdly large numbers
             _LOG.warning("what %s says that it uses cannot be read: %s", node_id[:60], error)
             return
         if node_id not in self._nodes and len(self._nodes) >= _MAX_NODES:
@@ -275,7 +278,7 @@ class UsageFeed:
         self._count += 1
 
     def _listen_or_back_off(self) -> float:
-        """The seconds until the next attempt."""
+        """Listen until it fails. Returns the seconds until the next attempt."""
         try:
             self._listen()
         except GcsError as error:
@@ -286,17 +289,17 @@ class UsageFeed:
         return 0
 
     def _listen(self) -> None:
-        """Subscribe, and take what comes until nothing has come for a while."""
+        """Subscribe, and store reports until none has arrived for a while."""
         subscriber = Subscriber(self._client, "RAY_NODE_RESOURCE_USAGE_CHANNEL")
         subscriber.subscribe()
         self._error = None
         heard = time.monotonic()
         try:
             while not self._task.is_stopping and time.monotonic() - heard < _SILENT_S:
-                self._call = subscriber.ask(_POLL_S)
+                self._call = subscriber.poll(_POLL_S)
                 if self._task.is_stopping:
                     self._call.cancel()
-                for message in subscriber.take(self._call):
+                for message in subscriber.receive(self._call):
                     heard = time.monotonic()
                     node_id = message.key_id.decode(errors="replace").removeprefix(_KEY_PREFIX)
                     self.take(node_id, message.node_resource_usage_message.json, time.time_ns())

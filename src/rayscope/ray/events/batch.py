@@ -26,19 +26,19 @@ __all__ = [
 
 
 def check(body: bytes, format: Format) -> Batch:
-    """Look at one body. Raises :class:`MalformedBatch` if it is no batch in that format at all."""
+    """Check one body. Raises :class:`MalformedBatch` if it is not a batch in that format at all."""
     return from_protobuf.check(body) if format is Format.BINARY else from_json.check(body)
 
 
 def decode(bodies: Sequence[bytes], format: Format, session: str) -> SessionEvents:
-    """What bodies that :func:`check` takes tell, all of one session."""
+    """Decode bodies that :func:`check` accepted, all of one session."""
     if format is Format.BINARY:
         return from_protobuf.decode(bodies, session)
     return from_json.decode(bodies, session)
 
 
 def split(batch: Batch) -> dict[str, bytes]:
-    """A body for each session that the events of a batch name. What names none goes with those before it."""
+    """One body per session named by the batch's events. Events without a session join the preceding event."""
     if len(batch.sessions) <= 1:
         return dict.fromkeys(batch.sessions, batch.body)
     found: dict[str, list[bytes]] = {}
@@ -53,19 +53,19 @@ def split(batch: Batch) -> dict[str, bytes]:
 
 
 def split_events(body: bytes, format: Format) -> list[bytes]:
-    """The events of a body, each as a body of its own."""
+    """The events of a body, each as a separate body."""
     if format is Format.BINARY:
         return from_protobuf.split(body)
     return [from_json.join([event]) for event in from_json.split(body)]
 
 
 def join(events: Sequence[bytes], format: Format) -> bytes:
-    """Single events, as :attr:`SessionEvents.invalid` holds them, as one body."""
+    """Join single events, such as those of :attr:`SessionEvents.invalid`, into one body."""
     return from_protobuf.join(events) if format is Format.BINARY else from_json.join(events)
 
 
 def node_id(body: bytes, format: Format) -> str | None:
-    """The node that sent the first event, as hex; None if it does not say."""
+    """Hex ID of the node that sent the first event, None if it is not stated."""
     decoder = from_protobuf if format is Format.BINARY else from_json
     with suppress(*from_protobuf.ERRORS):
         return hex_id(decoder.node_id(body))

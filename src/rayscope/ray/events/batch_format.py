@@ -1,4 +1,4 @@
-"""What a batch of Ray's events is, whichever format it came in."""
+"""A batch of Ray's events, in any of the formats."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from enum import Enum
 
 
 class Format(str, Enum):
-    """How a batch is written; the value is also the suffix of its file in the spool."""
+    """The encoding of a batch. The value is also the suffix of its file in the spool."""
 
-    #: An array of ``RayEvent`` in protobuf's JSON mapping, as Ray's own exporter sends it.
+    #: An array of ``RayEvent`` in protobuf's JSON mapping, as sent by Ray's own exporter.
     JSON = "json"
-    #: One serialised ``ray.rpc.events.RayEventsData``, or several after one another, which is the same.
+    #: A serialized ``ray.rpc.events.RayEventsData``, or several concatenated ones, which is equivalent.
     BINARY = "binpb"
 
 
 class MalformedBatch(ValueError):
-    """The body is no batch of events at all. The message says what is wrong and where."""
+    """The body is not a batch of events. The message says what is wrong and where."""
 
 
 class BatchTooLarge(MalformedBatch):
-    """The body holds more than is decoded at once."""
+    """The body holds more events or values than may be decoded at once."""
 
 
-#: Events of a body. Ray's agents send 1,000 at a time.
+#: Events per body. Ray's agents send 1,000 at a time.
 MAX_EVENTS = 50_000
 
 
@@ -36,11 +36,11 @@ def check_count(events: int) -> None:
 
 @dataclass(frozen=True)
 class Batch:
-    """A body of which no more was read than is needed to take it: whose events it has."""
+    """A body that has been checked but not decoded."""
 
     body: bytes
     format: Format
-    #: The Ray sessions that the events name, in the order in which they do.
+    #: The Ray sessions named by the events, in order of first appearance.
     sessions: Sequence[str]
-    #: Events, the unreadable ones included.
+    #: Number of events, including unreadable ones.
     count: int

@@ -1,8 +1,9 @@
-"""Tasks' events in columns: from what the decoders of both formats read to parts of attempts, and spans.
+"""Converts task events to columns, for the decoders of both formats: parts of attempts, and spans.
 
-Each kind of event comes as one table with a row for each event. No Python object is made of an event, but for
-the few that our tracer sends. What comes out are rows for DuckDB, not merged yet: parts of attempts have the
-columns ``task_hi``, ``task_lo``, ``attempt`` and some of those of :mod:`rayscope.storage.sql.merge`.
+Each kind of event arrives as a table with one row per event. Apart from the few events of the tracer, no
+event becomes a Python object. The results are rows for DuckDB that still have to be merged: parts of attempts
+have the columns ``task_hi``, ``task_lo``, ``attempt``, and some of those of
+:mod:`rayscope.storage.sql.merge`.
 """
 
 from __future__ import annotations
@@ -22,54 +23,56 @@ from rayscope.ray.events import tracer
 from rayscope.ray.events.schema import enum_names
 from rayscope.ray.events.tasks import count, hex_id
 
-TASK_ID_BYTES, _WORKER_ID_BYTES = 24, 28
-#: The first eight bytes of the id of a task that creates an actor, and of a driver's, whose next twelve are
-#: ones as well.
-_ONES = np.uint64(2**64 - 1)
-#: Times are before this one, as those in JSON are: 64-bit ns end within the second that begins with it.
+TASK_ID_BYTES = 24
+_WORKER_ID_BYTES = 28
+#: The first eight bytes of the ID of an actor's creation task, or of a driver, whose next twelve are also
+#: ones.
+_ALL_BITS_SET = np.uint64(2**64 - 1)
+#: Times must be before this, the last full second of 64-bit ns, as times in JSON are.
 END_NS = 9_223_372_036 * 10**9
 _STATES = enum_names("TaskStatus")
 FAILED = next(number for number, name in _STATES.items() if name == "FAILED")
-#: What an entry of a profile is: one of the phases by its index, or one of these.
-_SPAN, _TRACED = len(PHASES), len(PHASES) + 1
+#: Codes for the entries of a profile: an index into ``PHASES``, or one of the next two.
+_SPAN = len(PHASES)
+_TRACED = len(PHASES) + 1
 _STORE = PHASES.index("store")
 
 Array = npt.NDArray[Any]
-#: The columns of one kind of event by name, a value for each event.
+#: Columns of one kind of event by name, with one value per event.
 Fields = Mapping[str, pa.Array]
 
 
 @dataclass
 class SessionEvents:
-    """What events say of one session: most of it in columns, and what is rare as records."""
+    """The decoded events of one session: tasks in columns, everything else as records."""
 
     session: str
-    #: Parts of attempts, and rows of ``span_rows``.
+    #: Parts of attempts. ``spans`` are rows of ``span_rows``.
     attempts: list[pa.Table] = field(default_factory=list)
     spans: list[pa.Table] = field(default_factory=list)
     records: RecordBatch = field(init=False)
-    #: Events that cannot be read, as they came.
+    #: Unreadable events, as received.
     invalid: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.records = RecordBatch(self.session)
 
     def set_aside(self, raw: bytes, why: str) -> None:
-        """Count an event that cannot be read, and keep it."""
+        """Count and keep an unreadable event. ``why`` is the error."""
         self.invalid.append(raw)
         count(self.records, f"invalid event: {why}"[:200])
 
 
-#: Rows of a kind of event that are no records, and why.
+#: Rows of unreadable events -> the error.
 Unreadable = dict[int, str]
 
 
 def add_definitions(fields: Fields, events: SessionEvents) -> Unreadable:
-    """Add what submitters say of their tasks. Returns the events that are none, of which nothing is added.
+    """Add task definitions, which submitters send. Returns the unreadable events, which add nothing.
 
     Fields: ``task_id``, ``job_id``, ``actor_id``, ``parent_task_id`` and ``placement_group_id`` (bytes),
-    ``attempt``, and as in :class:`rayscope.model.Attempt` the other parts of a definition; an empty
-    ``required_resources`` or ``label_selector`` stands for what JSON cannot say.
+    ``attempt``, and the other parts of a definition as in :class:`rayscope.model.Attempt`. An empty
+    ``required_resources`` or ``label_selector`` means that JSON cannot represent the value.
     """
     length, parent = pc.binary_length(fields["task_id"]), fields["parent_task_id"]
     unreadable = _rows(pc.not_equal(length, TASK_ID_BYTES), "a task ID that is not 24 bytes long")
@@ -104,12 +107,13 @@ def add_definitions(fields: Fields, events: SessionEvents) -> Unreadable:
 def add_lifecycles(
     fields: Fields, rows: Array, states: Array, times: pa.Array, events: SessionEvents
 ) -> Unreadable:
-    """Add what owners and workers say of attempts. Returns the events that are none.
+    """Add the lifecycle of attempts, which owners and workers send. Returns the unreadable events.
 
     Fields: ``task_id``, ``job_id``, ``node_id`` and ``worker_id`` (bytes), ``attempt``, ``worker_pid``,
-    ``actor_repr_name``, ``error_type`` and ``error_message`` (None: no error), ``event_ns``, and as in
-    :class:`rayscope.model.Attempt` where the logs are. Of each transition the row of its event, the number of
-    its state (0: one that we do not know), and its time (ns).
+    ``actor_repr_name``, ``error_type`` and ``error_message`` (None: no error), ``event_ns``, and the location
+    of the logs as in :class:`rayscope.model.Attempt`.
+
+    Each transition has the row of its event, the number of its state (0 if unknown), and its time (ns).
     """
     length = pc.binary_length(fields["task_id"])
     unreadable = _rows(pc.not_equal(length, TASK_ID_BYTES), "a task ID that is not 24 bytes long")
@@ -126,7 +130,7 @@ def add_lifecycles(
         here = kept[rows] >= 0
         rows, states, ns = kept[rows[here]], states[here], ns[here]
     size = len(fields["task_id"])
-    order = np.argsort(ns)[::-1]  # where a state comes twice, the earliest is written last
+    order = np.argsort(ns)[::-1]  # write the earliest of repeated states last, so that it wins
     rows, states, ns = rows[order], states[order], ns[order]
     keys = _Keys(fields["task_id"])
     columns = {
@@ -158,10 +162,12 @@ _LOGS = ("stdout_file", "stderr_file", "stdout_start", "stdout_end", "stderr_sta
 
 
 def add_profiles(fields: Fields, rows: Array, entries: Fields, events: SessionEvents) -> Unreadable:
-    """Add what workers' profilers say: phases of attempts, spans, and what our tracer tells.
+    """Add the profiles of workers: phases of attempts, spans, and the tracer's events.
 
-    Fields: ``task_id``, ``job_id`` and ``component_id`` (bytes), ``attempt``, ``component_type``. Of each
-    entry the row of its event, ``event_name``, ``start_time`` and ``end_time`` (ns), ``extra_data`` (JSON).
+    Fields: ``task_id``, ``job_id`` and ``component_id`` (bytes), ``attempt``, ``component_type``.
+
+    Each entry has the row of its event, ``event_name``, ``start_time`` and ``end_time`` (ns), and
+    ``extra_data`` (JSON).
     """
     length = pc.binary_length(fields["task_id"])
     unreadable = _rows(pc.not_equal(length, TASK_ID_BYTES), "a task ID that is not 24 bytes long")
@@ -177,14 +183,14 @@ def add_profiles(fields: Fields, rows: Array, entries: Fields, events: SessionEv
     of_phase = kinds < _SPAN
     has = np.zeros((len(PHASES), size), bool)
     has[kinds[of_phase], rows[of_phase]] = True
-    is_told = np.asarray(has.any(axis=0))
-    is_told[_add_traced(fields, entries, rows, np.flatnonzero(kinds == _TRACED), events)] = True
-    if is_told.any():
-        _add_phases(fields, keys, rows, kinds, begins, ends, is_told, events)
+    has_data = np.asarray(has.any(axis=0))
+    has_data[_add_traced(fields, entries, rows, np.flatnonzero(kinds == _TRACED), events)] = True
+    if has_data.any():
+        _add_phases(fields, keys, rows, kinds, begins, ends, has_data, events)
     spans = kinds == _SPAN
     stores = kinds == _STORE
-    # A plain task has each phase once. A generator stores once for each value that it yields, and a long one
-    # reports that in several accounts: there every store is a span too.
+    # A plain task has each phase once. A generator stores once per yielded value, and a long one is reported
+    # in several parts. Then every store also becomes a span.
     unusual = (np.bincount(rows[stores], minlength=size) > 1) | ~has.all(axis=0)
     again = stores & unusual[rows]
     extras = pc.if_else(pc.is_in(entries["extra_data"], _EMPTY), None, entries["extra_data"])
@@ -200,7 +206,7 @@ def add_profiles(fields: Fields, rows: Array, entries: Fields, events: SessionEv
             "extra": pa.nulls(len(of), pa.string()) if extra is None else extra.filter(mask),
         }
         if keys.nil.any():
-            # The coroutines of an async actor run outside of any task, as far as Ray's profiler knows.
+            # Ray's profiler attributes coroutines of an async actor to no task.
             nil = pa.array(keys.nil[of])
             workers = pc.take(map_values(fields["component_id"], _worker_json), pa.array(of))
             table["task_hi"] = pc.if_else(nil, None, table["task_hi"])
@@ -219,11 +225,11 @@ def _worker_json(component_id: bytes) -> str:
 
 
 def _kinds(entries: Fields, rows: Array, nil: Array) -> Array:
-    """What each entry is; see :data:`_SPAN`."""
+    """The code of each entry, see :data:`_SPAN`."""
     names = entries["event_name"].dictionary_encode()
     codes = [_kind(name) for name in names.dictionary.to_pylist()]
     kinds = np.array(codes, np.int8)[np.asarray(names.indices)] if codes else np.empty(0, np.int8)
-    # Without more to say they are Ray's own spans.
+    # Without data, the entry is Ray's own span of that name.
     kinds[(kinds == _TRACED) & (np.asarray(pc.binary_length(entries["extra_data"])) <= 2)] = _SPAN
     kinds[nil[rows] & (kinds < _SPAN)] = _SPAN
     return kinds
@@ -243,11 +249,11 @@ def _add_phases(
     kinds: Array,
     begins: Array,
     ends: Array,
-    is_told: Array,
+    has_data: Array,
     events: SessionEvents,
 ) -> None:
     size = len(keys.high)
-    order = np.lexsort((ends, begins))[::-1]  # where a phase comes twice, the earliest is written last
+    order = np.lexsort((ends, begins))[::-1]  # write the earliest of repeated phases last, so that it wins
     order = order[kinds[order] < _SPAN]
     of_worker = pc.and_(
         pc.equal(fields["component_type"], "worker"),
@@ -263,20 +269,20 @@ def _add_phases(
         chosen = order[kinds[order] == number]
         columns[f"{phase}_begin_ns"] = _scatter(size, rows[chosen], begins[chosen])
         columns[f"{phase}_end_ns"] = _scatter(size, rows[chosen], ends[chosen])
-    restarted = (keys.high == _ONES) & (np.asarray(fields["attempt"]) > 0) & ~keys.drivers
+    restarted = (keys.high == _ALL_BITS_SET) & (np.asarray(fields["attempt"]) > 0) & ~keys.drivers
     if restarted.any():
-        # Of a restart of an actor its owner, who tells the end of all other tasks, knows nothing.
+        # The end of a task comes from its owner, which does not know about restarts of an actor.
         columns["finished_ns"] = pc.if_else(pa.array(restarted), columns["total_end_ns"], None)
     table = pa.table(columns)
-    events.attempts.append(table if is_told.all() else table.filter(pa.array(is_told)))
+    events.attempts.append(table if has_data.all() else table.filter(pa.array(has_data)))
 
 
 def _add_traced(
     fields: Fields, entries: Fields, rows: Array, chosen: Array, events: SessionEvents
 ) -> list[int]:
-    """Hand what our tracer tells to its own decoder, the entries of each event together.
+    """Decode the tracer's entries, those of each event together.
 
-    Returns the events that tell what their attempt returned, or used of CPUs.
+    Returns the events with return values or CPU time of their attempt.
     """
     mine = {name: column.take(pa.array(chosen)).to_pylist() for name, column in entries.items()}
     of_entry = rows[chosen].tolist()
@@ -293,7 +299,7 @@ def _add_traced(
             task_id, number = "", 0
         worker = fields["component_id"][row].as_py()
         outcome = tracer.add(made[begin:end], task_id, number, worker, events.records)
-        if task_id and outcome != tracer.NOTHING_TOLD:
+        if task_id and outcome != tracer.NO_OUTCOME:
             events.records.attempts.append(Attempt(task_id, number, **outcome._asdict()))
             with_outcome.append(row)
         begin = end
@@ -310,20 +316,20 @@ class _Entry(NamedTuple):
 
 
 class _Keys:
-    """The ids of tasks (24 bytes each) as the record keeps them, and what they alone tell."""
+    """Task IDs (24 bytes each) in the form that the record uses, and what can be derived from them."""
 
     def __init__(self, task_ids: pa.Array) -> None:
         size = len(task_ids)
         fixed = task_ids.cast(pa.binary(TASK_ID_BYTES))
         held = np.frombuffer(fixed.buffers()[1] or b"", np.uint8)
         held = held[fixed.offset * TASK_ID_BYTES :][: size * TASK_ID_BYTES].reshape(size, TASK_ID_BYTES)
-        #: The first eight bytes, the hex of the others.
+        #: The first eight bytes of each ID; the hex of the others is in ``low``.
         self.high: Array = held[:, :8].copy().view(">u8").ravel().astype(np.uint64)
         rest = pa.py_buffer(held[:, 8:].tobytes())
         self.low = map_values(
             pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), size, [None, rest]), bytes.hex
         )
-        special = self.high == _ONES
+        special = self.high == _ALL_BITS_SET
         self.drivers = special.copy()
         self.nil = special.copy()
         if special.any():
@@ -331,7 +337,7 @@ class _Keys:
             self.nil[special] = (held[special] == 0xFF).all(axis=1)
 
     def columns(self, attempts: pa.Array, rows: Array | None = None) -> dict[str, Any]:
-        """The key of each task's attempt; or, with ``rows``, of these."""
+        """Key columns of each task's attempt, or only of the given ``rows``."""
         if rows is None:
             return {"task_hi": pa.array(self.high), "task_lo": self.low, "attempt": attempts}
         at = pa.array(rows)
@@ -342,8 +348,8 @@ class _Keys:
         }
 
     def types_and_actors(self) -> dict[str, Any]:
-        """Type and actor of tasks whose id tells them: nobody defines drivers and restarts of actors."""
-        special = self.high == _ONES
+        """Type and actor of tasks, where the ID shows them: drivers and actor restarts have no definition."""
+        special = self.high == _ALL_BITS_SET
         if not special.any():
             return {}
         types = np.where(self.drivers, "DRIVER_TASK", "ACTOR_CREATION_TASK").astype(object)
@@ -354,7 +360,10 @@ class _Keys:
 
 
 def _scatter(size: int, rows: Array, values: Array) -> pa.Array:
-    """A column of ``size`` rows with values in some of them; of several for one row the last."""
+    """A column of ``size`` rows with the given values in some rows.
+
+    The last of several values for a row wins.
+    """
     column, unknown = np.zeros(size, np.int64), np.ones(size, bool)
     column[rows] = values
     unknown[rows] = False
@@ -362,7 +371,7 @@ def _scatter(size: int, rows: Array, values: Array) -> pa.Array:
 
 
 def map_values(column: pa.Array, make: Callable[[Any], str | None]) -> pa.Array:
-    """Texts made of a column, each different value once."""
+    """A text column made by calling ``make`` once per distinct value."""
     encoded = column.dictionary_encode()
     made = [None if value is None else make(value) for value in encoded.dictionary.to_pylist()]
     return pa.array(made, pa.string()).take(encoded.indices)
@@ -373,7 +382,7 @@ def _hex_texts(ids: pa.Array) -> pa.Array:
 
 
 def _none_if_empty(column: pa.Array) -> pa.Array:
-    """A column with None for '' and 0, which protobuf writes for what is not known."""
+    """Replace '' and 0, protobuf's values for unknown fields, with None."""
     nothing = "" if pa.types.is_string(column.type) else 0
     return pc.if_else(pc.equal(column, nothing), None, column)
 
@@ -383,7 +392,7 @@ def _rows(wrong: pa.Array, why: str) -> Unreadable:
 
 
 def _without(fields: Fields, unreadable: Unreadable) -> tuple[Fields, Array | None]:
-    """The fields of the other events; and the new row of each old one, -1 for those left out."""
+    """The fields without unreadable events, and the new row of each old one, -1 for dropped ones."""
     if not unreadable:
         return fields, None
     keep = np.ones(len(fields["task_id"]), bool)

@@ -1,4 +1,4 @@
-"""Actor, node, worker, job and placement group events (JSON) to entities."""
+"""Converts actor, node, worker, job and placement group events (JSON) to entities."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rayscope.ray.common import canonical_json, clean_error, is_nil, redact_runt
 from rayscope.ray.timestamps import parse_ns
 
 Fields = dict[str, Value]
-#: Ray's job states as its state API names them.
+#: Ray's states of driver jobs -> the names used by Ray's state API.
 _DRIVER_JOB_STATES = {"CREATED": "RUNNING", "FINISHED": "SUCCEEDED"}
 #: Keys whose values are names of enum values.
 _ENUMS = frozenset(
     {"state", "restartReason", "schedulingState", "strategy", "workerType", "exitType", "reason"}
 )
 _NO_TIME = {"0", "", str(2**64 - 1)}
-#: Behind the id of its job, this makes the worker id of a driver.
+#: A driver's worker ID is its job's ID followed by this.
 _DRIVER_SUFFIX = "ff" * 24
 _LOST_DRIVER = "Exit status unknown: the driver's connection broke, as after SIGKILL or a crash."
 
@@ -31,7 +31,7 @@ def _id(event: Mapping[str, Any], key: str) -> str:
 
 
 def _known(**values: Any) -> Fields:
-    """Only what is known: no empty texts, no Nones."""
+    """The given values without empty texts and Nones."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
@@ -51,7 +51,7 @@ def _transitions(
 
 
 def unnamed(event: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Enum values in an event that Ray has no name for: (key, number)."""
+    """Enum values of an event that Ray has no name for, as (key, number)."""
     for key, value in event.items():
         if key in _ENUMS and isinstance(value, int):
             yield key, value
@@ -61,7 +61,7 @@ def unnamed(event: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def death_reason(cause: Mapping[str, Any]) -> str:
-    """The text of an ``ActorDeathCause``, whichever of its contexts is set ('' if none says anything)."""
+    """The text of an ``ActorDeathCause`` from whichever context is set, '' if there is none."""
     for context in cause.values():
         if isinstance(context, dict):
             text = context.get("errorMessage") or context.get("formattedExceptionString")
@@ -169,10 +169,10 @@ def _worker_lifecycle(event: Mapping[str, Any]) -> Entity:
 
 
 def lost_drivers(workers: Iterable[Entity]) -> list[Entity]:
-    """The jobs of the drivers among these workers that ended without disconnecting from Ray.
+    """Jobs of those workers that are drivers and ended without disconnecting from Ray.
 
-    SIGKILL and ``os._exit`` leave only a broken connection, and the GCS still reports success. Such a job is
-    FINISHED, unless somebody else knows its exit code.
+    SIGKILL and ``os._exit`` leave only a broken connection, but the GCS still reports success. Such a job is
+    FINISHED unless another source knows its exit code.
     """
     jobs = []
     for worker in workers:

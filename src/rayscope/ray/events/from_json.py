@@ -1,7 +1,7 @@
-"""Ray's exported event batches (JSON) to columns.
+"""Converts Ray's exported event batches from JSON to columns.
 
-The format is what ``AsyncHttpPublisherClient.publish`` in Ray's ``dashboard/modules/aggregator`` sends: an
-array of ``RayEvent`` messages through protobuf's JSON mapping.
+``AsyncHttpPublisherClient.publish`` in Ray's ``dashboard/modules/aggregator`` sends an array of ``RayEvent``
+messages in protobuf's JSON mapping.
 """
 
 from __future__ import annotations
@@ -50,34 +50,34 @@ _DECODER = msgspec.json.Decoder(list[Event])
 _EVENT_DECODER = msgspec.json.Decoder(Event)
 _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 _QUOTE = ord('"')
-#: A string, also one that does not end, or a bracket.
+#: A string, even an unterminated one, or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-#: A string, or what begins a value behind the first of its list or object.
+#: A string, or the start of a value after the first in its list or object.
 _PART = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[,\[{]', re.DOTALL)
-#: Values of a body, each of which may take 150 bytes of memory. 50,000 real events have 1.4 million.
+#: Values per body, which take up to 150 bytes of memory each. 50,000 real events have 1.4 million.
 _MAX_PARTS = 2_000_000
-#: Strings and parts that are looked at one by one to count the parts.
+#: Tokens examined one by one to count the values.
 _MAX_PART_TOKENS = 3 * _MAX_PARTS
-#: Events of a batch that cannot be read, beyond which the batch is refused.
+#: Unreadable events per batch. Batches with more are rejected.
 _MAX_UNREADABLE = 10_000
-#: Larger bodies are not split at brackets, bytes: 1,000 real events have 1 to 4 MB.
+#: Larger bodies are not split at brackets, bytes. 1,000 real events have 1 to 4 MB.
 _MAX_SPLIT_BYTES = 16 << 20
-#: Strings and brackets at which a body is split: 1,000 real events have 200,000.
+#: Strings and brackets at which a body may be split. 1,000 real events have 200,000.
 _MAX_TOKENS = 2_000_000
-#: How much of a body is looked at for its first event, bytes.
+#: Bytes of a body searched for its first event.
 _FIRST_EVENT = 1 << 16
-#: ``TaskStatus``.
+#: State name -> its number in ``TaskStatus``.
 _STATES = {state: number for number, state in enum_names("TaskStatus").items()}
 _NUMBERS = frozenset(_STATES.values())
-#: Fields whose keys are the user's own names.
+#: Fields with arbitrary keys chosen by users.
 _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
 )
 
-#: What an event that is invalid raises.
+#: Raised for an invalid event.
 ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, KeyError, TypeError, AttributeError)
 
-#: Attribute names of :class:`Event` that hold one event each.
+#: Attributes of :class:`Event` that hold one entity event each.
 _ENTITY_PARTS = tuple(CONVERTERS)
 
 
@@ -89,17 +89,19 @@ class _SnakeHead(msgspec.Struct, gc=False):
     session_name: str = ""
 
 
-_HEAD, _HEADS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(list[_Head])
-_SNAKE_HEAD, _SNAKE_HEADS = msgspec.json.Decoder(_SnakeHead), msgspec.json.Decoder(list[_SnakeHead])
+_HEAD = msgspec.json.Decoder(_Head)
+_HEADS = msgspec.json.Decoder(list[_Head])
+_SNAKE_HEAD = msgspec.json.Decoder(_SnakeHead)
+_SNAKE_HEADS = msgspec.json.Decoder(list[_SnakeHead])
 
 
 def check(body: bytes) -> Batch:
-    """Look at one POST body. Raises :class:`MalformedBatch` if it is not a JSON array of events at all."""
+    """Check a POST body. Raises :class:`MalformedBatch` if it is not a JSON array of events at all."""
     _check_parts(body)
     try:
-        heads: Sequence[_Head | _SnakeHead] = _head_decoder(body, many=True).decode(body)
+        heads: Sequence[_Head | _SnakeHead] = _head_decoder(body, is_array=True).decode(body)
     except DECODE_ERRORS as error:
-        decoder, heads, why = _head_decoder(body, many=False), [], None
+        decoder, heads, why = _head_decoder(body, is_array=False), [], None
         raws = _split(body, error)
         for seen, raw in enumerate(raws, 1):
             try:
@@ -118,10 +120,10 @@ def check(body: bytes) -> Batch:
 
 
 def _check_parts(body: bytes) -> None:
-    """Raise :class:`BatchTooLarge` if a body has more values than memory should hold."""
+    """Raise :class:`BatchTooLarge` if a body has more values than should be held in memory."""
     if sum(map(body.count, (b",", b"[", b"{"))) <= _MAX_PARTS:
         return
-    parts = 0  # without those in strings, for instance in the message of an error
+    parts = 0  # does not count brackets in strings, such as error messages
     for tokens, found in enumerate(_PART.finditer(body)):
         parts += found[0][0] != _QUOTE
         if parts > _MAX_PARTS or tokens > _MAX_PART_TOKENS:
@@ -133,18 +135,18 @@ def _names(heads: Sequence[_Head | _SnakeHead]) -> list[str]:
 
 
 def _is_snake(body: bytes) -> bool:
-    """Whether RAY_DASHBOARD_AGGREGATOR_AGENT_PRESERVE_PROTO_FIELD_NAME is set: the same with other names."""
+    """Whether keys are in snake case (RAY_DASHBOARD_AGGREGATOR_AGENT_PRESERVE_PROTO_FIELD_NAME is set)."""
     return body.find(b'"event_id"', 0, 4096) >= 0
 
 
-def _head_decoder(body: bytes, *, many: bool) -> msgspec.json.Decoder[Any]:
+def _head_decoder(body: bytes, *, is_array: bool) -> msgspec.json.Decoder[Any]:
     if _is_snake(body):
-        return _SNAKE_HEADS if many else _SNAKE_HEAD
-    return _HEADS if many else _HEAD
+        return _SNAKE_HEADS if is_array else _SNAKE_HEAD
+    return _HEADS if is_array else _HEAD
 
 
 def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
-    """What bodies of one session tell."""
+    """Decode the bodies of one session."""
     events = SessionEvents(session)
     rows = Rows(events)
     for body in bodies:
@@ -168,20 +170,23 @@ def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
 
 
 def join(raws: Sequence[bytes]) -> bytes:
-    """Single events as one array."""
+    """Join single events into one array."""
     return b"[" + b",".join(raws) + b"]"
 
 
 def node_id(body: bytes) -> bytes:
-    """The node that sent the first event; empty if it does not say. Raises one of :data:`ERRORS`."""
-    # Not in Event: one node sends a batch, and it would be read again for each of its events.
+    """ID of the node that sent the first event, empty if it is not stated. Raises one of :data:`ERRORS`."""
+    # Not a field of Event: it is the same in the whole batch and would be decoded for every event.
     text = body[:_FIRST_EVENT].decode(errors="ignore")
     event, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     return b64decode(event["nodeId"])
 
 
 def _split(body: bytes, error: Exception) -> list[bytes]:
-    """The slow way, for a batch with something in it that another version of Ray sends."""
+    """Split a batch that the decoder rejects, because another version of Ray sent something unexpected.
+
+    Slow.
+    """
     try:
         return split(body)
     except BatchTooLarge:
@@ -191,7 +196,7 @@ def _split(body: bytes, error: Exception) -> list[bytes]:
 
 
 def split(body: bytes) -> list[bytes]:
-    """The elements of a JSON array as they stand there. Raises ValueError if it is none, or too large."""
+    """The unparsed elements of a JSON array. Raises ValueError if it is not an array, or too large."""
     _check_parts(body)
     try:
         raws = _RAW_DECODER.decode(body)
@@ -202,9 +207,9 @@ def split(body: bytes) -> list[bytes]:
 
 
 def _split_at_brackets(body: bytes) -> list[bytes]:
-    """The same for an array with an element that no decoder gets through, nested too deep for instance.
+    """Split an array that contains an element no decoder accepts, for example one that is nested too deep.
 
-    Nothing but brackets and strings is looked at, so the other elements come out whole.
+    Only brackets and strings are examined, so the other elements stay intact.
     """
     if len(body) > _MAX_SPLIT_BYTES:
         raise ValueError("it is too large")
@@ -221,7 +226,7 @@ def _split_at_brackets(body: bytes) -> list[bytes]:
         opens = sign in b"[{"
         depth += 1 if opens else -1
         if depth == 0 or (opens and depth == 2):
-            # What stands between elements: a comma, or something that is no event.
+            # Text between elements must be a comma. Anything else is an invalid event.
             if between := body[end : at - 1].strip(b" \t\r\n,"):
                 elements.append(between)
             end = at - 1
@@ -238,9 +243,9 @@ def _split_at_brackets(body: bytes) -> list[bytes]:
 
 
 class Rows:
-    """Tasks' events that are read one by one, collected for :mod:`rayscope.ray.events.columns`.
+    """Collects task events that are decoded one by one, for :mod:`rayscope.ray.events.columns`.
 
-    Events of rare kinds become records at once.
+    Rare kinds of events become records immediately.
     """
 
     def __init__(self, events: SessionEvents) -> None:
@@ -250,11 +255,11 @@ class Rows:
         self._transitions: list[tuple[int, int, int]] = []
         self._profiles: list[tuple[Any, ...]] = []
         self._entries: list[tuple[Any, ...]] = []
-        #: The event of each row, by kind.
+        #: The event of each row, by kind of event.
         self._sources: dict[str, list[Event | bytes]] = {"definitions": [], "lifecycles": [], "profiles": []}
 
     def add(self, event: Event, source: Event | bytes) -> None:
-        """Add one event; ``source``: as it came, or the event."""
+        """Add one event. ``source``: its text if available, otherwise the event itself."""
         self.events.records.events += 1
         try:
             kind = self._add(event)
@@ -265,13 +270,13 @@ class Rows:
                 self._sources[kind].append(source)
 
     def _add(self, event: Event) -> str | None:
-        # The frequent kinds first.
+        # Check the most frequent kinds first.
         records = self.events.records
         if (lifecycle := event.task_lifecycle_event or event.task_execution_event) is not None:
             transitions = _transitions(lifecycle, len(self._lifecycles), records)
             has_failed = any(state == FAILED for _, state, _ in transitions)
             self._lifecycles.append(
-                # A failure that does not say when has the time of the event.
+                # A failure without a time gets the time of its event.
                 _lifecycle(lifecycle, None if has_failed else event.timestamp, records)
             )
             self._transitions += transitions
@@ -316,7 +321,7 @@ class Rows:
         return None
 
     def finish(self) -> None:
-        """Add all to the events."""
+        """Convert the collected events to columns."""
         if self._definitions:
             unreadable = add_definitions(_columns(self._definitions, _DEFINITION), self.events)
             self._set_aside("definitions", unreadable)
@@ -385,7 +390,7 @@ _ENTRY = pa.schema(
 
 
 def _name(value: Enum, enum: str, batch: RecordBatch) -> str:
-    """The name of an enum value; one that Ray has no name for is its number."""
+    """The name of an enum value, or its number if Ray has no name for it."""
     if isinstance(value, int):
         count(batch, f"enum {enum} {value}")
         return str(value)
@@ -435,14 +440,14 @@ def _int64(value: Int64) -> int:
 
 
 def _transitions(event: TaskLifecycle, row: int, records: RecordBatch) -> list[tuple[int, int, int]]:
-    """The row of the event, the number of the state and its time, for each transition."""
-    told = [(_state(int(number), records), timestamp) for number, timestamp in event.task_state.items()]
-    told += [(_state(one.state, records), one.timestamp) for one in event.state_transitions]
-    return [(row, state, parse_ns(timestamp)) for state, timestamp in told]
+    """For each transition: the row of its event, the number of its state, and its time in ns."""
+    pairs = [(_state(int(number), records), timestamp) for number, timestamp in event.task_state.items()]
+    pairs += [(_state(each.state, records), each.timestamp) for each in event.state_transitions]
+    return [(row, state, parse_ns(timestamp)) for state, timestamp in pairs]
 
 
 def _state(value: Enum, records: RecordBatch) -> int:
-    """The number of a state; 0 for one that we do not know."""
+    """The number of a state, 0 if it is unknown."""
     number = value if isinstance(value, int) else _STATES.get(value, -1)
     if number in _NUMBERS:
         return number
@@ -460,8 +465,8 @@ def _lifecycle(event: TaskLifecycle, event_time: str | None, records: RecordBatc
         event.worker_id,
         event.worker_pid,
         event.actor_repr_name or "",
-        # Ray 2.56 writes 0 and '' for what it does not say. A real offset is never 0: a worker begins its
-        # log files with a line about the job.
+        # Ray 2.56 sends 0 and '' for unknown values. A real offset is never 0, because a worker's log files
+        # start with a line about its job.
         log.stdout_file,
         log.stderr_file,
         *map(_int64, (log.stdout_start, log.stdout_end, log.stderr_start, log.stderr_end)),
@@ -478,12 +483,12 @@ def _lifecycle(event: TaskLifecycle, event_time: str | None, records: RecordBatc
 
 
 def _count_unknown_keys(body: bytes, events: SessionEvents) -> None:
-    """Look at one event of the body in full, and count keys that we neither read nor leave out knowingly.
+    """Decode one event of the body in full and count keys that are neither read nor ignored on purpose.
 
-    A sample, since a full look costs more than decoding the batch: a field that a new version of Ray adds
-    is in every event of its kind, so it is found within a few batches.
+    A sample is enough: a full check of a batch costs more than decoding it, and a field that is new in Ray
+    appears in every event of its kind, so it is found within a few batches.
     """
-    with suppress(*ERRORS, ZeroDivisionError):  # this is a look, what is bad is counted elsewhere
+    with suppress(*ERRORS, ZeroDivisionError):  # only a check: invalid events are counted elsewhere
         raws = _RAW_DECODER.decode(_camel_case(body) if _is_snake(body) else body)
         sample = msgspec.json.decode(raws[len(body) % len(raws)])
         for key in _unknown_keys(sample, Event):
@@ -508,7 +513,7 @@ def _unknown_keys(value: dict[str, Any], struct: type[msgspec.Struct]) -> list[s
 
 @functools.cache
 def _fields(struct: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
-    """The fields of a message by their names in JSON, with the message that each holds, if any."""
+    """JSON names of a message's fields -> the message type that each contains, if any."""
     return {field.encode_name: _struct_in(field.type) for field in msgspec.structs.fields(struct)}
 
 
@@ -534,7 +539,7 @@ def _camel_case(body: bytes) -> bytes:
         try:
             return msgspec.json.encode(convert(msgspec.json.decode(raw)))
         except DECODE_ERRORS:
-            return raw  # whoever decodes it says what is wrong
+            return raw  # decoding it will report the error
 
     try:
         return b"[" + b",".join(map(convert_event, split(body))) + b"]"

@@ -1,9 +1,9 @@
-"""Ray's exported event batches (protobuf) to columns.
+"""Converts Ray's exported event batches from protobuf to columns.
 
-A body is a ``ray.rpc.events.RayEventsData``, as Ray's agents pass it on among themselves. To protobuf,
-messages after one another are one message, so any number of bodies is read as one, and then all events of a
-kind together: ptars makes Arrow columns of them, outside of the interpreter. The rare kinds go through
-protobuf's JSON mapping to the decoder for JSON, and so do events in which something is as it never is.
+A body is a ``ray.rpc.events.RayEventsData``, which Ray's agents exchange among themselves. Concatenated
+protobuf messages form one message, so all bodies are parsed as one, and then all events of a kind together:
+ptars converts them to Arrow columns in native code. Rare kinds of events, and malformed ones, go through
+protobuf's JSON mapping to the JSON decoder.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ T = TypeVar("T")
 
 _Data = UNION["RayEventsData"]
 _RayEvent = UNION["RayEvent"]
-#: The events of a body, joined: to protobuf they are one message, and each field holds what all of them tell.
+#: The joined events of a body: protobuf parses them as one message, in which each field holds the values of
+#: all.
 _Joined = compile_messages(
     """
 message Joined {
@@ -53,24 +54,28 @@ message Joined {
 message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
 """
 )
-#: A body, bytes. An empty message of two bytes takes 60 in memory. The agent sends 4 MB, or what Ray sent it
-#: at once.
+#: Maximum size of a body, bytes. An empty message of two bytes takes 60 in memory. Agents send 4 MB, or what
+#: Ray passed to them at once.
 _MAX_BYTES = 16 << 20
-#: Names in one map of an event, such as resources or labels. Real ones have a few.
+#: Names in one map of an event, such as resources or labels. Real events have a few.
 _MAX_NAMES = 10_000
-#: The field ``end``, which stands behind each event: one that is cut short would take from it.
+#: The field ``end``, appended to each event: a truncated event would consume it.
 _END = b"\xc0\x3e\x01"
 _HANDLERS = HandlerPool([_RayEvent.DESCRIPTOR.file])
-_DEFINITION, _LIFECYCLE, _ACTOR_DEFINITION, _PROFILE = 1, 2, 3, 4  # ``RayEvent.EventType``
+# Values of ``RayEvent.EventType``.
+_DEFINITION = 1
+_LIFECYCLE = 2
+_ACTOR_DEFINITION = 3
+_PROFILE = 4
 _TYPES = enum_names("TaskType")
 _LANGUAGES = enum_names("Language")
 _ERRORS = enum_names("ErrorType")
-#: What is raised for an event that cannot be read, here or by way of JSON.
+#: Raised for an unreadable event, here or while decoding it through JSON.
 ERRORS: tuple[type[Exception], ...] = (*schema.ERRORS, *from_json.ERRORS, msgspec.MsgspecError)
 
 
 def check(body: bytes) -> Batch:
-    """Look at one serialised RayEventsData. Raises :class:`MalformedBatch` if it is none at all."""
+    """Check a serialized RayEventsData. Raises :class:`MalformedBatch` if it is not one at all."""
     if len(body) > _MAX_BYTES:
         raise BatchTooLarge(f"A binary batch may have at most {_MAX_BYTES >> 20} MiB.")
     try:
@@ -106,7 +111,7 @@ def _sessions_one_by_one(raws: Sequence[bytes]) -> list[str]:
 
 
 def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
-    """What bodies of one session tell."""
+    """Decode the bodies of one session."""
     events = SessionEvents(session)
     others = from_json.Rows(events)
     data = _Data.FromString(b"".join(bodies))
@@ -124,7 +129,10 @@ def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
 
 
 def split(body: bytes) -> list[bytes]:
-    """The events of a serialised RayEventsData, each as one; dropped attempts are named with the first."""
+    """The events of a serialized RayEventsData, each as one message.
+
+    The first also has the dropped attempts.
+    """
     data = _Data.FromString(body)
     pieces = [join([raw]) for raw in data.events]
     if data.HasField("task_events_metadata"):
@@ -134,12 +142,12 @@ def split(body: bytes) -> list[bytes]:
 
 
 def join(raws: Sequence[bytes]) -> bytes:
-    """Single serialised events as one RayEventsData."""
+    """Join serialized events into one RayEventsData."""
     return bytes(_Data(events=raws).SerializeToString())
 
 
 def node_id(body: bytes) -> bytes:
-    """The node that sent the first event; empty if it does not say."""
+    """ID of the node that sent the first event, empty if it is not stated."""
     raws = _Data.FromString(body).events
     return bytes(_RayEvent.FromString(raws[0]).node_id) if raws else b""
 
@@ -162,9 +170,9 @@ def _add_events(raws: Sequence[bytes], events: SessionEvents, others: from_json.
 
 
 def _take_apart(raws: Sequence[bytes], *, session: bytes) -> tuple[Array, dict[int, Sequence[bytes]]]:
-    """The kinds of events, and the contents of those of tasks by kind.
+    """The kind of each event, and the contents of task events by kind.
 
-    Raises one of :data:`schema.ERRORS` if there is one among them in which something is as it never is.
+    Raises one of :data:`schema.ERRORS` if one of the events is malformed.
     """
     joined = _Joined["Joined"].FromString(_END.join((*raws, b"")))
     if {len(joined.session_name), len(joined.event_type), len(joined.end)} != {len(raws)}:
@@ -186,7 +194,7 @@ def _take_apart(raws: Sequence[bytes], *, session: bytes) -> tuple[Array, dict[i
 def _read_most(
     items: Sequence[bytes], read: Callable[[Sequence[bytes]], T]
 ) -> tuple[T | None, Mapping[int, str]]:
-    """What is read of items without those that cannot be read; and the places of these, and why."""
+    """The result for all readable items, and the index and error of each unreadable one."""
     try:
         return (read(items) if items else None), {}
     except schema.ERRORS:
@@ -196,7 +204,7 @@ def _read_most(
 
 
 def _failing(items: Sequence[bytes], read: Callable[[Sequence[bytes]], Any]) -> dict[int, str]:
-    """The places of items that cannot be read, and why: found by halves, since many cost little at once."""
+    """Index and error of each unreadable item. Bisects, because decoding many items at once is cheap."""
     try:
         read(items)
     except schema.ERRORS as error:
@@ -213,7 +221,7 @@ def _without(items: Sequence[bytes], places: Mapping[int, str]) -> Sequence[byte
 
 
 def _add_by_json(raw: bytes, others: from_json.Rows) -> None:
-    """The slow way: it knows all that the decoder for JSON knows."""
+    """Decode an event through JSON. Slow, but it handles everything that the JSON decoder does."""
     try:
         event = msgspec.convert(as_json(_RayEvent.FromString(raw)), Event)
     except ERRORS as error:
@@ -223,8 +231,8 @@ def _add_by_json(raw: bytes, others: from_json.Rows) -> None:
 
 
 def _count_unknown(data: Any, raw: bytes, events: SessionEvents) -> None:
-    """Count the fields of one event that we do not know."""
-    with suppress(*schema.ERRORS):  # an event that cannot be read is counted as such
+    """Count the unknown fields of one event."""
+    with suppress(*schema.ERRORS):  # unreadable events are counted elsewhere
         for message in (data, _RayEvent.FromString(raw)):
             for name in unknown_fields(message):
                 count(events.records, f"field {name}")
@@ -237,7 +245,7 @@ def _add_kind(
     add: Callable[..., Unreadable],
     events: SessionEvents,
 ) -> None:
-    """Add the events of one kind, without those of which protobuf cannot read the content."""
+    """Add the events of one kind, skipping those whose content protobuf cannot parse."""
     columns, unreadable = _read_most(parts, functools.partial(_read, message=message))
     for at, why in unreadable.items():
         events.set_aside(raws[at], why)
@@ -249,11 +257,11 @@ def _add_kind(
 
 
 def _read(parts: Sequence[bytes], message: str) -> Any:
-    """Messages of a kind as an Arrow record batch. Raises one of :data:`DECODE_ERRORS`."""
+    """Parse messages of a kind into an Arrow record batch. Raises one of :data:`DECODE_ERRORS`."""
     try:
         return _HANDLERS.get_for_message(UNION[message].DESCRIPTOR).list_to_record_batch(list(parts))
     except BaseException as error:
-        # A panic in Rust, which a length of nearly 2**64 causes, is no Exception.
+        # A panic in Rust, caused by a length of nearly 2**64, is not an Exception.
         if type(error).__name__ == "PanicException":
             raise ValueError(f"ptars: {error}") from error
         raise
@@ -310,7 +318,7 @@ def _lifecycles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> U
     failed = np.zeros(size, bool)
     failed[rows[states == FAILED]] = True
     for row in pc.indices_nonzero(pc.and_(messages.is_valid(), pa.array(~failed))).to_pylist():
-        # A failure that does not say when has the time of the event.
+        # A failure without a time gets the time of its event.
         of_event[row] = _event_ns(raws[row])
     types = _names(pc.struct_field(errors, "error_type").fill_null(0), "ErrorType", _ERRORS, events)
     logs = columns["task_log_info"]
@@ -332,7 +340,7 @@ def _lifecycles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> U
 
 
 def _event_ns(raw: bytes) -> int:
-    """When an event was made; -1 if it does not say."""
+    """Time of an event in ns, -1 if it is not stated."""
     with suppress(*schema.ERRORS):
         event = _RayEvent.FromString(raw)
         if event.HasField("timestamp"):
@@ -342,8 +350,8 @@ def _event_ns(raw: bytes) -> int:
 
 def _profiles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> Unreadable:
     profile = columns["profile_events"]
-    listed = pc.struct_field(profile, "events")
-    flat = pc.list_flatten(listed)
+    lists = pc.struct_field(profile, "events")
+    flat = pc.list_flatten(lists)
     fields = {
         **{name: columns[name] for name in ("task_id", "job_id")},
         "attempt": columns["attempt_number"],
@@ -352,7 +360,7 @@ def _profiles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> Unr
     }
     names = ("event_name", "start_time", "end_time", "extra_data")
     entries = {name: pc.struct_field(flat, name) for name in names}
-    return add_profiles(fields, np.asarray(pc.list_parent_indices(listed)), entries, events)
+    return add_profiles(fields, np.asarray(pc.list_parent_indices(lists)), entries, events)
 
 
 _KINDS = (
@@ -364,7 +372,7 @@ _KINDS = (
 
 
 def _names(numbers: Any, enum: str, names: dict[int, str], events: SessionEvents) -> Any:
-    """The names of an enum's numbers; one that Ray has no name for is its number, and is counted."""
+    """The names of enum numbers. A number without a name is kept as text and counted."""
     encoded = numbers.dictionary_encode()
     values = encoded.dictionary.to_pylist()
     for value in values:
@@ -374,7 +382,7 @@ def _names(numbers: Any, enum: str, names: dict[int, str], events: SessionEvents
 
 
 def _maps(maps: Any) -> Any:
-    """Maps as JSON, each different one made once; '' for one that is too large or no JSON."""
+    """Convert maps to JSON, once per distinct map. '' if one is too large or cannot be represented."""
     is_small = pa.array(np.diff(np.asarray(maps.offsets)) <= _MAX_NAMES)
 
     @functools.cache

@@ -1,8 +1,8 @@
-"""Ray's exported events as they come in JSON (``ray/protobuf/public/events_*.proto``).
+"""Types of Ray's exported events in JSON (``ray/protobuf/public/events_*.proto``).
 
-Only what we read is declared: msgspec skips the rest at the speed of the parser. Ids are base64 in JSON
-and ``bytes`` here; 64-bit integers come as text; an enum value that Ray's own code does not name comes as
-a number. Timestamps stay text, see :func:`rayscope.ray.events.from_json.parse_ns`.
+Only fields that we read are declared: msgspec skips the others at parser speed. IDs are base64 in JSON and
+``bytes`` here. 64-bit integers are texts. An enum value without a name in Ray is a number. Timestamps stay
+text, see :func:`rayscope.ray.events.from_json.parse_ns`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Part(msgspec.Struct, rename="camel", gc=False):
 class Function(_Part):
     class_name: str = ""
     function_name: str = ""
-    module_name: str = ""  # Python alone, as the next
+    module_name: str = ""  # only in Python, like the next
     function_hash: str = ""
 
 
@@ -35,7 +35,7 @@ class FunctionDescriptor(_Part):
 
 class RuntimeEnvInfo(_Part):
     serialized_runtime_env: str = ""
-    runtime_env_config: Any = None  # how it is set up, not what it is
+    runtime_env_config: Any = None  # settings for its creation, not its content
 
 
 class TaskDefinition(_Part):
@@ -80,7 +80,7 @@ class TaskLogInfo(_Part):
 
 
 class TaskLifecycle(_Part):
-    """TASK_LIFECYCLE_EVENT, and TASK_EXECUTION_EVENT, as Ray 2.50 calls it."""
+    """TASK_LIFECYCLE_EVENT, called TASK_EXECUTION_EVENT in Ray 2.50."""
 
     task_id: bytes
     task_attempt: Int32 = 0
@@ -116,7 +116,7 @@ class TaskProfile(_Part):
 
 
 class Event(_Part):
-    """The envelope. ``session_name`` is all that an event says about its cluster."""
+    """The envelope. Only ``session_name`` identifies the cluster of an event."""
 
     event_type: Enum
     session_name: str = ""
@@ -140,7 +140,7 @@ class Event(_Part):
     placement_group_lifecycle_event: dict[str, Any] | None = None
 
 
-#: Keys of events that Ray 2.50 to 2.60 send and that we leave out knowingly: not reported as unknown.
+#: Keys in events of Ray 2.50 to 2.60 that we ignore on purpose, so they are not reported as unknown.
 IGNORED_KEYS = frozenset(
     (
         *("eventId", "sourceType", "severity", "message", "nodeId", "platformEvent", "nodeIpAddress"),

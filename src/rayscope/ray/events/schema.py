@@ -1,9 +1,9 @@
-"""The protobuf schema of Ray's exported events: ours, the union of those of Ray 2.50 to 2.60.
+"""Our protobuf schema of Ray's exported events, the union of those of Ray 2.50 to 2.60.
 
-The Ray that is installed beside the server may be older or newer than the cluster's, so its generated classes
-do not decide what can be read. Numbers and types are those of ``ray/protobuf/public/events_*.proto`` and
-``common.proto``; nested messages have a name of their own here, and messages that we leave out are ``bytes``.
-What is not declared here is new: :func:`unknown_fields` finds it.
+The Ray installed next to the server may be older or newer than the cluster's, so we do not use its generated
+classes. Numbers and types are from ``ray/protobuf/public/events_*.proto`` and ``common.proto``. Nested
+messages get names of their own, and messages that we ignore are declared as ``bytes``. Fields that are not
+declared are new in Ray: :func:`unknown_fields` finds them.
 """
 
 from __future__ import annotations
@@ -264,9 +264,9 @@ _SCALARS = {
 }
 
 
-#: What reading bytes that are no such message raises, and :func:`as_json` for one that JSON cannot say.
+#: Raised for bytes that are not such a message, and by :func:`as_json` if JSON cannot represent it.
 ERRORS: tuple[type[Exception], ...] = (DecodeError, json_format.Error, OverflowError, *DECODE_ERRORS)
-# protobuf 4 calls it otherwise.
+# The option has another name in protobuf 4.
 _WITH_DEFAULTS = {
     "including_default_value_fields"
     if _protobuf_version.startswith("4.")
@@ -275,10 +275,10 @@ _WITH_DEFAULTS = {
 
 
 def compile_messages(schema: str) -> Mapping[str, Any]:
-    """The message classes of a schema text, by name, in a descriptor pool of their own.
+    """Compile a schema text. Returns the message classes by name, in a separate descriptor pool.
 
-    The text is the part of the .proto language that we need: messages and enums, none inside another, and
-    ``Timestamp`` for Google's.
+    The text may use a part of the .proto language: messages and enums without nesting, and ``Timestamp`` for
+    Google's.
     """
     file = descriptor_pb2.FileDescriptorProto(
         name="rayscope/events.proto", package="rayscope", syntax="proto3", dependency=[_TIMESTAMP_FILE.name]
@@ -287,7 +287,7 @@ def compile_messages(schema: str) -> Mapping[str, Any]:
     for name, (kind, body) in declared.items():
         message = file.message_type.add(name=name)
         if kind == "enum":
-            # Names of values are unique in what surrounds the enum, hence a message for each.
+            # Names of enum values must be unique in their scope, hence a message for each enum.
             values = message.enum_type.add(name="Value").value
             for field in body.split(";")[:-1]:
                 value, _, number = field.split()
@@ -335,20 +335,20 @@ UNION = compile_messages(_UNION_TEXT)
 
 
 def enum_names(enum: str) -> dict[int, str]:
-    """Number -> name of an enum of the union."""
+    """Number -> name of an enum in ``UNION``."""
     holder = UNION["RayEvent"].DESCRIPTOR.file.message_types_by_name[enum]
     return {value.number: value.name for value in holder.enum_types_by_name["Value"].values}
 
 
 def as_json(message: Any) -> dict[str, Any]:
-    """A message as Ray's exporter writes it to JSON. Raises one of :data:`ERRORS`."""
+    """Convert a message to JSON like Ray's exporter. Raises one of :data:`ERRORS`."""
     return dict(json_format.MessageToDict(message, **_WITH_DEFAULTS))
 
 
 def unknown_fields(message: Any) -> Iterator[str]:
-    """``TaskLifecycleEvent #12``: fields in a message of the union that it does not declare.
+    """Undeclared fields in a message of ``UNION``, such as ``TaskLifecycleEvent #12``.
 
-    Of repeated messages only the first is looked at.
+    Checks only the first of repeated messages.
     """
     for field in UnknownFieldSet(message):
         yield f"{message.DESCRIPTOR.name} #{field.field_number}"

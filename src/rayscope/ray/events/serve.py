@@ -1,4 +1,4 @@
-"""What our tracer tells of Ray Serve (:mod:`rayscope.tracer.serve`), as spans."""
+"""Converts the tracer's events about Ray Serve (:mod:`rayscope.tracer.serve`) to spans."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import msgspec
 from rayscope.model import Span
 from rayscope.ray.common import ProfileEntry
 
-#: The spans of a part of a request of Ray Serve, of a deployment's calls, and of parts that are only counted.
-SERVE_HOP, SERVE_CALLS, SERVE_LEFT_OUT = "serve.hop", "serve.calls", "serve.left_out"
-#: A request may take so long, and Python's clock be so far from that of Ray's C++, ns.
-_LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
+#: The span of a hop, which is a part of a request.
+SERVE_HOP = "serve.hop"
+#: The span with the calls between two deployments in an interval.
+SERVE_CALLS = "serve.calls"
+#: The span with the number of slow hops that were not sent.
+SERVE_LEFT_OUT = "serve.left_out"
+#: Maximum duration of a request, ns.
+_LONGEST_NS = 100 * 86_400 * 10**9
+#: Maximum difference between the clocks of Python and of Ray's C++, ns.
+_SKEW_NS = 10**9
 _TASK_DIGITS = 48
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -21,11 +27,12 @@ _Name = Annotated[str, msgspec.Meta(max_length=2_000)]
 
 
 class _Hop(msgspec.Struct, gc=False):
-    """A part of a request of Ray Serve: in a proxy, or in a replica of the deployment ``dep``.
+    """A part of a request: in a proxy, or in a replica of the deployment ``dep``.
 
-    ``id`` is Serve's, ``q`` the one that its user sees; ``r`` the route, ``m`` the method, ``s`` the status,
-    ``f`` whether it failed, with an error of the class ``err``. ``n`` calls of deployments, in ``d`` ns;
-    ``c`` those that took longest: the deployment, begin, end, time in the queue, whether it failed.
+    The names are those of the wire format. ``id``: Serve's request ID; ``q``: the ID that the user sees;
+    ``r``: route; ``m``: method; ``s``: status; ``f``: whether it failed, with an error of class ``err``;
+    ``n``: number of calls of deployments; ``d``: time covered by them, ns; ``c``: the longest calls as
+    (deployment, begin, end, time in the queue, whether it failed).
     """
 
     k: _Time
@@ -45,9 +52,9 @@ class _Hop(msgspec.Struct, gc=False):
 
 
 class _CallSum(msgspec.Struct, rename={"caller": "from", "callee": "to"}, gc=False):
-    """Calls of one deployment by another: ``n`` of them, and ``x`` whose caller got an error.
+    """Calls from one deployment to another: ``n`` in total, of which ``x`` raised an error in the caller.
 
-    ``l``: numbers of buckets of how long they took, each with how many did.
+    ``l``: pairs of a latency bucket and the number of calls in it.
     """
 
     caller: _Name
@@ -57,8 +64,11 @@ class _CallSum(msgspec.Struct, rename={"caller": "from", "callee": "to"}, gc=Fal
     l: Annotated[list[_Number], msgspec.Meta(max_length=10_000)] = []  # noqa: E741
 
 
-class _Told(msgspec.Struct, gc=False):
-    """What a proxy or a replica noted from ``k`` to ``e``, ns. ``n``: slow hops that are only counted."""
+class _Payload(msgspec.Struct, gc=False):
+    """The report of a proxy or replica for the interval from ``k`` to ``e`` (ns).
+
+    ``n``: slow hops that were not sent.
+    """
 
     k: _Time
     e: _Time
@@ -69,21 +79,23 @@ class _Told(msgspec.Struct, gc=False):
     a: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0
 
 
-_decode = msgspec.json.Decoder(_Told).decode
+_decode = msgspec.json.Decoder(_Payload).decode
 
 
 def spans(entry: ProfileEntry, task_id: str, attempt: int) -> list[Span]:
-    """The spans of an event. Raises ValueError and msgspec's errors for what is none of ours."""
-    told, end_ns = _decode(entry.extra_data), entry.end_time
-    if told.t:
-        task_id, attempt = _task(told.t), told.a
-    begin_ns = told.k
-    times = [(one.k, one.e) for one in told.hops] + [(one[1], one[2]) for hop in told.hops for one in hop.c]
-    times.append((begin_ns, told.e))
+    """The spans of an event. Raises ValueError and msgspec's errors if it is not one of ours."""
+    payload, end_ns = _decode(entry.extra_data), entry.end_time
+    if payload.t:
+        task_id, attempt = _task(payload.t), payload.a
+    begin_ns = payload.k
+    times = [(hop.k, hop.e) for hop in payload.hops] + [
+        (call[1], call[2]) for hop in payload.hops for call in hop.c
+    ]
+    times.append((begin_ns, payload.e))
     if any(not end_ns - _LONGEST_NS <= since <= until <= end_ns + _SKEW_NS for since, until in times):
         raise ValueError("times that have nothing to do with each other")
-    found = [Span(task_id, attempt, SERVE_HOP, hop.k, hop.e, _encode(_hop(hop))) for hop in told.hops]
-    for edge in told.edges:
+    found = [Span(task_id, attempt, SERVE_HOP, hop.k, hop.e, _encode(_hop(hop))) for hop in payload.hops]
+    for edge in payload.edges:
         extra = {
             "caller": edge.caller,
             "callee": edge.callee,
@@ -91,9 +103,11 @@ def spans(entry: ProfileEntry, task_id: str, attempt: int) -> list[Span]:
             "errors": edge.x,
             "latency": {str(at): count for at, count in zip(edge.l[::2], edge.l[1::2], strict=True)},
         }
-        found.append(Span(task_id, attempt, SERVE_CALLS, begin_ns, told.e, _encode(extra)))
-    if told.n:
-        found.append(Span(task_id, attempt, SERVE_LEFT_OUT, begin_ns, told.e, _encode({"hops": told.n})))
+        found.append(Span(task_id, attempt, SERVE_CALLS, begin_ns, payload.e, _encode(extra)))
+    if payload.n:
+        found.append(
+            Span(task_id, attempt, SERVE_LEFT_OUT, begin_ns, payload.e, _encode({"hops": payload.n}))
+        )
     return found
 
 

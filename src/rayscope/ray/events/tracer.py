@@ -1,22 +1,28 @@
-"""What our tracer tells in profile events (:mod:`rayscope.tracer.emit`), as records.
+"""Converts the tracer's profile events (:mod:`rayscope.tracer.emit`) to records.
 
-The text of such an event is JSON with short names: ``t`` and ``a`` the task and attempt it is about, where
-Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
-and the sum if there are more; ``g`` the placement groups that a call waits for (18 bytes each, base64); ``k``
-when a call began (ns), since Ray's own begin is that of telling it.
-What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
-and with ``u``, the CPU time (ns) that it took. ``y`` are the stretches in which a call of an async method was
-suspended, four numbers each: begin (ns), length (ns), how much of it was awaited (ns), and in how many
-suspensions. ``d`` pairs of callers and
-the tasks that they called (24 bytes each, base64). ``text`` is the place of a risk, of which ``values`` say
-more, and what a counter says that is no number. ``code`` is Ray's hash of a function's code; ``values`` of a
-definition are those of :func:`rayscope.tracer.functions.describe`; ``sums`` are check sums of arguments. Of
-a report of Ray Train ``n`` is its number, ``e`` when the one before ended, ``wait`` the time (ns) that it
-waited for data in between, and ``x`` whether it has a checkpoint, at ``text``.
-Of a dataset of Ray Data that is executed, ``operators`` are their ids, and ``inputs`` of each the numbers of
-those that give it blocks. ``values`` of GPUs are the share of each that a task was given. What is told of
-Ray Tune and of Ray Serve is in
-:mod:`rayscope.ray.events.tune` and :mod:`rayscope.ray.events.serve`.
+The text of an event is JSON with short names, whose meaning depends on the event:
+
+- ``t``, ``a``: task and attempt of the event, if Ray does not know them.
+- ``o``: objects (28 bytes each, base64); ``s``: their sizes in bytes; ``n``, ``b``: number and total size if
+  there are more.
+- ``g``: placement groups that a call waits for (18 bytes each, base64).
+- ``k``: when a call began (ns). Ray's own begin is when it was reported.
+- ``d``: pairs of a caller and the task that it called (24 bytes each, base64).
+- ``text``: the place of a risk, whose details are ``values``; or the value of a counter that is not a number.
+- ``code``: Ray's hash of a function's code. ``values`` are then from
+  :func:`rayscope.tracer.functions.describe`.
+- ``sums``: checksums of arguments.
+- Return values: ``o``, ``f`` and ``h`` are the IDs, sizes and time (ns) of the task's arguments, ``u`` is the
+  CPU time (ns).
+- ``y``: suspensions of a call of an async method, four numbers each: begin (ns), length (ns), time awaited
+  (ns), and number of suspensions.
+- Reports of Ray Train: ``n`` is its number, ``e`` when the previous one ended, ``wait`` the time (ns) since
+  then spent waiting for data, ``x`` whether it has a checkpoint, at ``text``.
+- Plans of Ray Data: ``operators`` are IDs, and ``inputs`` the indexes of each operator's input operators.
+- GPUs: ``values`` are the share of each that is assigned to a task.
+
+Events about Ray Tune and Ray Serve are in :mod:`rayscope.ray.events.tune` and
+:mod:`rayscope.ray.events.serve`.
 """
 
 from __future__ import annotations
@@ -39,22 +45,29 @@ from rayscope.ray.libraries.data import dataset_name
 
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 
-_OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _JOB_DIGITS, _WORKER_BYTES = 28, 24, 48, 8, 28
+_OBJECT_BYTES = 28
+_TASK_BYTES = 24
+_TASK_DIGITS = 48
+_JOB_DIGITS = 8
+_WORKER_BYTES = 28
 _GROUP_BYTES = 18
+#: Characters of a text.
 _MAX_TEXT = 1000
-#: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
-_LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
+#: Maximum duration of a call, ns.
+_LONGEST_NS = 100 * 86_400 * 10**9
+#: Maximum difference between the clocks of Python and of Ray's C++, ns.
+_SKEW_NS = 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
-#: The number of an object in an edge that is about none.
+#: Index of the object in an edge that has none.
 _NO_OBJECT = 2**32 - 1
-#: The span of a stretch in which a call of an async method was suspended, and the edge of one that lasts.
+#: The span of a stretch in which a call of an async method was suspended, and the edge of an open suspension.
 AWAITING = "awaiting"
 #: The span of a report of Ray Train.
 TRAIN_REPORT = "train.report"
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
 
-#: What fits into the record: times and sizes that can still be added up.
+# Limits of the record, chosen so that values can still be added up.
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _Attempt = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -62,8 +75,8 @@ _Stretches = Annotated[list[_Time], msgspec.Meta(max_length=1_000)]
 _Sizes = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**48)]], msgspec.Meta(max_length=10_000)]
 
 
-class _Told(msgspec.Struct, gc=False):
-    """What an event may say. Names are those of the wire."""
+class _Payload(msgspec.Struct, gc=False):
+    """The possible fields of an event, named as on the wire. See the module."""
 
     t: str = ""
     a: _Attempt = 0
@@ -115,36 +128,36 @@ class _Returned(msgspec.Struct, gc=False):
 
 
 class Outcome(NamedTuple):
-    """``Attempt.returned`` and ``Attempt.cpu_ns``, None where they are not told."""
+    """``Attempt.returned`` and ``Attempt.cpu_ns``, None if the events do not contain them."""
 
     returned: tuple[int, int, int] | None = None
     cpu_ns: int | None = None
 
 
-NOTHING_TOLD = Outcome()
-_decode = msgspec.json.Decoder(_Told).decode
+NO_OUTCOME = Outcome()
+_decode = msgspec.json.Decoder(_Payload).decode
 _decode_returned = msgspec.json.Decoder(_Returned).decode
 
 
 def add(
     entries: Sequence[ProfileEntry], task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
 ) -> Outcome:
-    """Add the records of the tracer's events in one profile, but for what they tell of its attempt itself.
+    """Add the records of the tracer's events in one profile. Returns what they say about its attempt.
 
-    An event that does not look like ours is kept as the span that it is.
+    An event that does not look like one of ours becomes a plain span.
     """
-    outcome = NOTHING_TOLD
+    outcome = NO_OUTCOME
     for entry in entries:
         try:
             if entry.event_name == RETURNED:
-                told = _decode_returned(entry.extra_data)
-                if not told.t:
-                    outcome = Outcome(_returned(told, entry, task_id, attempt, batch), told.u)
-                else:  # of a coroutine, which Ray ties to another task
-                    theirs = Attempt(_task(told.t), told.a)
-                    theirs.cpu_ns = told.u
-                    batch.spans += _awaited(told.y, entry, theirs.task_id, theirs.attempt)
-                    theirs.returned = _returned(told, entry, theirs.task_id, theirs.attempt, batch)
+                payload = _decode_returned(entry.extra_data)
+                if not payload.t:
+                    outcome = Outcome(_returned(payload, entry, task_id, attempt, batch), payload.u)
+                else:  # the event of a coroutine, which Ray attributes to another task
+                    theirs = Attempt(_task(payload.t), payload.a)
+                    theirs.cpu_ns = payload.u
+                    batch.spans += _awaited(payload.y, entry, theirs.task_id, theirs.attempt)
+                    theirs.returned = _returned(payload, entry, theirs.task_id, theirs.attempt, batch)
                     batch.attempts.append(theirs)
             elif entry.event_name.startswith("rayscope.tune_"):
                 tune.add(entry, task_id, attempt, batch)
@@ -160,16 +173,16 @@ def add(
 
 
 def _awaited(numbers: Sequence[int], entry: ProfileEntry, task_id: str, attempt: int) -> list[Span]:
-    """The stretches in which a call of an async method was suspended.
+    """The spans in which a call of an async method was suspended.
 
-    Raises ValueError for what cannot be.
+    Raises ValueError for impossible values.
     """
     if len(numbers) % 4:
         raise ValueError(f"stretches of {len(numbers)} numbers")
     spans = []
     for at in range(0, len(numbers), 4):
-        told_ns, length, awaited, times = numbers[at : at + 4]
-        begin = _begin(told_ns, entry)
+        began_ns, length, awaited, times = numbers[at : at + 4]
+        begin = _begin(began_ns, entry)
         if awaited > length or begin + length > entry.end_time + _SKEW_NS:
             raise ValueError("a suspension that has nothing to do with the end")
         is_one = awaited == length
@@ -179,149 +192,151 @@ def _awaited(numbers: Sequence[int], entry: ProfileEntry, task_id: str, attempt:
 
 
 def _returned(
-    told: _Returned, entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch
+    payload: _Returned, entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch
 ) -> tuple[int, int, int] | None:
-    if told.o:
-        at = _begin(told.h, entry)
-        _edges(batch, task_id, attempt, "fetched", told.o, told.f, at, at)
-    if not told.s:
+    if payload.o:
+        at = _begin(payload.h, entry)
+        _edges(batch, task_id, attempt, "fetched", payload.o, payload.f, at, at)
+    if not payload.s:
         return None
-    whole, begin = len(told.s) >= told.n, _begin(told.k, entry)
-    for order, size in enumerate(told.s[1:], 2):
-        kind = "last_return" if whole and order == len(told.s) else "return"
+    whole, begin = len(payload.s) >= payload.n, _begin(payload.k, entry)
+    for order, size in enumerate(payload.s[1:], 2):
+        kind = "last_return" if whole and order == len(payload.s) else "return"
         batch.edges.append(Edge(task_id, attempt, kind, task_id, order, size, begin, entry.end_time))
-    return begin, told.s[0], sum(told.s) if whole else told.b
+    return begin, payload.s[0], sum(payload.s) if whole else payload.b
 
 
-def _begin(told_ns: int, entry: ProfileEntry) -> int:
-    """When a call began that ended now. Raises ValueError for what cannot be."""
-    if not told_ns:
+def _begin(begin_ns: int, entry: ProfileEntry) -> int:
+    """Check when a call began that ended at the end of ``entry``. Raises ValueError if it is impossible."""
+    if not begin_ns:
         return entry.start_time
-    if not entry.end_time - _LONGEST_NS <= told_ns <= entry.end_time + _SKEW_NS:
+    if not entry.end_time - _LONGEST_NS <= begin_ns <= entry.end_time + _SKEW_NS:
         raise ValueError("a begin that has nothing to do with the end")
-    return min(told_ns, entry.end_time)
+    return min(begin_ns, entry.end_time)
 
 
 def _add(
-    entry: ProfileEntry, told: _Told, task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
+    entry: ProfileEntry, payload: _Payload, task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
 ) -> None:
     name, end = entry.event_name, entry.end_time
-    if not (told.o or told.g or told.plain) and not name.startswith("rayscope."):
+    if not (payload.o or payload.g or payload.plain) and not name.startswith("rayscope."):
         raise ValueError("a span of Ray's own")
-    begin = _begin(told.k, entry)
-    if told.t:
-        task_id, attempt = _task(told.t), told.a
-    if told.plain:
+    begin = _begin(payload.k, entry)
+    if payload.t:
+        task_id, attempt = _task(payload.t), payload.a
+    if payload.plain:
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name in _SPANS:
-        got = (name == "await" and not told.x) or (name == "ray.get" and told.s is not None)
-        named = _edges(batch, task_id, attempt, "get" if got else "wait", told.o, told.s, begin, end)
-        _group_edges(batch, task_id, attempt, "wait", told.g, begin, end)
+        got = (name == "await" and not payload.x) or (name == "ray.get" and payload.s is not None)
+        named = _edges(batch, task_id, attempt, "get" if got else "wait", payload.o, payload.s, begin, end)
+        _group_edges(batch, task_id, attempt, "wait", payload.g, begin, end)
         extra: dict[str, str | float] = {}
-        if told.n:
-            extra = {"objects": told.n, "unnamed": max(0, told.n - named)}
-        if told.b:
-            extra["bytes"] = told.b
-        if told.ready is not None:
-            extra["ready"] = told.ready
-        if told.interrupted:
-            extra["interrupted"] = 1  # INTERRUPTED looks for it at the end
+        if payload.n:
+            extra = {"objects": payload.n, "unnamed": max(0, payload.n - named)}
+        if payload.b:
+            extra["bytes"] = payload.b
+        if payload.ready is not None:
+            extra["ready"] = payload.ready
+        if payload.interrupted:
+            extra["interrupted"] = 1  # must come last, because INTERRUPTED searches for it at the end
         batch.spans.append(Span(task_id, attempt, name, begin, end, _text(extra)))
     elif name == "ray.put":
-        _edges(batch, task_id, attempt, "put", told.o, told.s, begin, end)
+        _edges(batch, task_id, attempt, "put", payload.o, payload.s, begin, end)
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name == "rayscope.fetched":
-        _edges(batch, task_id, attempt, "fetched", told.o, told.s, begin, end)
+        _edges(batch, task_id, attempt, "fetched", payload.o, payload.s, begin, end)
     elif name == "rayscope.contents":
-        for size, check_sum in zip(told.s or (), told.sums, strict=True):
+        for size, check_sum in zip(payload.s or (), payload.sums, strict=True):
             text = _text({"bytes": size, "check_sum": check_sum})
             batch.spans.append(Span(task_id, attempt, "content", begin, begin, text))
     elif name == "rayscope.export":
-        text = _text({"code": told.code[:_MAX_TEXT], "bytes": told.b})
+        text = _text({"code": payload.code[:_MAX_TEXT], "bytes": payload.b})
         batch.spans.append(Span(task_id, attempt, "export", begin, end, text))
     elif name == "rayscope.definition":
-        text = _text({"code": told.code[:_MAX_TEXT], **_plain(told.values)})
+        text = _text({"code": payload.code[:_MAX_TEXT], **_plain(payload.values)})
         batch.spans.append(Span(task_id, attempt, "definition", begin, begin, text))
     elif name == "rayscope.gpus":
-        shares = {one: share for one, share in _plain(told.values).items() if type(share) is float}
+        shares = {one: share for one, share in _plain(payload.values).items() if type(share) is float}
         batch.spans.append(Span(task_id, attempt, "gpus", begin, begin, _text({"gpus": shares})))
     elif name == "rayscope.risk":
-        if told.name not in _RISKS:
+        if payload.name not in _RISKS:
             raise ValueError("no risk")
-        text = _text({"place": told.text[:_MAX_TEXT], "times": told.n, **_plain(told.values)})
-        batch.spans.append(Span(task_id, attempt, told.name, begin, begin, text))
+        text = _text({"place": payload.text[:_MAX_TEXT], "times": payload.n, **_plain(payload.values)})
+        batch.spans.append(Span(task_id, attempt, payload.name, begin, begin, text))
     elif name == "rayscope.plan":
-        batch.entities += _plan(told.name, told.operators, told.inputs)
-        batch.entities.append(_dataset(told.name, task_id, "RUNNING", {"start_ns": begin}, begin))
+        batch.entities += _plan(payload.name, payload.operators, payload.inputs)
+        batch.entities.append(_dataset(payload.name, task_id, "RUNNING", {"start_ns": begin}, begin))
     elif name == "rayscope.dataset_end":
-        if not told.name or told.text not in FINAL_STATES["dataset"]:
+        if not payload.name or payload.text not in FINAL_STATES["dataset"]:
             raise ValueError("no end of a dataset")
-        batch.entities.append(_dataset(told.name, task_id, told.text, {"end_ns": end}, end))
+        batch.entities.append(_dataset(payload.name, task_id, payload.text, {"end_ns": end}, end))
     elif name == "rayscope.awaited":
-        batch.spans += _awaited(told.y, entry, task_id, attempt)
+        batch.spans += _awaited(payload.y, entry, task_id, attempt)
     elif name == "rayscope.suspended":
         batch.edges.append(Edge(task_id, attempt, AWAITING, task_id, _NO_OBJECT, None, begin, end))
     elif name == "rayscope.callers":
         batch.edges += [
             Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
-            for caller, callee in _calls(told.d)
+            for caller, callee in _calls(payload.d)
         ]
     elif name == "rayscope.cancel":
-        batch.spans.append(Span(_task(told.c), 0, "ray.cancel", begin, begin, _text({"by": task_id})))
+        batch.spans.append(Span(_task(payload.c), 0, "ray.cancel", begin, begin, _text({"by": task_id})))
     elif name == "rayscope.canceled":
         error = TaskError(begin, CANCELED, "Canceled while it ran: a KeyboardInterrupt ended its function.")
         batch.attempts.append(Attempt(task_id, attempt, error=error))
     elif name == "rayscope.arguments":
-        callee = _task(told.c)
-        nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(told.i)]
-        named = _edges(batch, callee, -1, "argument", told.o, told.s, begin, begin)
+        callee = _task(payload.c)
+        nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(payload.i)]
+        named = _edges(batch, callee, -1, "argument", payload.o, payload.s, begin, begin)
         batch.edges += nested
-        if told.n or told.more:
-            # More references than are named one by one.
-            extra = {"objects": told.n, "unnamed": max(0, told.n - named)} if told.n else {"more": 1}
+        if payload.n or payload.more:
+            # There are more references than listed.
+            extra = {"objects": payload.n, "unnamed": max(0, payload.n - named)} if payload.n else {"more": 1}
             batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
     elif name == "rayscope.blocked":
-        if told.name == "rayscope.train_report":
+        if payload.name == "rayscope.train_report":
             kind = f"blocked:{TRAIN_REPORT}"
             batch.edges.append(Edge(task_id, attempt, kind, task_id, NO_OBJECT, None, begin, end))
             return
-        if told.name not in _SPANS:
+        if payload.name not in _SPANS:
             raise ValueError("no call that blocks")
-        _edges(batch, task_id, attempt, f"blocked:{told.name}", told.o, told.s, begin, end)
-        _group_edges(batch, task_id, attempt, f"blocked:{told.name}", told.g, begin, end)
-        if told.w:
+        _edges(batch, task_id, attempt, f"blocked:{payload.name}", payload.o, payload.s, begin, end)
+        _group_edges(batch, task_id, attempt, f"blocked:{payload.name}", payload.g, begin, end)
+        if payload.w:
             batch.edges.append(Edge(task_id, attempt, "blocks_loop", task_id, _NO_OBJECT, None, begin, end))
     elif name == "rayscope.sum":
-        if told.e > end + _SKEW_NS or told.e < begin:
+        if payload.e > end + _SKEW_NS or payload.e < begin:
             raise ValueError("an end that has nothing to do with the begin")
-        extra = {"calls": told.calls, "objects": told.n, "bytes": told.b, "blocked_ns": told.ns}
-        of = "" if told.w else task_id
-        batch.spans.append(Span(of, attempt, told.name[:_MAX_TEXT], begin, told.e, _text(extra)))
+        extra = {"calls": payload.calls, "objects": payload.n, "bytes": payload.b, "blocked_ns": payload.ns}
+        of = "" if payload.w else task_id
+        batch.spans.append(Span(of, attempt, payload.name[:_MAX_TEXT], begin, payload.e, _text(extra)))
     elif name == "rayscope.span":
-        text = _text({"user": _plain(told.values)})
-        batch.spans.append(Span(task_id, attempt, told.name[:_MAX_TEXT], begin, end, text))
+        text = _text({"user": _plain(payload.values)})
+        batch.spans.append(Span(task_id, attempt, payload.name[:_MAX_TEXT], begin, end, text))
     elif name == "rayscope.train_report":
-        batch.spans.append(Span(task_id, attempt, TRAIN_REPORT, begin, end, _text(_report(told, begin))))
+        batch.spans.append(Span(task_id, attempt, TRAIN_REPORT, begin, end, _text(_report(payload, begin))))
     elif name == "rayscope.annotation":
-        for key, value in _plain(told.values).items():
+        for key, value in _plain(payload.values).items():
             number = float(value) if isinstance(value, (int, float)) else None
             batch.annotations.append(
                 Annotation(task_id, attempt, "annotation", key, str(value), number, begin)
             )
     elif name == "rayscope.counter":
-        number, said = (None, told.text[:_MAX_TEXT]) if told.text else (told.value, f"{told.value:g}")
+        number, said = (
+            (None, payload.text[:_MAX_TEXT]) if payload.text else (payload.value, f"{payload.value:g}")
+        )
         batch.annotations.append(
-            Annotation(task_id, attempt, "counter", told.name[:_MAX_TEXT], said, number, begin)
+            Annotation(task_id, attempt, "counter", payload.name[:_MAX_TEXT], said, number, begin)
         )
     elif name == "rayscope.tracer" and len(worker_id) == _WORKER_BYTES:
-        said = f"off: {told.off}" if told.off else "on"
-        if told.missing:
-            said += f", without {', '.join(told.missing)}"
+        said = f"off: {payload.off}" if payload.off else "on"
+        if payload.missing:
+            said += f", without {', '.join(payload.missing)}"
         batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
 
 
 def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> list[Entity]:
-    """Of each operator of a dataset the ids of those that it takes its input from. Raises ValueError."""
+    """One entity per operator of a dataset, with the IDs of its input operators. Raises ValueError."""
     if not dataset or any(not 0 <= at < len(operators) for given in inputs for at in given):
         raise ValueError("a plan of something else")
     ids = [f"{dataset}/{operator}" for operator in operators]
@@ -336,22 +351,22 @@ def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]
 
 
 def _dataset(dataset: str, task_id: str, state: str, change: dict[str, Value], time_ns: int) -> Entity:
-    """A dataset that a task or a driver executes, with a change of its state."""
+    """A change of state of a dataset that a task or a driver executes."""
     fields: dict[str, Value] = {"name": dataset_name(dataset), "job_id": task_id[-_JOB_DIGITS:]}
     return Entity("dataset", dataset, fields, {(time_ns, state): change})
 
 
-def _report(told: _Told, begin_ns: int) -> dict[str, Any]:
-    """What a worker of Ray Train reported. Raises ValueError for what cannot be."""
-    if told.e > begin_ns + _SKEW_NS:
+def _report(payload: _Payload, begin_ns: int) -> dict[str, Any]:
+    """The extra data of a Ray Train report. Raises ValueError for impossible values."""
+    if payload.e > begin_ns + _SKEW_NS:
         raise ValueError("a report before the one before")
-    extra: dict[str, Any] = {"step": told.n, "rank": told.rank, "metrics": metrics(told.values)}
-    if told.e:
-        extra["since_ns"] = told.e
-    if told.wait is not None:
-        extra["data_ns"] = told.wait
-    if told.x:
-        extra["checkpoint"] = told.text[:_MAX_TEXT]
+    extra: dict[str, Any] = {"step": payload.n, "rank": payload.rank, "metrics": metrics(payload.values)}
+    if payload.e:
+        extra["since_ns"] = payload.e
+    if payload.wait is not None:
+        extra["data_ns"] = payload.wait
+    if payload.x:
+        extra["checkpoint"] = payload.text[:_MAX_TEXT]
     return extra
 
 
@@ -385,7 +400,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _calls(text: str) -> list[tuple[str, str]]:
-    """Hex ids of callers and of the tasks that they called, from their bytes concatenated in base64."""
+    """Hex IDs of callers and of the tasks they called, from their concatenated bytes in base64."""
     raw = _bytes(text)
     if not raw or len(raw) % (2 * _TASK_BYTES):
         raise ValueError(f"calls of {len(raw)} bytes")
@@ -394,7 +409,9 @@ def _calls(text: str) -> list[tuple[str, str]]:
 
 
 def _objects(text: str) -> list[tuple[str, int]]:
-    """Object ids, concatenated in base64: the hex of their first 24 bytes, and the number behind them."""
+    """Decode concatenated object IDs from base64 to pairs: hex of the first 24 bytes, and the index after
+    them.
+    """
     raw = _bytes(text)
     if len(raw) % _OBJECT_BYTES:
         raise ValueError(f"objects of {len(raw)} bytes")
@@ -417,7 +434,7 @@ def _edges(
     begin_ns: int,
     end_ns: int,
 ) -> int:
-    """Add an edge for each object that is named. Returns how many are."""
+    """Add an edge per listed object. Returns their number."""
     found = _objects(objects)
     known = [None] * len(found) if sizes is None else sizes
     batch.edges += [
@@ -430,7 +447,7 @@ def _edges(
 def _group_edges(
     batch: RecordBatch, task_id: str, attempt: int, kind: str, groups: str, begin_ns: int, end_ns: int
 ) -> None:
-    """Add an edge for each placement group: its ID, filled up, stands for the task that makes an object."""
+    """Add an edge per placement group. Its padded ID takes the place of the task that created the object."""
     raw = _bytes(groups) if groups else b""
     if len(raw) % _GROUP_BYTES:
         raise ValueError(f"placement groups of {len(raw)} bytes")

@@ -1,4 +1,4 @@
-"""What our tracer tells of Ray Tune (:mod:`rayscope.tracer.tune`), as records."""
+"""Converts the tracer's events about Ray Tune (:mod:`rayscope.tracer.tune`) to records."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from rayscope.ray.protobuf import known
 
 #: The span of a result.
 RESULT = "tune.result"
-_HUGE, _MAX_PARAMETERS, _MAX_NAME = 1e308, 64, 100
+#: Larger absolute values are dropped.
+_MAX_ABS = 1e308
+_MAX_PARAMETERS = 64
+#: Characters of a parameter's name.
+_MAX_NAME = 100
 _STATES = frozenset({"RUNNING", "FINISHED", "ERRORED", "INTERRUPTED"})
 _TRIAL_STATES = frozenset({"PENDING", "RUNNING", "PAUSED", "TERMINATED", "ERROR"})
 _REASONS = frozenset({"", "finished", "criterion", "early"})
-_TASK_DIGITS, _JOB_DIGITS = 48, 8
+_TASK_DIGITS = 48
+_JOB_DIGITS = 8
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
@@ -30,7 +35,7 @@ _Values = dict[str, str | int | float | bool | None]
 
 
 class _Experiment(msgspec.Struct, gc=False):
-    """Names are those of the wire. Times are in ns."""
+    """An experiment. The names are those of the wire format; times are in ns."""
 
     experiment: _Id
     state: str
@@ -48,7 +53,7 @@ class _Experiment(msgspec.Struct, gc=False):
 
 
 class _Trial(msgspec.Struct, gc=False):
-    """``n``: iterations; ``why``: why it is over; ``actors``: in the order in which it ran in them."""
+    """A trial. ``n``: iterations; ``why``: why it ended; ``actors``: in the order in which it used them."""
 
     trial: _Id
     state: str
@@ -89,14 +94,16 @@ _decode_result = msgspec.json.Decoder(_Result).decode
 
 
 def add(entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch) -> None:
-    """Add the records of an event. Raises ValueError and msgspec's errors for what is none of ours."""
+    """Add the records of an event. Raises ValueError and msgspec's errors if it is not one of ours."""
     if entry.event_name == "rayscope.tune_experiment":
         experiment = _decode_experiment(entry.extra_data)
         batch.entities.append(_experiment(experiment, _task(experiment.t or task_id), entry.end_time))
     elif entry.event_name == "rayscope.tune_trials":
-        told = _decode_trials(entry.extra_data)
-        job_id = _task(told.t or task_id)[-_JOB_DIGITS:]
-        batch.entities += [_trial(one, told.experiment, job_id, entry.end_time) for one in told.trials]
+        payload = _decode_trials(entry.extra_data)
+        job_id = _task(payload.t or task_id)[-_JOB_DIGITS:]
+        batch.entities += [
+            _trial(trial, payload.experiment, job_id, entry.end_time) for trial in payload.trials
+        ]
     elif entry.event_name == "rayscope.tune_result":
         result = _decode_result(entry.extra_data)
         if result.t:
@@ -116,62 +123,62 @@ def add(entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch) -> 
         raise ValueError("nothing of Ray Tune")
 
 
-def _experiment(told: _Experiment, task_id: str, time_ns: int) -> Entity:
-    if told.state not in _STATES or "/" in told.experiment:
+def _experiment(experiment: _Experiment, task_id: str, time_ns: int) -> Entity:
+    if experiment.state not in _STATES or "/" in experiment.experiment:
         raise ValueError("an experiment of something else")
     fields: dict[str, Value | None] = {
-        "name": told.name or None,
-        "path": redact_text(told.path) or None,
+        "name": experiment.name or None,
+        "path": redact_text(experiment.path) or None,
         "job_id": task_id[-_JOB_DIGITS:],
-        "metric": told.metric or None,
-        "mode": told.mode if told.mode in ("min", "max") else None,
-        "scheduler": told.scheduler or None,
-        "search_algorithm": told.search or None,
-        "num_samples": told.samples,
-        "is_restored": told.restored,
+        "metric": experiment.metric or None,
+        "mode": experiment.mode if experiment.mode in ("min", "max") else None,
+        "scheduler": experiment.scheduler or None,
+        "search_algorithm": experiment.search or None,
+        "num_samples": experiment.samples,
+        "is_restored": experiment.restored,
     }
     observed: dict[str, Value | None] = {
-        "state": told.state,
-        "start_ns": told.start,
-        "end_ns": told.end or None,
+        "state": experiment.state,
+        "start_ns": experiment.start,
+        "end_ns": experiment.end or None,
     }
-    return Entity("tune_experiment", told.experiment, known(fields), {}, time_ns, known(observed))
+    return Entity("tune_experiment", experiment.experiment, known(fields), {}, time_ns, known(observed))
 
 
-def _trial(told: _Trial, experiment_id: str, job_id: str, time_ns: int) -> Entity:
-    if told.state not in _TRIAL_STATES or told.why not in _REASONS or "/" in experiment_id:
+def _trial(trial: _Trial, experiment_id: str, job_id: str, time_ns: int) -> Entity:
+    if trial.state not in _TRIAL_STATES or trial.why not in _REASONS or "/" in experiment_id:
         raise ValueError("a trial of something else")
     fields: dict[str, Value | None] = {
         "experiment_id": experiment_id,
-        "trial_id": told.trial,
-        "name": told.name or None,
+        "trial_id": trial.trial,
+        "name": trial.name or None,
         "job_id": job_id,
     }
     observed: dict[str, Value | None] = {
-        "state": told.state,
-        "parameters": _encode(_parameters(told.parameters)),
-        "path": redact_text(told.path) or None,
-        "iterations": told.n,
-        "time_total_s": told.seconds,
-        "metrics": _encode(metrics(told.values)),
-        "failures": told.failures,
-        "actor_id": told.actors[-1] if told.actors else None,
-        "actor_ids": _encode(told.actors),
-        "error": redact_text(clean_error(told.error)) or None,
-        "end_reason": told.why or None,
-        "start_ns": told.start or None,
-        "end_ns": told.end or None,
+        "state": trial.state,
+        "parameters": _encode(_parameters(trial.parameters)),
+        "path": redact_text(trial.path) or None,
+        "iterations": trial.n,
+        "time_total_s": trial.seconds,
+        "metrics": _encode(metrics(trial.values)),
+        "failures": trial.failures,
+        "actor_id": trial.actors[-1] if trial.actors else None,
+        "actor_ids": _encode(trial.actors),
+        "error": redact_text(clean_error(trial.error)) or None,
+        "end_reason": trial.why or None,
+        "start_ns": trial.start or None,
+        "end_ns": trial.end or None,
     }
-    identity = f"{experiment_id}/{told.trial}"
+    identity = f"{experiment_id}/{trial.trial}"
     return Entity("tune_trial", identity, known(fields), {}, time_ns, known(observed))
 
 
 def _parameters(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values without secrets, by name; the names of nested ones are joined with "/"."""
+    """Plain values by name, without secrets. Names of nested values are joined with "/"."""
     plain = {
         name[:_MAX_NAME]: REDACTED if "env_vars/" in name else value
         for name, value in list(values.items())[:_MAX_PARAMETERS]
-        if isinstance(value, (str, bool)) or (value is not None and abs(value) < _HUGE)
+        if isinstance(value, (str, bool)) or (value is not None and abs(value) < _MAX_ABS)
     }
     redacted: dict[str, Any] = redact_settings(plain)
     return redacted

@@ -1,4 +1,4 @@
-"""What was already handed on, so that polling a table yields what changed and not the table."""
+"""Filters for polling: they pass on only the items of a table that changed since the last poll."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ Item = TypeVar("Item")
 
 
 class ChangeFilter(Generic[Item]):
-    """Remembers a fingerprint of each item of a table, and nothing of items that left the table.
+    """Remembers a fingerprint of each item in a table. Items that left the table are forgotten.
 
-    ``key`` identifies an item, ``fingerprint`` changes when its content does. Use: hand on what
-    :meth:`changed` returns, then :meth:`commit`; without the commit the same items come again, so that a
-    failed write loses nothing.
+    Pass on the result of :meth:`changed`, then call :meth:`commit`. Without the commit the next call returns
+    the same items again, so that a failed write loses nothing.
+
+    Args:
+        key: identifies an item.
+        fingerprint: changes with the item's content.
     """
 
     def __init__(self, key: Callable[[Item], Hashable], fingerprint: Callable[[Item], int]) -> None:
@@ -25,7 +28,7 @@ class ChangeFilter(Generic[Item]):
         self._next: dict[Hashable, int] = {}
 
     def changed(self, items: Iterable[Item]) -> list[Item]:
-        """The items that are new or differ from those of the last committed call."""
+        """The items that are new or differ since the last commit."""
         key, fingerprint, seen = self._key, self._fingerprint, self._seen
         found = []
         self._next = current = {}
@@ -37,11 +40,11 @@ class ChangeFilter(Generic[Item]):
         return found
 
     def commit(self) -> None:
-        """Take the items of the last :meth:`changed` as handed on."""
+        """Remember the result of the last :meth:`changed` as passed on."""
         self._seen = self._next
 
     def forget(self) -> None:
-        """Start anew, as for another session."""
+        """Start over, for example for another session."""
         self._seen, self._next = {}, {}
 
     def __len__(self) -> int:
@@ -49,7 +52,7 @@ class ChangeFilter(Generic[Item]):
 
 
 class EntityChangeFilter(ChangeFilter[Entity]):
-    """:class:`ChangeFilter` for entities; when one was observed makes no difference."""
+    """:class:`ChangeFilter` for entities. It ignores the time of observation."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -61,21 +64,21 @@ class EntityChangeFilter(ChangeFilter[Entity]):
 
 
 class RowChangeFilter(Generic[Item]):
-    """The same for rows as they came, bytes: only those that differ are made items, and compared as such.
+    """A :class:`ChangeFilter` for serialized rows. Only rows whose bytes differ are parsed and compared.
 
-    (An item's bytes may differ where its content does not: the order of a map's entries is any.)
+    An item with the same content may have other bytes, because the entries of a map have no fixed order.
     """
 
     def __init__(self, key: Callable[[Item], Hashable], fingerprint: Callable[[Item], int]) -> None:
         self._key = key
         self._fingerprint = fingerprint
-        #: Hash of a row -> its item's key; key -> fingerprint. And what is to be taken over.
+        #: Hash of a row -> key of its item, and key -> fingerprint. Then their uncommitted versions.
         self._rows: dict[int, Hashable] = {}
         self._prints: dict[Hashable, int] = {}
         self._next: tuple[dict[int, Hashable], dict[Hashable, int]] = ({}, {})
 
     def changed(self, rows: Iterable[bytes], parse: Callable[[bytes], Item]) -> list[Item]:
-        """The items that are new or differ from those of the last committed call."""
+        """The items that are new or differ since the last commit."""
         known, found = self._rows, []
         current: dict[int, Hashable] = {}
         prints: dict[Hashable, int] = {}
@@ -93,10 +96,10 @@ class RowChangeFilter(Generic[Item]):
         return found
 
     def commit(self) -> None:
-        """Take the items of the last :meth:`changed` as handed on."""
+        """Remember the result of the last :meth:`changed` as passed on."""
         self._rows, prints = self._next
         self._prints.update(prints)
-        if len(self._prints) > len(self._rows):  # some have left the table
+        if len(self._prints) > len(self._rows):  # some items have left the table
             there = set(self._rows.values())
             self._prints = {key: value for key, value in self._prints.items() if key in there}
 

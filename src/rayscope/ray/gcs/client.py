@@ -1,7 +1,8 @@
 """A client for the tables of Ray's global control service (GCS).
 
-It speaks gRPC over Ray's generated stubs and never joins the cluster: no ``ray.init()``, no driver, no
-job of ours in the tables. Replies are handed on as protobuf; :mod:`rayscope.ray.gcs.snapshot` reads them.
+It uses gRPC with Ray's generated stubs and never joins the cluster: no ``ray.init()``, no driver, and no job
+of ours in the tables. Replies are returned as protobuf messages, which :mod:`rayscope.ray.gcs.snapshot`
+converts.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
 )
-#: The protobuf file of most services.
+#: The protobuf module of most services.
 _PACKAGE = "gcs_service"
-#: Tables that are read again and again: service, method, and the reply's field with the rows.
+#: Tables that are polled: service, method, and the field of the reply with the rows.
 _TABLES = {
     "nodes": ("NodeInfoGcsService", "GetAllNodeInfo", "node_info_list"),
     "jobs": ("JobInfoGcsService", "GetAllJobInfo", "job_info_list"),
@@ -41,7 +42,7 @@ _TABLES = {
         "placement_group_table_data",
     ),
 }
-#: ``is_running_tasks`` would make the GCS ask every driver.
+#: Without this field, the GCS would send a request to every driver.
 _FIELDS = {"jobs": {"skip_is_running_tasks_field": True}}
 _REFUSED_REMEDY = (
     "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the token that the cluster was started with "
@@ -52,8 +53,8 @@ _REFUSED_REMEDY = (
 class GcsError(RayscopeError):
     """The GCS could not be read.
 
-    ``code`` is one of ``bad_address``, ``unreachable``, ``unauthenticated``, ``deadline``, ``not_gcs``,
-    ``failed``; ``params`` are what the message names besides (``address``, ``seconds``).
+    ``code``: ``bad_address``, ``unreachable``, ``unauthenticated``, ``deadline``, ``not_gcs``, or ``failed``.
+    ``params``: values in the message (``address``, ``seconds``).
     """
 
     status = 502
@@ -62,7 +63,7 @@ class GcsError(RayscopeError):
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """What a cluster says about itself. ``dashboard_url`` is None where no dashboard runs."""
+    """Basic facts about a cluster. ``dashboard_url`` is None if it has no dashboard."""
 
     session: str
     gcs_address: str
@@ -72,23 +73,27 @@ class ClusterInfo:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a table as they came, in protobuf's binary form; ``parse`` makes a message of one."""
+    """Serialized rows of a table. ``parse`` converts one to a message."""
 
     rows: list[bytes]
     parse: Callable[[bytes], Any]
 
 
 class GcsClient:
-    """Reads the GCS at ``address`` (``host:port``, or ``auto`` for the one on this machine).
+    """Reads the GCS of a cluster. Thread-safe.
 
-    ``token`` is Ray's (see :mod:`rayscope.ray.auth`), ``timeout_s`` bounds each call. Every method
-    raises :class:`GcsError`; the constructor does only for an address that cannot be one. Thread-safe.
+    Every method raises :class:`GcsError`. The constructor raises it only for an invalid address.
+
+    Args:
+        address: ``host:port``, or ``auto`` for the cluster on this machine.
+        token: Ray's token, see :mod:`rayscope.ray.auth`.
+        timeout_s: limit for each call, s.
     """
 
     def __init__(self, address: str = "auto", token: str | None = None, timeout_s: float = 10) -> None:
-        # gRPC's own log would print each lost connection on our terminal; we report them as GcsError.
+        # Otherwise gRPC prints every lost connection to our terminal. We report them as GcsError.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-        # Imported late: Ray's package costs a second, and the command line's other uses do not need it.
+        # Imported late: Ray's package takes a second to import, and most CLI commands do not need it.
         import grpc
 
         try:
@@ -104,7 +109,7 @@ class GcsClient:
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What every call to a service of this cluster carries: Ray's token, if there is one."""
+        """gRPC metadata for every call to this cluster: Ray's token, if there is one."""
         return self._metadata
 
     def close(self) -> None:
@@ -124,7 +129,7 @@ class GcsClient:
         return ClusterInfo(session, self.address, self._ray_version(), _http_url(dashboard))
 
     def session_name(self) -> str:
-        """The Ray session that the cluster runs now; another one after a restart of the head node."""
+        """The current Ray session of the cluster, which changes when the head node restarts."""
         session = self.internal_kv(b"session_name", b"session")
         if not session:
             raise GcsError(
@@ -144,60 +149,62 @@ class GcsClient:
         return str(version) if version else None
 
     def internal_kv(self, key: bytes, namespace: bytes) -> bytes | None:
-        """One value of Ray's internal key-value store, None if there is none."""
+        """A value from Ray's internal key-value store, None if there is none."""
         reply = self._call("InternalKVGcsService", "InternalKVGet", {"key": key, "namespace": namespace})
         return bytes(reply.value) or None
 
     def task_events(self, *, limit: int | None = None, job_id: str | None = None) -> Any:
-        """``GetTaskEventsReply``: all task attempts that the GCS holds (100,000 by its default), drivers too.
+        """``GetTaskEventsReply`` with the task attempts in the GCS (100,000 by default), including drivers.
 
-        With ``limit`` the rest is counted in ``num_truncated``. ``job_id`` (hex) keeps one job.
+        Args:
+            limit: return at most this many. The others are counted in ``num_truncated``.
+            job_id: return only those of this job (hex).
         """
         request: dict[str, Any] = {"filters": {"exclude_driver": False}}
         if limit is not None:
             request["limit"] = limit
         if job_id is not None:
-            # predicate 0 is EQUAL
+            # Predicate 0 is EQUAL.
             request["filters"]["job_filters"] = [{"job_id": bytes.fromhex(job_id)}]
-        # A reply of 70 MB takes a busy GCS several seconds.
+        # A busy GCS needs several seconds for a reply of 70 MB.
         return self._call("TaskInfoGcsService", "GetTaskEvents", request, timeout_s=max(30, self.timeout_s))
 
     def internal_config(self) -> dict[str, Any] | None:
-        """The ``--system-config`` of the head node, None if the cluster does not tell."""
+        """The ``--system-config`` of the head node, None if it is not available."""
         try:
-            told = json.loads(self._call("InternalKVGcsService", "GetInternalConfig", {}).config)
-        except (AttributeError, GcsError, ValueError):  # a Ray that has it elsewhere, or keeps it to itself
+            config = json.loads(self._call("InternalKVGcsService", "GetInternalConfig", {}).config)
+        except (AttributeError, GcsError, ValueError):  # another version of Ray, or not accessible
             return None
-        return told if isinstance(told, dict) else None
+        return config if isinstance(config, dict) else None
 
     def actors(self) -> Any:
-        """The ``ActorTableData`` of all actors that the GCS remembers, dead ones too."""
+        """``ActorTableData`` of all actors known to the GCS, including dead ones."""
         return self._rows("actors")
 
     def nodes(self) -> Any:
-        """The ``GcsNodeInfo`` of all nodes, dead ones too."""
+        """``GcsNodeInfo`` of all nodes, including dead ones."""
         return self._rows("nodes")
 
     def workers(self) -> Any:
-        """The ``WorkerTableData`` of all worker processes and drivers, dead ones too."""
+        """``WorkerTableData`` of all workers and drivers, including dead ones."""
         return self._rows("workers")
 
     def worker(self, worker_id: str) -> Any:
-        """The ``WorkerTableData`` of one worker or driver (hex id), None if the GCS has forgotten it."""
+        """``WorkerTableData`` of one worker or driver (hex ID), None if the GCS has forgotten it."""
         fields = {"worker_id": bytes.fromhex(worker_id)}
         reply = self._call("WorkerInfoGcsService", "GetWorkerInfo", fields, timeout_s=2.0)
         return reply.worker_table_data if reply.HasField("worker_table_data") else None
 
     def jobs(self) -> Any:
-        """The ``JobTableData`` of all drivers, with what the job API knows of those that it started."""
+        """``JobTableData`` of all drivers. For submitted jobs it includes details from the job API."""
         return self._rows("jobs")
 
     def placement_groups(self) -> Any:
-        """The ``PlacementGroupTableData`` of all placement groups, removed ones too."""
+        """``PlacementGroupTableData`` of all placement groups, including removed ones."""
         return self._rows("placement_groups")
 
     def named_actors(self) -> set[tuple[str, str]]:
-        """Namespace and name of all actors that live and have a name."""
+        """Namespace and name of all living actors that have a name."""
         reply = self._call("ActorInfoGcsService", "ListNamedActors", {"all_namespaces": True})
         return {(one.ray_namespace, one.name) for one in reply.named_actors_list}
 
@@ -206,7 +213,10 @@ class GcsClient:
         return getattr(self._call(service, method, _FIELDS.get(table, {})), field)
 
     def table(self, table: str) -> Table:
-        """The same rows (``nodes``, ``actors``, ...), not taken apart: most are as they were before."""
+        """The serialized rows of a table (``nodes``, ``actors``, ...).
+
+        Most are unchanged since the last poll.
+        """
         service, method, field = _TABLES[table]
         messages = importlib.import_module(f"ray.core.generated.{_PACKAGE}_pb2")
         reply_type = getattr(messages, f"{method}Reply")
@@ -225,7 +235,7 @@ class GcsClient:
         return Table(list(reply.rows), type(getattr(empty, field).add()).FromString)
 
     def available_resources(self) -> dict[str, dict[str, float]]:
-        """Node id (hex) -> resources that are free now."""
+        """Node ID (hex) -> free resources."""
         reply = self._call("NodeResourceInfoGcsService", "GetAllAvailableResources", {})
         return {
             bytes(item.node_id).hex(): dict(item.resources_available)
@@ -233,9 +243,9 @@ class GcsClient:
         }
 
     def rpc(self, service: str, method: str, package: str = _PACKAGE) -> Any:
-        """One method of a service of Ray's, to be called by whoever knows how (``metadata``, ``explain``).
+        """The stub of a method, for callers that use ``metadata`` and ``explain`` themselves.
 
-        ``package``: the protobuf file without its ending. AttributeError where this Ray has no such service.
+        ``package``: name of the protobuf module. Raises AttributeError if this Ray has no such service.
         """
         found = self._methods.get((service, method))
         if found is None:
@@ -245,15 +255,15 @@ class GcsClient:
         return found
 
     def resource_usage(self) -> Any:
-        """``ResourceUsageBatchData``: the resources of the living nodes, the shapes that wait for some."""
+        """``ResourceUsageBatchData``: resources of the living nodes, and shapes of pending demand."""
         return self._call("NodeResourceInfoGcsService", "GetAllResourceUsage", {}).resource_usage_data
 
     def draining_nodes(self) -> Any:
-        """Those that are being drained: ``node_id`` and ``draining_deadline_timestamp_ms`` of each."""
+        """Draining nodes, each with ``node_id`` and ``draining_deadline_timestamp_ms``."""
         return self._call("NodeResourceInfoGcsService", "GetDrainingNodes", {}).draining_nodes
 
     def cluster_status(self) -> Any:
-        """``GetClusterStatusReply``: what autoscaler v2 last said, and what it is told."""
+        """``GetClusterStatusReply``: the latest state and requests of autoscaler v2."""
         return self._call("AutoscalerStateService", "GetClusterStatus", {}, package="autoscaler")
 
     def _call(
@@ -272,7 +282,7 @@ class GcsClient:
 
     @staticmethod
     def _request(method: str, fields: dict[str, Any], messages: Any) -> Any:
-        """A method's request with those of some fields that this Ray knows."""
+        """The request of a method, with those of ``fields`` that this version of Ray knows."""
         request_type = getattr(messages, f"{method}Request")
         names = request_type.DESCRIPTOR.fields_by_name
         return request_type(**{name: value for name, value in fields.items() if name in names})
@@ -284,13 +294,13 @@ class GcsClient:
             return rpc(request, timeout=timeout, metadata=self._metadata)
         except self._grpc.RpcError as error:
             raise self.explain(error, method, time.monotonic() - started) from None
-        except ValueError as error:  # a closed channel
+        except ValueError as error:  # the channel is closed
             raise GcsError(
                 f"Could not query the GCS at {self.address}: {error}", "Open a new client."
             ) from None
 
     def _check(self, status: Any, method: str) -> None:
-        # 0 is OK; 17 is NotFound, which a missing key answers (``StatusCode`` in Ray's common/status.h).
+        # 0 is OK. 17 is NotFound, for a missing key (``StatusCode`` in Ray's common/status.h).
         if status is not None and status.code not in (0, 17):
             raise GcsError(
                 f"The GCS at {self.address} rejected {method}: {status.message or status.code}.",
@@ -298,7 +308,7 @@ class GcsClient:
             )
 
     def explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
-        """What a failed call means (gRPC's error), and what to do."""
+        """The error, with a remedy, for a failed call. ``error`` is gRPC's error."""
         code = error.code()
         details = (error.details() or "").strip()
         codes = self._grpc.StatusCode
@@ -349,7 +359,7 @@ class GcsClient:
 
 @lru_cache(maxsize=16)
 def _raw_reply(status: int, rows: int) -> Any:
-    """The class of a reply whose fields (by number) stay bytes: 100,000 rows are read in some 10 ms."""
+    """A reply class whose two fields (by number) stay bytes, so that 100,000 rows are parsed in 10 ms."""
     schema = f"message Reply {{ bytes status = {status}; repeated bytes rows = {rows}; }}"
     return compile_messages(schema)["Reply"]
 
@@ -362,7 +372,7 @@ def _not_http2(details: str) -> bool:
 
 
 def _short(details: str) -> str:
-    """The last part of gRPC's chain of causes, without its own punctuation."""
+    """The last part of gRPC's chain of causes, without trailing punctuation."""
     if "Failed to connect to remote host: " in details:
         details = details.rpartition("Failed to connect to remote host: ")[2]
     return details[:200].rstrip(". ") or "no reason given"

@@ -1,7 +1,7 @@
-"""The GCS's actor, node, worker, job and placement group tables (``gcs.proto``) to entities.
+"""Converts the GCS's actor, node, worker, job and placement group tables (``gcs.proto``) to entities.
 
-Fields that never change go to ``fields`` under the names that :mod:`rayscope.ray.events.entities` uses;
-what is true only at the time of the snapshot goes to ``observed``. Values are those of Ray's state API.
+Fields that never change go to ``fields``, with the names used by :mod:`rayscope.ray.events.entities`. Values
+that are true only at the time of the snapshot go to ``observed``. Values match those of Ray's state API.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORKER_EXIT = EnumNames("WorkerTableData", "exit_type")
 _PG_STATE = EnumNames("PlacementGroupTableData", "state")
 _PG_STRATEGY = EnumNames("PlacementGroupTableData", "strategy")
 _PG_SCHEDULING = EnumNames("PlacementGroupStats", "scheduling_state")
-# Ray's own drivers (Serve's, the dashboard's) have namespaces that begin so; its job list leaves them out.
+# Prefix of the namespaces of Ray's own drivers (Serve's, the dashboard's), which Ray's job list excludes.
 _INTERNAL_NAMESPACE = "_ray_internal_"
 
 _GPU = re.compile(r"GPU(_group_[0-9a-f]+)?")
@@ -32,7 +32,7 @@ Unknown = dict[str, int]
 
 
 def actor(data: Any, now_ns: int, unknown: Unknown) -> Entity:
-    """One ``ActorTableData``."""
+    """Convert an ``ActorTableData``."""
     selector = text_map(data, "label_selector")
     fields: dict[str, Value | None] = {
         "job_id": hex_id(data.job_id),
@@ -66,9 +66,9 @@ def actor(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def _gpus(data: Any) -> str | None:
-    """GPU -> the share of it that the raylet gave to an actor, as JSON; None if it has none.
+    """JSON of GPU -> share assigned to an actor by the raylet, None if it has none.
 
-    In a placement group Ray names a GPU three times: once with the index of the bundle.
+    In a placement group Ray lists a GPU three times, once with the index of the bundle.
     """
     given = {
         str(one.index): one.quantity
@@ -80,7 +80,7 @@ def _gpus(data: Any) -> str | None:
 
 
 def death_cause(cause: Any) -> dict[str, Any]:
-    """An ``ActorDeathCause`` as Ray's state API shows it, without the pickled exception."""
+    """An ``ActorDeathCause`` in the form of Ray's state API, without the pickled exception."""
     found = _to_dict(cause)
     for context in found.values():
         if isinstance(context, dict):
@@ -89,7 +89,7 @@ def death_cause(cause: Any) -> dict[str, Any]:
 
 
 def death_reason(cause: dict[str, Any]) -> str:
-    """The text of a death cause, whichever of its contexts is set; '' if none says anything."""
+    """The text of a death cause from whichever context is set, '' if there is none."""
     for context in cause.values():
         if isinstance(context, dict):
             text = context.get("error_message") or context.get("formatted_exception_string")
@@ -99,7 +99,7 @@ def death_reason(cause: dict[str, Any]) -> str:
 
 
 def _to_dict(message: Any) -> dict[str, Any]:
-    """Like Ray's ``message_to_dict``: snake case, enum names, ids as hex; all plain fields are there."""
+    """Like Ray's ``message_to_dict``: snake case, enum names, hex IDs, and all scalar fields."""
     found: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
@@ -120,7 +120,7 @@ def _to_dict(message: Any) -> dict[str, Any]:
 
 
 def node(data: Any, now_ns: int, unknown: Unknown) -> Entity:
-    """One ``GcsNodeInfo``."""
+    """Convert a ``GcsNodeInfo``."""
     fields: dict[str, Value | None] = {
         "node_ip": data.node_manager_address,
         "node_name": data.node_name,
@@ -148,12 +148,12 @@ def node(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def _port(number: int) -> int | None:
-    """A port, None where Ray says 0 or -1 (nothing listens)."""
+    """A port, None for Ray's 0 or -1 (nothing listens)."""
     return number if number > 0 else None
 
 
 def worker(data: Any, now_ns: int, unknown: Unknown) -> Entity:
-    """One ``WorkerTableData``; drivers are workers too."""
+    """Convert a ``WorkerTableData``. Drivers are workers too."""
     address = data.worker_address
     fields: dict[str, Value | None] = {
         "node_id": hex_id(address.node_id),
@@ -177,10 +177,10 @@ def worker(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def job(data: Any, now_ns: int, unknown: Unknown) -> Entity:
-    """One ``JobTableData``: a driver.
+    """Convert a ``JobTableData``, which is a driver.
 
-    The GCS calls any driver that ended a success, as Ray's state API does, and adds what the job API knows
-    of a submitted one (``job_info``), which then is what counts.
+    Like Ray's state API, the GCS reports success for any driver that ended. For submitted jobs it adds
+    details from the job API (``job_info``), which then take precedence.
     """
     config = data.config
     metadata = {str(key): str(value) for key, value in config.metadata.items()}
@@ -216,7 +216,7 @@ def job(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def placement_group(data: Any, now_ns: int, unknown: Unknown) -> Entity:
-    """One ``PlacementGroupTableData``."""
+    """Convert a ``PlacementGroupTableData``."""
     stats = data.stats
     fields: dict[str, Value | None] = {
         "name": data.name,

@@ -1,4 +1,4 @@
-"""The addresses in the GCS' node table."""
+"""Reads node addresses from the GCS's node table."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import NamedTuple
 from rayscope.ray.gcs.client import GcsClient
 
 _ALIVE = 0  # GcsNodeState
-#: NodeDeathInfo: the end was wanted (``ray stop``, a drain, a scale-down).
-_WANTED = (1, 3, 4)
-#: Where the autoscaler and the dashboard, both on the head node, serve metrics of their own.
+#: Reasons in NodeDeathInfo for an intended end (``ray stop``, a drain, a scale-down).
+_INTENDED_REASONS = (1, 3, 4)
+#: Keys of the metrics addresses of the autoscaler and the dashboard, both on the head node.
 _HEAD_KEYS = (b"AutoscalerMetricsAddress", b"DashboardMetricsAddress")
 
 
 class NodeAddress(NamedTuple):
-    """A node and where its agent serves metrics; ``port`` is 0 where it does not.
+    """A node and the metrics address of its agent.
 
-    ``failed``: it died, and nobody wanted that. ``ended_ns``: when it died, 0 while it lives.
-    ``head_ports``: of the head node, where the autoscaler and the dashboard serve metrics.
+    Attributes:
+        port: 0 if the agent serves no metrics.
+        failed: whether it died unintentionally.
+        ended_ns: when it died, 0 while it is alive.
+        head_ports: on the head node, metrics ports of the autoscaler and the dashboard.
     """
 
     node_id: str
@@ -32,7 +35,7 @@ class NodeAddress(NamedTuple):
 
 
 def read_node_addresses(client: GcsClient) -> list[NodeAddress]:
-    """All nodes that the GCS remembers. Raises GcsError."""
+    """All nodes known to the GCS. Raises GcsError."""
     found = []
     for node in client.nodes():
         alive = node.state == _ALIVE
@@ -46,7 +49,7 @@ def read_node_addresses(client: GcsClient) -> list[NodeAddress]:
                 node.node_manager_hostname,
                 is_head,
                 alive,
-                not alive and (info is None or info.reason not in _WANTED),
+                not alive and (info is None or info.reason not in _INTENDED_REASONS),
                 0 if alive else node.end_time_ms * 1_000_000,
                 _head_ports(client) if is_head and alive else (),
             )
@@ -55,7 +58,7 @@ def read_node_addresses(client: GcsClient) -> list[NodeAddress]:
 
 
 def _head_ports(client: GcsClient) -> tuple[int, ...]:
-    """The host in these addresses is not used: it is the head node's, and a cluster could name any other."""
+    """Ports from these addresses. Their host is ignored: it is the head node, and could be forged."""
     values = [client.internal_kv(key, b"") or b"" for key in _HEAD_KEYS]
     ports = [value.rpartition(b":")[2] for value in values]
     return tuple(int(port) for port in ports if port.isdigit() and 0 < int(port) < 1 << 16)

@@ -1,4 +1,4 @@
-"""Polls one cluster for as long as it lives, at a pace that its GCS does not feel."""
+"""Polls one cluster for as long as it is alive, slowly enough not to burden its GCS."""
 
 from __future__ import annotations
 
@@ -19,23 +19,35 @@ from rayscope.ray.jobs_api import JobApi
 
 _LOG = logging.getLogger(__name__)
 
-#: A poll may cost at most this share of the time until the next one.
+#: Maximum share of the time that polling may take.
 LOAD = 0.05
-_MIN_S, _MAX_S = 1.0, 60.0
+#: Bounds of the pause between two polls of tasks, s.
+_MIN_S = 1.0
+_MAX_S = 60.0
+#: Pause between two polls of entities, s.
 _ENTITY_S = 2.0
+#: Pause between two polls of the job API and the agents, s.
 _SIDE_S = 10.0
+#: Maximum pause after a failure, s.
 _MAX_BACK_OFF_S = 30.0
-_AGENTS_A_TURN, _AGENTS_AT_ONCE = 48, 16
+#: Agents polled per turn.
+_AGENTS_PER_TURN = 48
+#: Agents polled at the same time.
+_AGENTS_CONCURRENCY = 16
 
 
 @dataclass(frozen=True)
 class PollStatus:
-    """How polling goes. ``error`` and ``remedy`` are None while ``ok``.
+    """The state of polling.
 
-    ``interval_s``: the present pace of task polls; ``cost_s``: what the last one took. ``mode`` is
-    ``"tasks"`` or ``"entities"``. ``job_api_error``: why submitted jobs cannot be read, or None.
-    ``session``: the one that the cluster ran at the last success. ``last_tasks_ns``: when tasks were last
-    read in full.
+    Attributes:
+        error: None while ``ok``, like ``remedy``.
+        interval_s: current pause between polls of tasks, s.
+        cost_s: duration of the last poll of tasks, s.
+        mode: ``"tasks"`` or ``"entities"``.
+        job_api_error: why submitted jobs cannot be read, or None.
+        session: the cluster's session at the last success.
+        last_tasks_ns: when all tasks were last read.
     """
 
     ok: bool = False
@@ -51,15 +63,23 @@ class PollStatus:
 
 
 class Poller:
-    """A thread that reads a cluster's tables and gives what changed to ``on_batch``.
+    """A thread that polls a cluster's tables and passes changes to ``on_batch``.
 
-    Entities are read every 2 s, tasks every 1 to 60 s, each so seldom that reading and converting take at
-    most 5 % of the time; the job API and the agents' loss counters every 10 s. ``tasks`` may be a callable
-    that is asked before each poll (with the event stream at hand, tasks are worth a poll only now and
-    then). An outage is retried with a growing pause up to 30 s, and a GCS that comes back as another
-    session starts a new account. ``on_batch`` is called from the thread or from :meth:`poll_now`, never
-    from both at once; if it raises, the records come again with the next poll. ``min_interval_s`` and
-    ``max_interval_s`` bound the pace of task polls.
+    Entities are polled every 2 s, tasks every 1 to 60 s, each slowly enough that reading and converting takes
+    at most 5 % of the time. The job API and the agents' loss counters are polled every 10 s. After an outage
+    it retries with a pause that grows up to 30 s. If the GCS comes back with another session, it starts over.
+
+    Args:
+        client: the cluster's GCS.
+        on_batch: called from the thread or from :meth:`poll_now`, never concurrently. If it raises, the next
+        poll
+            passes the same records again.
+        tasks: whether to poll tasks, or a function that is called before each poll. With the event stream,
+            polling tasks is needed only occasionally.
+        token: Ray's token.
+        min_interval_s: minimum pause between polls of tasks, s.
+        max_interval_s: maximum pause between polls of tasks, s.
+        entity_interval_s: pause between polls of entities, s.
     """
 
     def __init__(
@@ -91,40 +111,40 @@ class Poller:
 
     @property
     def status(self) -> PollStatus:
-        """How it goes, as of now."""
+        """The current state."""
         return self._status
 
     def start(self) -> Poller:
-        """Begin to poll. Returns itself."""
+        """Start polling. Returns itself."""
         self._task.start()
         return self
 
     def stop(self, timeout_s: float = 5) -> None:
-        """End the thread, at the latest after the call in flight (``timeout_s`` at most)."""
+        """Stop the thread after the call in flight. Waits at most ``timeout_s``."""
         self._task.stop(timeout_s)
         if self._job_api is not None:
             self._job_api.close()
 
     def soon(self) -> None:
-        """Read entities and submitted jobs now: something has just been changed."""
+        """Poll entities and submitted jobs now, after something was changed."""
         self._due["side"] = self._due["entities"] = 0.0
         self._task.wake()
 
     @property
     def job_api(self) -> JobApi | None:
-        """The connection to the cluster's job API, None as long as no dashboard of it is known."""
+        """The connection to the cluster's job API, None until its dashboard is known."""
         return self._job_api
 
     def poll_now(self, *, tasks: bool = True) -> None:
-        """Read everything once, now, in the caller's thread; what changed has been handed on at return.
+        """Poll everything once in the caller's thread. All changes have been passed on when it returns.
 
-        Raises :class:`GcsError`, and whatever ``on_batch`` raises.
+        Raises :class:`GcsError`, and any error of ``on_batch``.
         """
         with self._polling:
             self._poll(time.monotonic(), side=True, entities=True, tasks=tasks)
 
     def _turn(self) -> float:
-        """Read what is due. Returns the seconds until the next turn."""
+        """Poll what is due. Returns the seconds until the next turn."""
         with self._polling:
             now = time.monotonic()
             try:
@@ -136,7 +156,7 @@ class Poller:
                 )
             except GcsError as error:
                 return self._fail(error.message, error.remedy)
-            except Exception as error:  # on_batch's, or a bug of ours: the next poll may do better
+            except Exception as error:  # raised by on_batch, or a bug of ours: retry with the next poll
                 _LOG.exception("a snapshot could not be handed on")
                 return self._fail(
                     f"{type(error).__name__}: {error}", "See the server's log. Rayscope keeps retrying."
@@ -145,8 +165,8 @@ class Poller:
             return max(min(self._due.values()) - time.monotonic(), 0.05)
 
     def _fail(self, message: str, remedy: str) -> float:
-        """Returns the seconds until the next attempt."""
-        # The next success asks the cluster for its session: it may be another one.
+        """Record a failure. Returns the seconds until the next attempt."""
+        # Read the session again after the next success, because it may have changed.
         self._info = None
         self._due = dict.fromkeys(self._due, 0.0)
         self._status = replace(self._status, ok=False, error=message, remedy=remedy)
@@ -159,10 +179,10 @@ class Poller:
             self._read_side(changes)
             self._due["side"] = now + _SIDE_S
         if entities:
-            cost_s = self._hand_on(changes.entities(self._api_jobs))
+            cost_s = self._pass_on(changes.entities(self._api_jobs))
             self._due["entities"] = now + max(self._entity_s, cost_s / LOAD)
         if tasks:
-            cost_s = self._hand_on(changes.tasks())
+            cost_s = self._pass_on(changes.tasks())
             interval_s = min(self._max_s, max(self._min_s, cost_s / LOAD))
             self._status = replace(
                 self._status,
@@ -185,7 +205,7 @@ class Poller:
         )
 
     def _current(self, *, refresh: bool) -> Changes:
-        """The account of the session that the cluster runs now; a new one after a restart."""
+        """Changes of the cluster's current session. Starts over if the session has changed."""
         if refresh or self._info is None:
             self._info = self._client.cluster_info()
             session = self._info.session
@@ -199,8 +219,8 @@ class Poller:
             self._api_jobs, self._agents = None, []
         return self._changes
 
-    def _hand_on(self, batches: Iterator[RecordBatch]) -> float:
-        """Hand on all batches; returns the seconds that reading and converting took."""
+    def _pass_on(self, batches: Iterator[RecordBatch]) -> float:
+        """Pass on all batches. Returns the seconds spent on reading and converting."""
         cost_s = 0.0
         while True:
             started = time.monotonic()
@@ -213,13 +233,16 @@ class Poller:
             self._on_batch(batch)
 
     def _read_side(self, changes: Changes) -> None:
-        """What is not in the GCS: the job API's jobs and the agents' loss counters. Never raises for them."""
+        """Read what the GCS lacks: the job API's jobs and the agents' loss counters.
+
+        Never raises for them.
+        """
         self._api_jobs, problem = self._read_jobs()
         self._status = replace(self._status, job_api_error=problem)
         drops = changes.new_drops(self._read_drops())
         if drops:
             self._on_batch(RecordBatch(changes.session, drops=drops))
-            changes.drops_handed_on(drops)
+            changes.commit_drops(drops)
 
     def _read_jobs(self) -> tuple[list[Entity] | None, str | None]:
         url = self._info.dashboard_url if self._info is not None else None
@@ -234,21 +257,21 @@ class Poller:
         try:
             return self._job_api.submissions(), None
         except DashboardError as error:
-            # The last answer stays in force: dropping it would undo the join for a while.
+            # Keep the last result: without it, jobs would lose their outcome for a while.
             return self._api_jobs, str(error)
 
     def _read_drops(self) -> list[Drop]:
-        """The counters of up to 48 agents, in turn: 1,000 agents are all asked within four minutes."""
+        """Loss counters of up to 48 agents per call, in turn: 1,000 agents take less than four minutes."""
         if not self._agents:
             self._agents = [
                 (node.node_manager_address, node.metrics_export_port)
                 for node in self._client.nodes()
                 if node.state == 0 and node.metrics_export_port > 0  # GcsNodeState.ALIVE
             ]
-        agents, self._agents = self._agents[:_AGENTS_A_TURN], self._agents[_AGENTS_A_TURN:]
+        agents, self._agents = self._agents[:_AGENTS_PER_TURN], self._agents[_AGENTS_PER_TURN:]
         if not agents:
             return []
-        with ThreadPoolExecutor(min(_AGENTS_AT_ONCE, len(agents)), "rayscope-drops") as pool:
+        with ThreadPoolExecutor(min(_AGENTS_CONCURRENCY, len(agents)), "rayscope-drops") as pool:
             return [
                 drop for found in pool.map(lambda agent: read_agent_drops(*agent), agents) for drop in found
             ]

@@ -1,7 +1,7 @@
-"""Listening to a channel of the GCS's publisher, as Ray's own processes do (``ray/_private/gcs_pubsub.py``).
+"""Subscribes to a channel of the GCS, like Ray's own processes (``ray/_private/gcs_pubsub.py``).
 
-The GCS answers a question as soon as there is news. A subscriber that has not asked for five minutes is
-forgotten, and so are all by a GCS that starts again: then :meth:`Subscriber.subscribe` is due once more.
+The GCS answers a long poll as soon as there is a message. It forgets subscribers that have not polled for
+five minutes, and all subscribers when it restarts. Call :meth:`Subscriber.subscribe` again then.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from rayscope.ray.gcs.client import GcsClient, GcsError
 
-#: The service of the channels for observers, the newest name first (Ray 2.56 split it from the other one).
+#: The service for observers' channels, newest name first. Ray 2.56 split it off.
 _SERVICES = ("ObservabilityPubSubService", "InternalPubSubGcsService")
 _ID_BYTES = 28
 
 
 class Subscriber:
-    """One subscription to ``channel`` (a name of ``pubsub.proto``'s ``ChannelType``). For one thread.
+    """A subscription to ``channel``, a name in ``ChannelType`` of ``pubsub.proto``. Not thread-safe.
 
     Raises GcsError.
     """
@@ -38,16 +38,16 @@ class Subscriber:
         self._seen = 0
 
     def subscribe(self) -> None:
-        """Ask for all that is published from now on. Twice does no harm."""
+        """Receive everything published from now on. Idempotent."""
         self._command("subscribe_message")
 
     def unsubscribe(self) -> None:
-        """Say that it is over. Never raises: a GCS that is gone has forgotten it anyway."""
+        """End the subscription. Never raises, because a GCS that is gone has forgotten it anyway."""
         with contextlib.suppress(GcsError):
             self._command("unsubscribe_message")
 
-    def ask(self, timeout_s: float) -> Any:
-        """Ask for news; the call that stands, which :meth:`take` waits for and ``cancel()`` withdraws."""
+    def poll(self, timeout_s: float) -> Any:
+        """Start a long poll. Returns the call, to pass to :meth:`receive` or to ``cancel()``."""
         request = self._messages.GcsSubscriberPollRequest(
             subscriber_id=self._id, max_processed_sequence_id=self._seen, publisher_id=self._publisher
         )
@@ -55,11 +55,11 @@ class Subscriber:
             return self._rpc("GcsSubscriberPoll").future(
                 request, timeout=timeout_s, metadata=self._client.metadata
             )
-        except ValueError as error:  # a closed channel
+        except ValueError as error:  # the channel is closed
             raise GcsError(f"Could not subscribe to the GCS: {error}", "Open a new client.") from None
 
-    def take(self, call: Any) -> list[Any]:
-        """The ``PubMessage`` that the call gave, in order; none if nothing came in its time."""
+    def receive(self, call: Any) -> list[Any]:
+        """Wait for a long poll. Returns its ``PubMessage`` objects in order, none after a timeout."""
         started = time.monotonic()
         try:
             reply = call.result()

@@ -1,7 +1,7 @@
-"""The GCS's tables to records: all of it at once (:func:`read`) or what changed (:class:`Changes`).
+"""Converts the GCS's tables to records: all of them (:func:`read`), or the changes (:class:`Changes`).
 
-A snapshot says what is true now. It needs nothing of the cluster's configuration, so it also serves
-clusters that were started before anyone thought of Rayscope, and it closes gaps of the event stream.
+A snapshot describes the present. It needs no configuration of the cluster, so it also works for clusters that
+were started without Rayscope, and it fills gaps in the event stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rayscope.ray.jobs_api import aliases, join_jobs
 
 __all__ = ["Changes", "TaskDiff", "convert_tasks", "join_jobs", "read", "read_entities"]
 
-#: Table of the GCS (method of :class:`GcsClient`) -> converter of one of its rows.
+#: Table of the GCS (method of :class:`GcsClient`) -> converter of a row.
 _TABLES = {
     "nodes": entity_tables.node,
     "jobs": entity_tables.job,
@@ -29,7 +29,7 @@ _TABLES = {
     "workers": entity_tables.worker,
     "placement_groups": entity_tables.placement_group,
 }
-#: Attempts in one batch: enough for a store's bulk insert, few enough to hold as Python objects (about 1 kB
+#: Attempts per batch: enough for an efficient bulk insert, and few enough to hold as Python objects (1 kB
 #: each).
 CHUNK = 10_000
 
@@ -42,7 +42,7 @@ def read(
     tasks: bool = True,
     api_jobs: list[Entity] | None = None,
 ) -> RecordBatch:
-    """Everything that the GCS holds, as one batch. Raises :class:`rayscope.ray.gcs.client.GcsError`.
+    """Everything in the GCS, as one batch. Raises :class:`rayscope.ray.gcs.client.GcsError`.
 
     ``api_jobs`` (from :class:`rayscope.ray.jobs_api.JobApi`) are joined with the drivers' jobs.
     """
@@ -57,7 +57,7 @@ def read(
 def read_entities(
     client: GcsClient, session: str, now_ns: int | None = None, *, api_jobs: list[Entity] | None = None
 ) -> RecordBatch:
-    """All actors, nodes, workers, jobs and placement groups that the GCS holds."""
+    """All actors, nodes, workers, jobs and placement groups in the GCS."""
     batch = RecordBatch(session)
     for table, convert in _TABLES.items():
         rows = getattr(client, table)()
@@ -71,7 +71,7 @@ def read_entities(
 
 
 def convert_tasks(reply: Any, session: str, now_ns: int | None = None) -> RecordBatch:
-    """A ``GetTaskEventsReply`` as one batch."""
+    """Convert a ``GetTaskEventsReply`` to one batch."""
     batch = RecordBatch(session)
     add_tasks(reply.events_by_task, batch)
     batch.drops.extend(drops_of(reply, time.time_ns() if now_ns is None else now_ns))
@@ -79,7 +79,7 @@ def convert_tasks(reply: Any, session: str, now_ns: int | None = None) -> Record
 
 
 def drops_of(reply: Any, now_ns: int) -> list[Drop]:
-    """What a ``GetTaskEventsReply`` says that the GCS lost, where that is not nothing."""
+    """The losses that a ``GetTaskEventsReply`` reports, if any."""
     return [Drop("gcs", reason, count, now_ns) for reason, count in dropped(reply).items() if count > 0]
 
 
@@ -93,22 +93,22 @@ def _task_key(event: Any) -> tuple[bytes, int]:
 
 
 def _content(message: Any) -> int:
-    # Deterministic: the order of a map's entries differs from reply to reply otherwise.
+    # Deterministic, because the order of a map's entries differs between replies.
     return hash(message.SerializeToString(deterministic=True))
 
 
 class TaskDiff(ChangeFilter[Any]):
-    """:class:`ChangeFilter` for ``TaskEvents`` messages: 60,000 of them, unchanged, take 0.2 s to compare."""
+    """:class:`ChangeFilter` for ``TaskEvents`` messages. Comparing 60,000 unchanged ones takes 0.2 s."""
 
     def __init__(self) -> None:
         super().__init__(_task_key, _content)
 
 
 class Changes:
-    """Reads a cluster again and again, and yields only what changed since it was last handed on.
+    """Reads a cluster repeatedly and yields only what changed since it was last passed on.
 
-    Each iterator hands out batches; what a batch holds counts as handed on once the next one is asked for,
-    so a consumer that raises gets the same records from the next read.
+    The iterators yield batches. A batch counts as passed on when the next one is requested, so if a consumer
+    raises, it gets the same records from the next read.
     """
 
     def __init__(self, client: GcsClient, session: str) -> None:
@@ -122,14 +122,14 @@ class Changes:
         self._drops: dict[tuple[str, str], int] = {}
 
     def entities(self, api_jobs: list[Entity] | None = None) -> Iterator[RecordBatch]:
-        """Entities that changed, by table in batches of :data:`CHUNK`. Raises :class:`GcsError`."""
+        """Changed entities, by table in batches of :data:`CHUNK`. Raises :class:`GcsError`."""
         for table, convert in _TABLES.items():
             if table == "jobs":
                 yield from self._changed_jobs(api_jobs)
                 continue
-            change_filter, told = self._rows[table], self._client.table(table)
+            change_filter, contents = self._rows[table], self._client.table(table)
             now_ns = time.time_ns()
-            changed = iter(change_filter.changed(told.rows, told.parse))
+            changed = iter(change_filter.changed(contents.rows, contents.parse))
             while chunk := list(islice(changed, CHUNK)):
                 batch = RecordBatch(self.session)
                 batch.entities = [convert(row, now_ns, batch.unknown) for row in chunk]
@@ -138,7 +138,7 @@ class Changes:
             change_filter.commit()
 
     def _changed_jobs(self, api_jobs: list[Entity] | None) -> Iterator[RecordBatch]:
-        """Compared after the join: a submission's outcome is not in the driver's row."""
+        """Changed jobs. They are compared after the join, because a driver's row lacks the outcome."""
         batch, rows, now_ns = RecordBatch(self.session), self._client.jobs(), time.time_ns()
         jobs = _all_jobs([_TABLES["jobs"](row, now_ns, batch.unknown) for row in rows], api_jobs)
         batch.entities = self._jobs.changed(jobs)
@@ -147,7 +147,7 @@ class Changes:
         self._jobs.commit()
 
     def tasks(self) -> Iterator[RecordBatch]:
-        """Attempts that changed, in batches of :data:`CHUNK`, and losses. Raises :class:`GcsError`."""
+        """Changed attempts, in batches of :data:`CHUNK`, and losses. Raises :class:`GcsError`."""
         reply = self._client.task_events()
         changed = iter(self._tasks.changed(reply.events_by_task))
         drops = self.new_drops(drops_of(reply, time.time_ns()))
@@ -158,14 +158,14 @@ class Changes:
         self._tasks.commit()
         if drops:
             yield RecordBatch(self.session, drops=drops)
-            self.drops_handed_on(drops)
+            self.commit_drops(drops)
 
     def new_drops(self, drops: list[Drop]) -> list[Drop]:
-        """Those of ``drops`` whose count grew since :meth:`drops_handed_on`."""
+        """Those of ``drops`` whose count has grown since they were passed on."""
         return [drop for drop in drops if drop.count > self._drops.get((drop.source, drop.reason), 0)]
 
-    def drops_handed_on(self, drops: list[Drop]) -> None:
-        """Remember ``drops`` as handed on."""
+    def commit_drops(self, drops: list[Drop]) -> None:
+        """Remember ``drops`` as passed on."""
         self._drops.update({(drop.source, drop.reason): drop.count for drop in drops})
 
 

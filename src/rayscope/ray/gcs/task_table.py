@@ -1,7 +1,7 @@
-"""The GCS's task table (``TaskEvents`` of ``gcs.proto``) to attempts and spans.
+"""Converts the GCS's task table (``TaskEvents`` of ``gcs.proto``) to attempts and spans.
 
-Field by field the same as :mod:`rayscope.ray.events.from_json` makes of the event stream, so that both
-accounts of an attempt merge without conflict. About 20 µs an attempt.
+The result has the same fields as :mod:`rayscope.ray.events.from_json` creates from the event stream, so both
+merge without conflict. Takes about 20 µs per attempt.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rayscope.ray.protobuf import EnumNames, hex_id
 _TYPE = EnumNames("TaskInfoEntry", "type")
 _LANGUAGE = EnumNames("TaskInfoEntry", "language")
 _ERROR = EnumNames("RayErrorInfo", "error_type")
-# ``state_ts_ns`` has plain numbers for keys; ``scheduling_state`` is the field with their enum.
+# ``state_ts_ns`` has plain numbers as keys. The field ``scheduling_state`` has their enum.
 _STATE = EnumNames("TaskInfoEntry", "scheduling_state")
 _WORKER_ID_BYTES = 28
 
 
 def add_tasks(events: Iterable[Any], batch: RecordBatch) -> None:
-    """Add one attempt for each ``TaskEvents`` message, and its spans, to ``batch``."""
+    """Add one attempt, with its spans, for each ``TaskEvents`` message."""
     unknown, attempts = batch.unknown, batch.attempts
     for event in events:
         attempt = Attempt(event.task_id.hex(), event.attempt_number, job_id=hex_id(event.job_id))
@@ -35,7 +35,7 @@ def add_tasks(events: Iterable[Any], batch: RecordBatch) -> None:
             _profile(event.profile_events, attempt, batch)
             known = attempt.phases or event.HasField("task_info") or event.HasField("state_updates")
             if not known and not attempt.task_id.startswith("ff"):
-                continue  # a thread or a coroutine, which Ray's profiler takes for a task of its own
+                continue  # a thread or a coroutine, which Ray's profiler reports as a task
         attempts.append(attempt)
 
 
@@ -47,12 +47,12 @@ def _definition(info: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
     attempt.parent_task_id = hex_id(info.parent_task_id)
     attempt.actor_id = hex_id(info.actor_id)
     if attempt.actor_id is None and attempt.type == "ACTOR_CREATION_TASK":
-        # A creation task's id is eight bytes of ones and the actor's id.
+        # The ID of a creation task is eight bytes of ones and the actor's ID.
         attempt.actor_id = attempt.task_id[16:]
     attempt.placement_group_id = hex_id(info.placement_group_id)
     attempt.required_resources = canonical_json(dict(info.required_resources))
     attempt.runtime_env = redact_runtime_env(info.runtime_env_info.serialized_runtime_env)
-    # Both came after Ray 2.40.
+    # Both were added after Ray 2.40.
     attempt.call_site = getattr(info, "call_site", None) or None
     selector = getattr(info, "label_selector", None)
     attempt.label_selector = canonical_json(dict(selector)) if selector else None
@@ -90,12 +90,12 @@ def _state(event: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
 
 
 def _profile(profile: Any, attempt: Attempt, batch: RecordBatch) -> None:
-    phases, others, told = split_profile(profile.events, attempt.task_id, attempt.attempt)
+    phases, others, traced = split_profile(profile.events, attempt.task_id, attempt.attempt)
     attempt.phases = phases
     batch.spans.extend(others)
-    if told:
+    if traced:
         attempt.returned, attempt.cpu_ns = tracer.add(
-            told, attempt.task_id, attempt.attempt, profile.component_id, batch
+            traced, attempt.task_id, attempt.attempt, profile.component_id, batch
         )
     if attempt.worker_id is None and phases and profile.component_type == "worker":
         component = profile.component_id
@@ -104,7 +104,7 @@ def _profile(profile: Any, attempt: Attempt, batch: RecordBatch) -> None:
 
 
 def dropped(reply: Any) -> dict[str, int]:
-    """The loss counters of a ``GetTaskEventsReply``: reason -> running total."""
+    """Loss counters of a ``GetTaskEventsReply``: reason -> total so far."""
     names = {
         "status_events_dropped": "num_status_task_events_dropped",
         "profile_events_dropped": "num_profile_task_events_dropped",

@@ -1,7 +1,7 @@
 """Ray Data's datasets and their operators, from ``/api/data/datasets/{job}`` of the dashboard.
 
-That answer has zeros for all that the dashboard would ask a Prometheus for; rows, bytes and back pressure are
-in Ray's own series (``ray_data_*``), which the record has.
+The response has zeros for values that the dashboard would read from Prometheus. Rows, bytes and back pressure
+are recorded from Ray's own series (``ray_data_*``) instead.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.libraries.values import TIMEOUT_S, rows, seconds_to_ns, whole
 from rayscope.ray.protobuf import known
 
-#: The actor that keeps the state of all datasets of a cluster.
+#: Namespace and name of the actor that keeps the state of all datasets of a cluster.
 ACTOR = ("_dataset_stats_actor", "datasets_stats_actor")
-#: A driver's datasets are read once more after its end.
+#: How long after a driver's end its datasets are still read, ns.
 _AFTERWARDS_NS = 30 * 10**9
-#: Jobs that are asked about at a time, the newest.
+#: Jobs queried per read, the newest.
 _MAX_JOBS = 100
-_MAX_DATASETS, _MAX_OPERATORS = 1_000, 1_000
+_MAX_DATASETS = 1_000
+#: Operators per dataset.
+_MAX_OPERATORS = 1_000
 
 
 def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
-    """All datasets, and their operators, of the jobs that run or have just ended. Raises DashboardError."""
+    """All datasets, with operators, of jobs that are running or have just ended. Raises DashboardError."""
     jobs = [
         job.job_id.hex()
         for job in client.jobs()
@@ -46,7 +48,7 @@ def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
 
 
 def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
-    """A dataset, then its operators."""
+    """Yield a dataset, then its operators."""
     identity = str(row["dataset"])
     observed: dict[str, Value | None] = {
         **_progress(row),
@@ -77,7 +79,7 @@ def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
 
 
 def _position(operator: str, place: int) -> int:
-    """The place of an operator in the plan: the number at the end of Ray's id, its list is in any order."""
+    """An operator's position in the plan: the number at the end of its ID, as Ray's list is not ordered."""
     number = operator.rpartition("_")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else place
 
@@ -88,5 +90,5 @@ def _progress(row: Mapping[str, Any]) -> dict[str, Value | None]:
 
 
 def dataset_name(identity: str) -> str:
-    """``train_4`` of ``dataset_train_4``: what its user calls it, and which execution it is."""
+    """``train_4`` for ``dataset_train_4``: the user's name and the number of the execution."""
     return identity.removeprefix("dataset_")

@@ -1,4 +1,4 @@
-"""Polls what Ray's libraries say of themselves, through the dashboard, for as long as a cluster lives."""
+"""Polls the state of Ray's libraries through the dashboard, for as long as a cluster is alive."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from rayscope.ray.libraries import data, serve, train
 
 log = logging.getLogger(__name__)
 
-#: The least and the greatest pause between two turns.
-_LEAST_S, _MOST_S = 2.0, 20.0
+#: Bounds of the pause between two turns, s.
+_MIN_S = 2.0
+_MAX_S = 20.0
 
 Read = Callable[[Dashboard, GcsClient, int], list[Entity]]
 
@@ -29,38 +30,43 @@ Read = Callable[[Dashboard, GcsClient, int], list[Entity]]
 class Library:
     """One of Ray's libraries.
 
-    ``actor``: namespace and name of the actor that keeps its state: no question is asked without it, for the
-    dashboard would start that actor. ``read`` gives all that is, as of a time (ns). ``gone``: by kind the
-    state of what is no longer told of; a kind that is not in it is told of for ever. ``reason``: what goes
-    with a change of state; as a record merges the fields of all changes, none may have a column's name.
+    Attributes:
+        actor: namespace and name of the actor that keeps its state. Nothing is requested while it does not
+        exist,
+            because the dashboard would start it.
+        read: returns all entities as of a time (ns).
+        removed_states: kind -> state of entities that are no longer listed. Other kinds are listed forever.
+        reason: fields stored with a change of state. A record merges the fields of all changes, so none may
+        be named
+            like a column.
     """
 
     actor: tuple[str, str]
     read: Read
-    gone: Mapping[Kind, str] = field(default_factory=dict)
+    removed_states: Mapping[Kind, str] = field(default_factory=dict)
     reason: Callable[[Entity], dict[str, Value]] = lambda _: {}
 
 
 LIBRARIES: dict[str, Library] = {
     "data": Library(data.ACTOR, data.read),
-    "serve": Library(serve.ACTOR, serve.read, serve.GONE, serve.reason),
+    "serve": Library(serve.ACTOR, serve.read, serve.REMOVED_STATES, serve.reason),
     "train": Library(train.ACTOR, train.read),
 }
 
 
 @dataclass(frozen=True)
 class LibraryProblem:
-    """Why a library's state cannot be read now."""
+    """Why a library's state cannot be read at the moment."""
 
     message: str
     remedy: str
 
 
 class LibraryPoller:
-    """A thread that asks a cluster's dashboard for the state of the libraries that the cluster uses.
+    """A thread that polls a cluster's dashboard for the state of the libraries in use.
 
-    What changed goes to ``on_batch``, as records of ``session``. Asks every 2 s, or less often where asking
-    takes longer. ``dashboard`` gives the dashboard, None while there is none.
+    It passes changes to ``on_batch``, as records of ``session``. It polls every 2 s, or less often if a poll
+    takes longer. ``dashboard`` returns the dashboard, None while there is none.
     """
 
     def __init__(
@@ -77,25 +83,25 @@ class LibraryPoller:
         self._on_batch = on_batch
         self._libraries = libraries
         self._states = {name: _States(library) for name, library in libraries.items()}
-        #: By library why it cannot be read; of those that the cluster uses.
+        #: Library in use -> why it cannot be read.
         self.problems: dict[str, LibraryProblem] = {}
-        #: Turns that have begun and have ended.
-        self._turns, self._begun, self._ended = threading.Condition(), 0, 0
-        self._task = PeriodicTask("rayscope-libraries", _LEAST_S, self._turn)
-        #: When the state of anything last changed (monotonic s).
+        #: Numbers of turns that have started and ended.
+        self._turns, self._started, self._ended = threading.Condition(), 0, 0
+        self._task = PeriodicTask("rayscope-libraries", _MIN_S, self._turn)
+        #: When any state last changed (monotonic, s).
         self._changed = time.monotonic()
 
     def start(self) -> LibraryPoller:
-        """Begin to poll. Returns itself."""
+        """Start polling. Returns itself."""
         self._task.start()
         return self
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """End the thread, at the latest after the call in flight."""
+        """Stop the thread after the call in flight."""
         self._task.stop(timeout_s)
 
     def poll_now(self) -> None:
-        """Read once, in the caller's thread. Raises GcsError."""
+        """Poll once in the caller's thread. Raises GcsError."""
         used = self._client.named_actors()
         for name, library in self._libraries.items():
             states = self._states[name]
@@ -103,27 +109,27 @@ class LibraryPoller:
                 self._read(name, library, states)
             else:
                 self.problems.pop(name, None)
-                if library.gone:
-                    self._hand_on(states.changed([], time.time_ns()), states)
+                if library.removed_states:
+                    self._pass_on(states.changed([], time.time_ns()), states)
 
     def poll_once_more(self, timeout_s: float) -> None:
-        """Wait for a turn that begins from now on, for so long at most: the cluster is about to go."""
+        """Wait, at most ``timeout_s``, for a turn that starts from now on: the cluster is about to go."""
         with self._turns:
-            turn = self._begun + 1
+            turn = self._started + 1
             self._task.wake()
             self._turns.wait_for(lambda: self._ended >= turn or not self._task.is_alive, timeout_s)
 
     def _turn(self) -> float:
         began = time.monotonic()
         with self._turns:
-            self._begun += 1
+            self._started += 1
         try:
             self.poll_now()
-        except GcsError as error:  # the poller of the GCS tells it
+        except GcsError as error:  # reported by the GCS poller
             log.debug("libraries of %s: %s", self._session, error)
         finally:
             with self._turns:
-                self._ended = self._begun
+                self._ended = self._started
                 self._turns.notify_all()
         now = time.monotonic()
         return pause_s(now - began, now - self._changed)
@@ -144,9 +150,9 @@ class LibraryPoller:
             self.problems[name] = LibraryProblem(error.message, error.remedy)
             return
         self.problems.pop(name, None)
-        self._hand_on(states.changed(entities, now_ns), states)
+        self._pass_on(states.changed(entities, now_ns), states)
 
-    def _hand_on(self, entities: list[Entity], states: _States) -> None:
+    def _pass_on(self, entities: list[Entity], states: _States) -> None:
         if any(entity.transitions for entity in entities):
             self._changed = time.monotonic()
         if entities and not self._task.is_stopping:
@@ -155,16 +161,17 @@ class LibraryPoller:
 
 
 def pause_s(took_s: float, unchanged_s: float) -> float:
-    """How long to wait after a turn that took so long, when no state changed for ``unchanged_s``.
+    """Pause after a turn that took ``took_s``, when no state has changed for ``unchanged_s``; all in s.
 
-    A slow dashboard is asked less often: at most half of the time. Where something just changed, more may
-    follow soon, such as the start of training after it was scheduled: then at most four fifths of the time.
+    Requests take at most half of the time, to spare a slow dashboard. If a state has just changed, more
+    changes may follow soon, such as the start of training after its scheduling: then it is at most four
+    fifths.
     """
-    return min(_MOST_S, max(_LEAST_S, min(took_s, max(took_s, unchanged_s) / 4)))
+    return min(_MAX_S, max(_MIN_S, min(took_s, max(took_s, unchanged_s) / 4)))
 
 
 class _States:
-    """What was handed on of a library: only changes are, and a change of state with its time."""
+    """State of a library that was passed on. Yields only changes, and changes of state with their time."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -173,13 +180,13 @@ class _States:
         self._next = self._observed
 
     def changed(self, entities: list[Entity], now_ns: int) -> list[Entity]:
-        """Of all that a library tells now, what differs from what was handed on last, and what is gone."""
-        told = {_key(entity) for entity in entities}
+        """The listed entities that differ from those passed on, and those that are no longer listed."""
+        listed_keys = {_key(entity) for entity in entities}
         gone = [
             Entity(kind, identity, {}, {}, now_ns, {**observed, "state": state, "end_ns": now_ns})
             for (kind, identity), observed in self._observed.items()
-            if (state := self._library.gone.get(kind)) is not None
-            and (kind, identity) not in told
+            if (state := self._library.removed_states.get(kind)) is not None
+            and (kind, identity) not in listed_keys
             and observed.get("state") != state
         ]
         found = self._changes.changed([*entities, *gone])
@@ -191,7 +198,7 @@ class _States:
         return found
 
     def commit(self) -> None:
-        """Take the last :meth:`changed` as handed on."""
+        """Remember the result of the last :meth:`changed` as passed on."""
         self._changes.commit()
         self._observed = self._next
 

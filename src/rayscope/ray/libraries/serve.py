@@ -1,8 +1,7 @@
 """Ray Serve's applications, deployments, replicas, proxies and controller, from ``/api/serve/applications/``.
 
-What that answer says differs between the versions of Ray (the topology, dead replicas, and the controller's
-health came later): what is missing stays unknown. A field of a wrong type is left out, and no list is taken
-beyond a limit.
+The response depends on Ray's version: topology, dead replicas, and the controller's health were added over
+time. Missing values are unknown, fields of a wrong type are dropped, and lists are cut at a limit.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.libraries.values import TIMEOUT_S, is_number, rows, seconds_to_ns, text, whole
 from rayscope.ray.protobuf import known
 
-#: Serve's controller. (Proxies and replicas are actors with names, too.)
+#: Namespace and name of Serve's controller. (Proxies and replicas are named actors, too.)
 ACTOR = ("serve", "SERVE_CONTROLLER_ACTOR")
-#: What becomes of what the controller does not list any more.
-GONE: Mapping[Kind, str] = {
+#: Kind -> state of entities that the controller no longer lists.
+REMOVED_STATES: Mapping[Kind, str] = {
     "serve_application": "DELETED",
     "serve_deployment": "DELETED",
     "serve_replica": "STOPPED",
@@ -31,12 +30,14 @@ GONE: Mapping[Kind, str] = {
     "serve_controller": "STOPPED",
 }
 _MAX_ENTITIES = 50_000
-#: Calls that are kept of one deployment, and decisions of its autoscaler, the newest.
-_MAX_CALLS, _MAX_DECISIONS = 200, 50
-#: A longer document is left out: a record cuts texts, and half a JSON text is none.
+#: Calls per deployment.
+_MAX_CALLS = 200
+#: Decisions kept of a deployment's autoscaler, the newest.
+_MAX_DECISIONS = 50
+#: Characters of a JSON document. Longer ones are dropped, as a record would cut them to invalid JSON.
 _MAX_DOCUMENT = 32_000
 _MAX_REASON = 1_000
-#: Of the controller's health: what says whether it keeps up. Counters would make each reading a new state.
+#: Health of the controller that shows whether it keeps up. Counters would make every reading a new state.
 _HEALTH = ("loops_per_second", "event_loop_delay_s", "num_asyncio_tasks", "process_memory_mb")
 _HEALTH_MEANS = (
     "loop_duration_s",
@@ -50,24 +51,24 @@ _HEALTH_MEANS = (
 
 
 def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
-    """All that Serve's controller lists. Raises DashboardError."""
+    """All entities that Serve's controller lists. Raises DashboardError."""
     answer = dashboard.get("/api/serve/applications/", TIMEOUT_S)
     if not isinstance(answer, dict) or not isinstance(answer.get("applications"), dict):
         raise dashboard.unexpected("no applications")
     controller = answer.get("controller_info")
     if not isinstance(controller, dict) or not text(controller.get("actor_id")):
-        # Nobody was asked: that nothing is listed does not mean that nothing is there.
+        # The controller was not reached, so an empty list does not mean that nothing exists.
         raise dashboard.unexpected("that Serve is not running, although its controller is")
     return list(islice(_entities(answer, controller, now_ns), _MAX_ENTITIES))
 
 
 def reason(entity: Entity) -> dict[str, Value]:
-    """Why a thing came to its state, in Serve's words."""
+    """Serve's message about the current state of an entity."""
     trigger, message = (entity.observed.get(name) for name in ("status_trigger", "message"))
-    if entity.observed.get("state") in GONE.values():
-        return {}  # what is known is from before
+    if entity.observed.get("state") in REMOVED_STATES.values():
+        return {}  # the known message belongs to the previous state
     said = str(message or "")
-    # The end of a traceback says what happened.
+    # The error is at the end of a traceback.
     said = said if len(said) <= _MAX_REASON else "…" + said[1 - _MAX_REASON :]
     return known({"trigger": trigger, "reason": said})
 
@@ -94,13 +95,13 @@ def _entities(answer: Mapping[str, Any], controller: Mapping[str, Any], now_ns: 
         ),
     )
     for node_id, proxy in _named(answer.get("proxies")):
-        told = {
+        observed = {
             **_where(proxy),
             "state": text(proxy.get("status")),
             "actor_id": text(proxy.get("actor_id")),
         }
-        told.pop("node_id")
-        yield Entity("serve_proxy", node_id, {}, {}, now_ns, known(told))
+        observed.pop("node_id")
+        yield Entity("serve_proxy", node_id, {}, {}, now_ns, known(observed))
     for name, application in _named(answer["applications"]):
         yield from _application(name, application, now_ns)
 
@@ -118,8 +119,8 @@ def _application(name: str, row: Mapping[str, Any], now_ns: int) -> Iterator[Ent
     yield Entity("serve_application", name, {"name": name}, {}, now_ns, known(observed))
     topology = row.get("deployment_topology")
     nodes = dict(_named(topology.get("nodes"))) if isinstance(topology, dict) else {}
-    for deployment, told in _named(row.get("deployments")):
-        yield from _deployment(name, deployment, told, nodes.get(deployment, {}), now_ns)
+    for deployment, detail in _named(row.get("deployments")):
+        yield from _deployment(name, deployment, detail, nodes.get(deployment, {}), now_ns)
 
 
 def _deployment(
@@ -146,7 +147,7 @@ def _deployment(
             if identity is None or identity in seen:
                 continue
             seen.add(identity)
-            told = {
+            replica_state = {
                 **_where(replica),
                 "state": "STOPPED" if is_dead else text(replica.get("state")),
                 "pid": whole(replica.get("pid")),
@@ -159,12 +160,12 @@ def _deployment(
                 {"name": identity, "application": application, "deployment": name},
                 {},
                 now_ns,
-                known(told),
+                known(replica_state),
             )
 
 
 def _where(row: Mapping[str, Any]) -> dict[str, Value | None]:
-    """Where one of Serve's actors runs. Its log is relative to the session's folder of logs."""
+    """Location of one of Serve's actors. Its log is relative to the session's log folder."""
     path = text(row.get("log_file_path"))
     return {
         "node_id": text(row.get("node_id")),
@@ -175,7 +176,7 @@ def _where(row: Mapping[str, Any]) -> dict[str, Value | None]:
 
 
 def _calls(outbound: Any) -> str | None:
-    """The ids of the deployments that one calls, as JSON; None where Ray does not say."""
+    """JSON of the deployments called by a deployment, None if Ray does not report them."""
     if not isinstance(outbound, list):
         return None
     called = [(text(one.get("app_name")), text(one.get("name"))) for one in rows(outbound)]
@@ -185,7 +186,7 @@ def _calls(outbound: Any) -> str | None:
 
 
 def _autoscaling(detail: Any) -> str | None:
-    """What the autoscaler says of a deployment, with its newest decisions."""
+    """The state of a deployment's autoscaler, with its newest decisions."""
     if not isinstance(detail, dict):
         return None
     decisions = detail.get("decisions")
@@ -194,14 +195,14 @@ def _autoscaling(detail: Any) -> str | None:
 
 
 def _health(health: Mapping[str, Any]) -> str | None:
-    """Figures of the controller to two digits, so that they are not new at each reading."""
+    """Health of the controller, rounded to two digits, so that not every reading is a change."""
     found = {name: _two_digits(health.get(name)) for name in _HEALTH}
     for name in _HEALTH_MEANS:
         figures = health.get(name)
         for which in ("mean", "max"):
             found[f"{name}_{which}"] = _two_digits(figures.get(which)) if isinstance(figures, dict) else None
-    told = {name: value for name, value in found.items() if value is not None}
-    return json.dumps(told) if told else None
+    known_figures = {name: value for name, value in found.items() if value is not None}
+    return json.dumps(known_figures) if known_figures else None
 
 
 def _two_digits(value: Any) -> float | None:
@@ -209,7 +210,7 @@ def _two_digits(value: Any) -> float | None:
 
 
 def _document(value: Any) -> str | None:
-    """A part of the answer as JSON without secrets; None for nothing."""
+    """A part of the response as JSON without secrets, None if it is empty."""
     if not isinstance(value, dict | list) or not value:
         return None
     try:

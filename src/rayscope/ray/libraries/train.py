@@ -1,7 +1,7 @@
 """Ray Train's runs, their attempts and workers, from ``/api/train/v2/runs/v1`` of the dashboard.
 
-Ray Train keeps them only for drivers with ``RAY_TRAIN_ENABLE_STATE_TRACKING=1``. Older versions of Ray tell
-no settings.
+Ray Train tracks only drivers with ``RAY_TRAIN_ENABLE_STATE_TRACKING=1``. Older versions of Ray report no
+settings.
 """
 
 from __future__ import annotations
@@ -20,16 +20,26 @@ from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.libraries.values import TIMEOUT_S, rows, text, whole
 from rayscope.ray.protobuf import known
 
-#: The actor that keeps the state of all runs of a cluster.
+#: Namespace and name of the actor that keeps the state of all runs of a cluster.
 ACTOR = ("_train_state_actor", "train_v2_state_actor")
-_MAX_RUNS, _MAX_ATTEMPTS, _MAX_WORKERS = 500, 100, 10_000
-_MAX_ID, _MAX_TEXT, _MAX_DETAIL = 200, 2_000, 60_000
+#: Runs read, the newest.
+_MAX_RUNS = 500
+#: Attempts per run.
+_MAX_ATTEMPTS = 100
+#: Workers per attempt.
+_MAX_WORKERS = 10_000
+#: Characters of an ID.
+_MAX_ID = 200
+#: Characters of a text.
+_MAX_TEXT = 2_000
+#: Characters of an error.
+_MAX_DETAIL = 60_000
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 _SETTINGS = ("train_loop_config", "scaling_config", "backend_config", "datasets", "data_config", "run_config")
 
 
 def read(dashboard: Dashboard, _: GcsClient, now_ns: int) -> list[Entity]:
-    """All runs, the newest 500, each with its attempts and their workers. Raises DashboardError."""
+    """The newest 500 runs, each with its attempts and their workers. Raises DashboardError."""
     answer = dashboard.get("/api/train/v2/runs/v1", TIMEOUT_S)
     runs = answer.get("train_runs") if isinstance(answer, dict) else None
     if not isinstance(runs, list):
@@ -84,7 +94,7 @@ def _attempt(row: Mapping[str, Any], run_id: str, job_id: str | None, now_ns: in
             "resources": _json(resources.get("resources")) if isinstance(resources, dict) else None,
             "log_path": text(worker.get("log_file_path"), _MAX_TEXT),
         }
-        # Of a worker Ray tells no end: it is gone with its attempt.
+        # Ray reports no end of a worker: it ends with its attempt.
         observed: dict[str, Value | None] = {"state": text(worker.get("status"), _MAX_ID), "end_ns": None}
         if observed["state"] == "DEAD":
             observed["end_ns"] = status["end_ns"]
@@ -101,13 +111,13 @@ def _status(row: Mapping[str, Any]) -> dict[str, Value | None]:
 
 
 def _settings(settings: Any) -> dict[str, Value | None]:
-    """A JSON text for each part of the settings, without secrets."""
+    """JSON text of each part of the settings, without secrets."""
     return {name: _json(settings.get(name)) for name in _SETTINGS} if isinstance(settings, dict) else {}
 
 
 def _json(value: Any) -> str | None:
-    """``value`` as JSON, None for what is empty. (The record leaves out what is longer than 64 Ki.)"""
+    """``value`` as JSON, None if it is empty. (The record drops texts longer than 64 Ki.)"""
     try:
         return msgspec.json.encode(redact_settings(value)).decode() if value else None
-    except _ERRORS:  # half a surrogate pair, or nested too deep
+    except _ERRORS:  # an unpaired surrogate, or nested too deep
         return None

@@ -1,34 +1,37 @@
-"""Values of the dashboard's answers: what is not of its type, or beyond what a record holds, is unknown."""
+"""Checks values in the dashboard's responses.
+
+Those of a wrong type, or too large for a record, are unknown.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-#: The dashboard connects to the cluster as a driver when it is first asked, which takes seconds.
+#: Timeout, s. On its first request, the dashboard connects to the cluster as a driver, which takes seconds.
 TIMEOUT_S = 30.0
 
 
 def rows(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; none of what is no list."""
+    """The objects in a list. Empty if the value is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def text(value: Any, most: int | None = None) -> str | None:
-    """A text that is not empty, cut after ``most`` characters."""
-    return value[:most] or None if isinstance(value, str) else None
+def text(value: Any, max_chars: int | None = None) -> str | None:
+    """A nonempty text, cut after ``max_chars``."""
+    return value[:max_chars] or None if isinstance(value, str) else None
 
 
 def whole(value: Any) -> int | None:
-    """A whole number that is not negative and fits 64 bits."""
+    """A nonnegative integer that fits into 64 bits."""
     return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number."""
+    """Whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def seconds_to_ns(value: Any) -> int | None:
-    """A time in seconds since the epoch as ns."""
+    """Convert seconds since the epoch to ns."""
     return int(value * 1e9) if is_number(value) and 0 < value < 9e9 else None
