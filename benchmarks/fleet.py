@@ -1,12 +1,13 @@
-"""What a warehouse of many sessions answers, and how long it takes to open one of them on a server.
+"""Query times of a warehouse with many sessions, and the time to open one of them on a server.
 
     python benchmarks/fleet.py                       # 100 sessions of 100,000 attempts, and one of 1,000,000
     python benchmarks/fleet.py --sessions 1000       # 100 million attempts, some 10 GB of disk
 
-Sessions are made up (see warehouse.py), one for each of 30 days. They are loaded as a server does it; the others are
-copies that ClickHouse makes of them, under names of their own. The warehouse is chDB, ClickHouse's engine in this
-process, on this machine's disk. It is asked as `rayscope sql --all` does, once each day is one part: ClickHouse sees to
-that when nothing was loaded into a day for ten minutes. Until then, what reads all attempts takes many times as long.
+Sessions are made up (see warehouse.py), one for each of 30 days. They are loaded as by a server. The others
+are copies that ClickHouse creates, under other names. The warehouse is chDB, ClickHouse's engine in this
+process, on this machine's disk. It is queried like by `rayscope sql --all`, once each day is one part:
+ClickHouse merges a day ten minutes after the last load. Until then, queries that read all attempts take many
+times as long.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from rayscope.warehouse.load import load
 from rayscope.warehouse.news import make_record
 from rayscope.warehouse.query import run_sql
 from rayscope.warehouse.schema import TABLES, Layout
-from rayscope.warehouse.servers import telling
+from rayscope.warehouse.servers import publishing
 from warehouse import disk_bytes, make_session
 
 _DAYS = 30
@@ -44,7 +45,7 @@ _TREND_OF_ATTEMPTS = (
     "FROM tasks WHERE func_name = 'f3' GROUP BY day"
 )
 
-#: What is asked, and how often.
+#: (description, query, number of repetitions).
 _QUESTIONS = (
     ("list the 100 newest sessions", _LIST, 20),
     ("filter sessions by name", _FILTER, 20),
@@ -54,7 +55,7 @@ _QUESTIONS = (
 
 
 def times(ask: Callable[[], Any], number: int) -> str:
-    """The median and the 95th percentile of so many tries."""
+    """The median and the 95th percentile over ``number`` runs."""
     found = []
     for _ in range(number):
         began = time.perf_counter()
@@ -64,17 +65,17 @@ def times(ask: Callable[[], Any], number: int) -> str:
 
 
 def ask(url: str, sql: str) -> list[Any]:
-    """The rows of a question."""
+    """The rows of a query."""
     with connect(url) as warehouse:
         return run_sql(warehouse, sql, limit=1000, timeout_s=60).rows
 
 
 def multiply(warehouse: Warehouse, base: list[str], sessions: int) -> None:
-    """Copies of the base sessions, until there are so many sessions, merged to a part for each day."""
+    """Copy the base sessions until there are ``sessions``, and merge each day into one part."""
     for number, session in enumerate(base):
         copies = f"SELECT number AS copied FROM numbers({sessions}) WHERE number >= {len(base)} AND number % {len(base)} = {number}"
         for one in TABLES:
-            # Inside, or the condition would be on the new name.
+            # In the subquery, or the condition would apply to the new name.
             warehouse.run(
                 f"INSERT INTO {one.name} SELECT * EXCEPT copied "
                 f"REPLACE (concat('{session}_', toString(copied)) AS session) "
@@ -87,7 +88,7 @@ def multiply(warehouse: Warehouse, base: list[str], sessions: int) -> None:
 
 
 def main() -> int:
-    """Make, load, copy, ask, open."""
+    """Create, load, copy, query, and open."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=100)
     parser.add_argument("--attempts", type=int, default=100_000, help="of each session")
@@ -102,17 +103,17 @@ def main() -> int:
         url = f"chdb://{temp}/warehouse"
         with connect(url, create=True) as warehouse, ExitStack() as stack:
             migrate.init(warehouse, Layout())
-            teller = stack.enter_context(telling("benchmark", url))
+            publisher = stack.enter_context(publishing("benchmark", url))
             base = []
             for day in range(min(_DAYS, args.sessions)):
                 record, about = make_session(folder / "sessions", day, args.attempts)
-                load(warehouse, teller, record, about)
+                load(warehouse, publisher, record, about)
                 base.append(about.session)
             began = time.perf_counter()
             multiply(warehouse, base, args.sessions)
             copied_s = time.perf_counter() - began
             record, about = make_session(folder / "sessions", _DAYS, args.opened)
-            load(warehouse, teller, record, about)
+            load(warehouse, publisher, record, about)
             ((sessions, total),) = warehouse.rows("SELECT uniqExact(session), count() FROM raw_attempts")
             if (sessions, total) != (args.sessions + 1, args.sessions * args.attempts + args.opened):
                 raise RuntimeError(f"{total:,} attempts in {sessions:,} sessions")

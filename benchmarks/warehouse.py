@@ -1,12 +1,12 @@
-"""What it takes to load sessions into a warehouse, and to ask a question over all of them there.
+"""Time to load sessions into a warehouse, and to query all of them there.
 
     python benchmarks/warehouse.py                                # 10 sessions of 20,000 attempts
     python benchmarks/warehouse.py --sessions 50 --attempts 200000
 
-The sessions are made up: ten functions, one attempt in a hundred failed. The warehouse is chDB, ClickHouse's engine
-in this process, on this machine's disk; with ``--warehouse`` it is another, whose database has to be empty. Each
-question is asked three times, and the fastest counts; beside it stands the same question asked of the sessions'
-DuckDB files, one after the other, each opened for it.
+The sessions are made up: ten functions, and one attempt in a hundred failed. The warehouse is chDB,
+ClickHouse's engine in this process, on this machine's disk. With ``--warehouse`` it is another one, whose
+database must be empty. Each query runs three times, and the fastest counts. For comparison, the same query
+runs on the sessions' DuckDB files, which are opened one after the other.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.load import load
 from rayscope.warehouse.schema import Layout
-from rayscope.warehouse.servers import telling
+from rayscope.warehouse.servers import publishing
 
 _DAY_NS = 86400 * 10**9
 _BEGIN_NS = 1_764_000_000 * 10**9
-#: Question -> in ClickHouse's SQL over all sessions, and in DuckDB's over one.
+#: Description -> query in ClickHouse's SQL over all sessions, and in DuckDB's over one.
 _QUESTIONS = {
     "attempts, failures and seconds of each run": (
         "SELECT session, count(), countIf(state = 'FAILED'), sum(duration_ns) FROM tasks GROUP BY session",
@@ -53,7 +53,7 @@ _QUESTIONS = {
 
 
 def make_session(folder: Path, number: int, attempts: int) -> tuple[Path, About]:
-    """The record of a session that ended, and what is known of it."""
+    """The record of an ended session, and the facts about it."""
     begin_ns = _BEGIN_NS + number * _DAY_NS
     day = time.strftime("%Y-%m-%d", time.gmtime(begin_ns / 1e9))
     session = f"session_{day}_10-00-00_000000_{number}"
@@ -92,7 +92,7 @@ def make_session(folder: Path, number: int, attempts: int) -> tuple[Path, About]
 
 
 def fastest(ask: Callable[[], Any]) -> float:
-    """Seconds of the fastest of three."""
+    """Duration of the fastest of three runs, s."""
     times = []
     for _ in range(3):
         began = time.perf_counter()
@@ -102,20 +102,20 @@ def fastest(ask: Callable[[], Any]) -> float:
 
 
 def ask_files(records: list[Path], query: str) -> None:
-    """One question over all files."""
+    """Run one query on all files."""
     for record in records:
         with duckdb.connect(str(record), read_only=True, config={"threads": 2}) as db:
             db.execute(query).fetchall()
 
 
 def disk_bytes(warehouse: Warehouse) -> int:
-    """What the warehouse's rows take."""
+    """Disk space of the warehouse's rows, bytes."""
     query = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()"
     return int(warehouse.rows(query)[0][0])
 
 
 def main() -> int:
-    """Make, load, ask."""
+    """Create, load, and query."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--attempts", type=int, default=20_000, help="of each session")
@@ -128,12 +128,12 @@ def main() -> int:
         url = args.warehouse or f"chdb://{temp}/warehouse"
         with connect(url, create=True) as warehouse, ExitStack() as stack:
             migrate.init(warehouse, Layout())
-            teller = stack.enter_context(telling("benchmark", url))
+            publisher = stack.enter_context(publishing("benchmark", url))
             loads = []
             for again in (False, True):
                 began = time.perf_counter()
                 for record, about in made:
-                    load(warehouse, teller, record, about, again=again)
+                    load(warehouse, publisher, record, about, again=again)
                 loads.append(time.perf_counter() - began)
             asked = {
                 name: (

@@ -104,7 +104,7 @@ class ArchiveService:
         manifest = self.manifest(session)
         return manifest is not None and manifest.stamp == manifests.stamp_of(self._catalog.about(session))
 
-    def bring(self, session: str, file: str) -> None:
+    def fetch(self, session: str, file: str) -> None:
         """Make one of a session's files, if only the archive has it. Raises StoreError."""
         manifest, folder = self.manifest(session), self._catalog.folder / session
         if manifest is None or (folder / file).exists():

@@ -94,7 +94,7 @@ def load(
     from rayscope.storage.catalog import Catalog
     from rayscope.warehouse import migrate
     from rayscope.warehouse.load import load as load_session
-    from rayscope.warehouse.servers import telling
+    from rayscope.warehouse.servers import publishing
 
     catalog = Catalog(recorded_folder(settings_from(data_dir), _ERROR), read_only=True)
     oldest_ns = _oldest_ns()
@@ -102,7 +102,7 @@ def load(
     server, url = f"load-{socket.gethostname()}-{os.getpid()}", warehouse or settings_from().warehouse or ""
     with open_warehouse(warehouse) as opened, ExitStack() as stack:
         migrate.check(opened)
-        publisher = stack.enter_context(telling(server, url))
+        publisher = stack.enter_context(publishing(server, url))
         for name in sessions or reversed(catalog.names()):
             title = name
             try:
@@ -139,7 +139,7 @@ def list_(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wide 
 
     with open_warehouse(warehouse) as opened:
         migrate.check(opened)
-        found = opened.ask("SELECT * EXCEPT (day, stamp) FROM sessions ORDER BY first_ns DESC, session")
+        found = opened.query("SELECT * EXCEPT (day, stamp) FROM sessions ORDER BY first_ns DESC, session")
         rows: list[dict[str, Any]] = [
             dict(zip(found.column_names, row, strict=True)) for row in found.result_rows
         ]

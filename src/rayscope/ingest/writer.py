@@ -122,7 +122,7 @@ class Writer:
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, recording))
 
-    def submit_told(self, batch: RecordBatch, tables: rows.Tables) -> None:
+    def submit_from_peer(self, batch: RecordBatch, tables: rows.Tables) -> None:
         """Take what another server told, which can be read again; ``tables``: what of it is in tables."""
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, _TOLD, tables))

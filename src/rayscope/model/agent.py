@@ -1,4 +1,4 @@
-"""What a node's dashboard agent says of its own part in the recording."""
+"""The reports of nodes' dashboard agents about recording."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 _Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{56}$")]
 
-#: How a node's events reach us: our binary form, Ray's JSON exporter, or not at all.
+#: How a node's events are sent: in our binary form, or by Ray's JSON exporter.
 Lane = Literal["fast", "json"]
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """Events of one kind that an agent had no room for. Times (ns) are those of the events."""
+    """Events of one kind that an agent had to drop. The times (ns) are those of the events."""
 
     event_type: Annotated[str, msgspec.Meta(max_length=60, pattern="^[A-Z0-9_]+$")]
     count: _Count
@@ -26,9 +26,12 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class AgentReport(msgspec.Struct):
-    """One report; counts are totals since the agent's process began (``pid``; 0: it never reported itself).
+    """A report. Counts are totals since the agent's process began.
 
-    ``busy_s``: CPU of our own code in it; ``cpu_s``: of the whole process, Ray's part of it included.
+    Attributes:
+        pid: process ID of the agent, 0 if it never reported itself.
+        busy_s: CPU time of our code in the agent.
+        cpu_s: CPU time of the whole process, including Ray's code.
     """
 
     session: Annotated[str, msgspec.Meta(max_length=200)]
@@ -54,7 +57,7 @@ class AgentReport(msgspec.Struct):
     lost: Annotated[list[Lost], msgspec.Meta(max_length=100)] = []
 
     def drops(self) -> list[Drop]:
-        """What was lost on this node, as the record keeps it."""
+        """The losses on this node, in the record's form."""
         source = f"agent {self.node_id[:12]} pid {self.pid}"
         found = [
             Drop(

@@ -1,6 +1,6 @@
-"""A task attempt, and what partial accounts of one are made of.
+"""Task attempts, and the parts of partial accounts.
 
-How these become one: :mod:`rayscope.storage.sql.merge`.
+:mod:`rayscope.storage.sql.merge` merges accounts.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-#: Ray's ``TaskStatus`` in the order in which Ray reports the current state: the last one in this order
-#: that has a time is the state of the attempt (``protobuf_to_task_state_dict`` in Ray's
-#: ``util/state/common.py``).
+#: Ray's ``TaskStatus``. The state of an attempt is the last one in this order that has a time, as in Ray
+#: (``protobuf_to_task_state_dict`` in ``util/state/common.py``).
 STATES: tuple[str, ...] = (
     "PENDING_ARGS_AVAIL",
     "PENDING_NODE_ASSIGNMENT",
@@ -31,24 +30,24 @@ STATES: tuple[str, ...] = (
 TASK_TYPES: tuple[str, ...] = ("NORMAL_TASK", "ACTOR_CREATION_TASK", "ACTOR_TASK", "DRIVER_TASK")
 #: Ray's ``ErrorType`` of a task that was canceled.
 CANCELED = "TASK_CANCELLED"
-#: Not Ray's: the state of what had no end when its worker, node, job or session ended.
+#: A state of our own: the attempt had no end when its worker, node, job or session ended.
 CUT_OFF = "CUT_OFF"
 _RANK = {state: rank for rank, state in enumerate(STATES)}
 
-#: Spans that Ray's worker reports once for each attempt; kept as columns, not as rows.
-#: ``total`` is Ray's ``task::<name>`` span around the other three.
+#: Spans that Ray's worker reports once per attempt, stored as columns instead of rows. ``total`` is Ray's
+#: ``task::<name>`` span around the other three.
 PHASES: tuple[str, ...] = ("deserialize", "execute", "store", "total")
 
 
 class TaskError(NamedTuple):
-    """Why an attempt failed, as Ray says it."""
+    """Why an attempt failed, as reported by Ray."""
 
     time_ns: int
     type: str
     message: str
 
 
-#: What the submitter says of a task, the same for all its attempts.
+#: Fields reported by the submitter, equal for all attempts of a task.
 DEFINITION: tuple[str, ...] = (
     "name",
     "func_name",
@@ -66,7 +65,7 @@ DEFINITION: tuple[str, ...] = (
     "runtime_env",
     "call_site",
 )
-#: Scalar fields of an attempt: strings and integers, None while unknown.
+#: Scalar fields of an attempt: strings and integers, None if unknown.
 SCALARS: tuple[str, ...] = (
     *DEFINITION,
     "node_id",
@@ -84,17 +83,19 @@ SCALARS: tuple[str, ...] = (
 
 
 class Attempt(msgspec.Struct, gc=False):
-    """One attempt of one task. Ids are Ray's hex; times are ns since the epoch.
+    """One attempt of one task. IDs are in Ray's hex form, times in ns since the epoch.
 
-    ``required_resources``, ``label_selector`` and ``runtime_env`` are JSON texts with sorted keys.
-    ``states`` maps a Ray state to the earliest time it was entered; ``phases`` maps one of
-    :data:`PHASES` to its (begin, end). ``returned``: when the first value was stored that the task returned,
-    the bytes of that, and the bytes of all. ``parent_task_id`` is the one that Ray names; ``caller_task_id``
-    the one that made the call, where the tracer knows of another. ``cpu_ns``: the CPU time that it used, by
-    Rayscope's tracer.
+    Attributes:
+        required_resources: JSON with sorted keys, like ``label_selector`` and ``runtime_env``.
+        states: Ray's state -> earliest time it was entered.
+        phases: one of :data:`PHASES` -> (begin, end).
+        returned: when the first return value was stored, its size, and the size of all, in bytes.
+        parent_task_id: the parent according to Ray.
+        caller_task_id: the actual caller, if the tracer reported another one.
+        cpu_ns: CPU time measured by the tracer.
 
-    A msgspec struct, since hundreds of thousands live at a time: it is made in a third of a dataclass's
-    time, and the garbage collector does not look at it.
+    This is a msgspec struct, because hundreds of thousands exist at a time: creating one takes a third of the
+    time of a dataclass, and the garbage collector does not track it.
     """
 
     task_id: str
@@ -132,5 +133,5 @@ class Attempt(msgspec.Struct, gc=False):
 
     @property
     def state(self) -> str | None:
-        """The attempt's state by Ray's own rule, or None if no state was reported."""
+        """The attempt's state by Ray's own rule, None if no state was reported."""
         return max(self.states, key=lambda state: _RANK.get(state, -1)) if self.states else None

@@ -1,10 +1,9 @@
-"""Actors, nodes, workers, jobs, datasets and the like: things with an identity and a life.
+"""Entities: actors, nodes, workers, jobs, datasets and others with an identity and a lifetime.
 
-All merge in the same way (see :mod:`rayscope.storage.sql.merge` for why): fixed fields keep the least
-known value, transitions are a set keyed by (time, state), and a snapshot, which says what something is
-*now* and not when it became so, is a register that keeps the newest observation. What has died is dead
-from then on, so of several accounts of a death the earliest holds: Ray marks all actors of a job dead once
-more, with a new time and reason, when the job ends.
+All are merged in the same way (:mod:`rayscope.storage.sql.merge` explains why). Constant fields keep the
+least known value. Transitions are a set keyed by (time, state). A snapshot describes an entity at the time of
+observation, and the newest one wins. Death is final, so the earliest account of a death wins: when a job
+ends, Ray reports all its actors as dead again, with a new time and reason.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-#: States that nothing follows: they win over any other account, however late that one is.
-#: (None of their ids is ever re-used. A Serve application that was deleted can be deployed again by its name,
-#: so nothing is final for it, its deployments, and the proxy of a node. A trial that failed may be retried.)
+#: Final states, which win over any other account, however late that is. (IDs of these kinds are never reused.
+#: A deleted Serve application can be deployed again under its name, so it has no final states, nor do its
+#: deployments and the proxy of a node. A failed trial may be retried.)
 FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "actor": frozenset({"DEAD"}),
     "node": frozenset({"DEAD"}),
@@ -58,7 +57,7 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "tune_trial": frozenset({"TERMINATED"}),
 }
 
-#: The states of these kinds, in the order of a life. All but ``CUT_OFF`` are Ray's.
+#: The states of these kinds, in the order of a lifetime. All but ``CUT_OFF`` are Ray's.
 STATES_OF: Mapping[Kind, tuple[str, ...]] = {
     "actor": ("DEPENDENCIES_UNREADY", "PENDING_CREATION", "ALIVE", "RESTARTING", "DEAD"),
     "node": ("ALIVE", "DEAD"),
@@ -72,11 +71,13 @@ Value = str | int | float | bool
 
 @dataclass(slots=True)
 class Entity:
-    """One actor, node, worker, job, dataset or the like.
+    """An actor, node, worker, job, dataset, or similar.
 
-    ``fields``: what never changes (class name, pid of a worker, ...), JSON texts for structures.
-    ``transitions``: (time_ns, state) -> what came with it (node_id, pid, death cause, ...).
-    ``observed_ns``, ``observed``: the newest snapshot; ``observed["state"]`` where it tells one.
+    Attributes:
+        fields: constant properties (class name, PID of a worker, ...), as JSON if structured.
+        transitions: (time_ns, state) -> further fields of that change (node_id, pid, death cause, ...).
+        observed_ns: time of the newest snapshot.
+        observed: the newest snapshot. It may have a ``state``.
     """
 
     kind: Kind
@@ -87,16 +88,16 @@ class Entity:
     observed: dict[str, Value] = field(default_factory=dict)
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has reached a state that nothing follows."""
+    def has_ended(self) -> bool:
+        """Whether it has reached a final state."""
         states = {state for _, state in self.transitions} | {self.observed.get("state")}
         return not FINAL_STATES[self.kind].isdisjoint(states)
 
     def current(self) -> dict[str, Value]:
-        """Everything known, latest account on top; ``state`` is present once any is known.
+        """All known values. Later accounts override earlier ones; ``state`` is present if any state is known.
 
-        The order of accounts: fixed fields, then transitions and the snapshot by time; and a final state
-        stays, see :func:`_rank`.
+        Accounts are applied in this order: constant fields, then transitions and the snapshot by time. A
+        final state is never overridden, see :func:`_rank`.
         """
         accounts: list[tuple[_Rank, dict[str, Value]]] = [
             (_rank(self.kind, time_ns, {**extra, "state": state}), {**extra, "state": state})
@@ -110,8 +111,9 @@ class Entity:
         return merged
 
 
-#: How much an account knows of a job's end, by its state. The GCS calls every driver that ended SUCCEEDED; a
-#: broken connection (FINISHED) rules that out. An exit code is worth most (``KNOWS_EXIT_CODE``).
+#: State of a job -> how reliable an account of its end is. The GCS reports SUCCEEDED for every driver that
+#: ended, but a broken connection (FINISHED) contradicts that. An exit code is the most reliable
+#: (``KNOWS_EXIT_CODE``).
 CERTAINTY_OF_END: Mapping[str, int] = {"SUCCEEDED": 0, "FINISHED": 1, "FAILED": 2, "STOPPED": 2}
 KNOWS_EXIT_CODE = 3
 
@@ -119,8 +121,9 @@ _Rank = tuple[bool, int, int, str]
 
 
 def _rank(kind: Kind, time_ns: int, account: Mapping[str, Value]) -> _Rank:
-    """The account with the greatest rank holds: a final state, so that a late or clock-skewed report revives
-    nobody, and then the newest; but of deaths the earliest. Of jobs, the account that knows most of the end.
+    """The account with the greatest rank wins: a final state, so that late or clock-skewed reports cannot
+    revive an entity, then the newest; of deaths, the earliest. For jobs, the most reliable account of the end
+    wins.
     """
     state = str(account.get("state", ""))
     is_final = state in FINAL_STATES[kind]
@@ -131,13 +134,13 @@ def _rank(kind: Kind, time_ns: int, account: Mapping[str, Value]) -> _Rank:
 
 
 def _rank_observed(entity: Entity) -> _Rank:
-    # A death was before it was observed, where Ray says when.
+    # If Ray reports the time of a death, it is earlier than the observation.
     died_ns = entity.observed.get("end_ns") if entity.kind != "job" else None
     time_ns = died_ns if isinstance(died_ns, int) and died_ns else entity.observed_ns
     return _rank(entity.kind, time_ns, entity.observed)
 
 
-def _least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
+def _merge_least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
     for name, new in other.items():
         old = into.get(name)
         if old is None or _order(new) < _order(old):
@@ -145,19 +148,19 @@ def _least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
 
 
 def _order(value: Value) -> tuple[str, Value]:
-    """A total order over mixed values (numbers before texts)."""
+    """A total order over mixed values: numbers before texts."""
     return ("", value) if isinstance(value, (int, float)) else ("s", value)
 
 
 def merge_entities(into: Entity, other: Entity) -> Entity:
-    """Merge ``other`` into ``into`` (changed in place and returned) by the merge rule."""
-    _least(into.fields, other.fields)
+    """Merge ``other`` into ``into`` by the merge rule. Changes and returns ``into``."""
+    _merge_least(into.fields, other.fields)
     for key, extra in other.transitions.items():
         seen = into.transitions.get(key)
         if seen is None:
             into.transitions[key] = dict(extra)
         else:
-            _least(seen, extra)
+            _merge_least(seen, extra)
     if other.observed and (not into.observed or order_observed(other) > order_observed(into)):
         into.observed_ns = other.observed_ns
         into.observed = dict(other.observed)
@@ -165,7 +168,7 @@ def merge_entities(into: Entity, other: Entity) -> Entity:
 
 
 def order_observed(entity: Entity) -> tuple[_Rank, int, str]:
-    """Of two snapshots the one for which this is greater holds."""
+    """Sort key of snapshots: the greatest one wins."""
     return _rank_observed(entity), entity.observed_ns, _canonical(entity.observed)
 
 

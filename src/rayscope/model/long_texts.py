@@ -1,6 +1,7 @@
-"""A limit for the texts of a record: users choose names, errors and environments, of any length.
+"""A limit for the texts in a record. Names, errors and environments are chosen by users and can be
+arbitrarily long.
 
-Every page shows some of them, and would hang at the first that has megabytes.
+Without it, a single text of megabytes would freeze every page that shows it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from rayscope.model.entity import Value
 from rayscope.model.records import Annotation, RecordBatch, Span
 
 MAX_CHARS = 1 << 16
-#: How a batch counts texts that were too long.
+#: Name under which cut texts are counted.
 CUT = f"text of more than {MAX_CHARS:,} characters"
 
-#: Fields of an attempt that are cut, and those that are left out since no part of a JSON text is one.
+#: Fields of an attempt that are cut. Those in ``_JSON`` are dropped instead, because a part of a JSON text is
+#: invalid.
 _NAMES = (
     "name",
     "func_name",
@@ -39,12 +41,12 @@ T = TypeVar("T", Span, Annotation)
 
 
 def cut_long_texts(batch: RecordBatch) -> None:
-    """Cut the texts of a batch that are longer than :data:`MAX_CHARS`, and count them among its unknowns."""
+    """Cut texts of a batch that are longer than :data:`MAX_CHARS`, and count them in its ``unknown``."""
     number = 0
     for attempt in batch.attempts:
         error = attempt.error
         if error is not None and len(error.message) > MAX_CHARS:
-            # The end says what happened, as in Ray's own texts.
+            # Keep the end, which names the error, like Ray does.
             attempt.error = error._replace(message="…" + error.message[1 - MAX_CHARS :])
             number += 1
         for text in _texts(attempt):
@@ -63,7 +65,7 @@ def cut_long_texts(batch: RecordBatch) -> None:
 
 
 def cut_column(name: str, texts: Sequence[str | None]) -> tuple[list[str | None], int]:
-    """A column of attempts or spans with its long texts cut, and how many these are."""
+    """Cut the long texts of a column of attempts or spans. Returns the texts and the number of cut ones."""
     cut = [_cut_as(name, text) if text is not None and len(text) > MAX_CHARS else text for text in texts]
     return cut, sum(text is not None and len(text) > MAX_CHARS for text in texts)
 
@@ -71,7 +73,7 @@ def cut_column(name: str, texts: Sequence[str | None]) -> tuple[list[str | None]
 def _cut_as(name: str, text: str) -> str | None:
     if name in (*_JSON, "extra"):
         return None
-    # The end of an error says what happened, as in Ray's own texts.
+    # Keep the end of an error, which names it, like Ray does.
     return "…" + text[1 - MAX_CHARS :] if name == "error_message" else _cut(text)
 
 
@@ -93,13 +95,13 @@ def _cut_values(values: dict[str, Value]) -> int:
     long = [name for name, value in values.items() if isinstance(value, str) and len(value) > MAX_CHARS]
     for name in long:
         text = str(values.pop(name))
-        if text[0] not in "{[":  # the beginning of a JSON text is none
+        if text[0] not in "{[":  # JSON cannot be cut
             values[name] = _cut(text)
     return len(long)
 
 
 def _cut_tuples(records: list[T]) -> tuple[list[T], int]:
-    """Spans or annotations, and how many of them had a text that was too long."""
+    """Cut spans or annotations. Returns them and the number of those with a long text."""
     long = {at for at, one in enumerate(records) if _is_long(one)}
     if not long:
         return records, 0
@@ -112,6 +114,6 @@ def _is_long(record: Iterable[object]) -> bool:
 
 def _shortened(record: T) -> T:
     if isinstance(record, Span):
-        extra = "" if len(record.extra) > MAX_CHARS else record.extra  # it is JSON
+        extra = "" if len(record.extra) > MAX_CHARS else record.extra  # JSON cannot be cut
         return record._replace(name=record.name[:MAX_CHARS], extra=extra)
     return record._replace(name=record.name[:MAX_CHARS], value=record.value[:MAX_CHARS])

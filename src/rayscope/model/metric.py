@@ -1,10 +1,10 @@
-"""Figures over time: a sample of one series, and what is known of the series of one name."""
+"""Metrics: samples of series, and descriptions of all series of a name."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-#: A series' labels, sorted by name: with the metric's name its identity.
+#: A series' labels, sorted by name. Together with the metric's name they identify it.
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -17,10 +17,12 @@ class Sample(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What all series of a name share.
+    """The common properties of all series of a name.
 
-    ``type``: ``gauge``, ``counter``, ``histogram`` or ``unknown``; ``unit``: ``""``, ``bytes``, ``percent``,
-    ``s``, ``bytes/s`` or ``count``; ``collector``: who tells them, which the store fills in.
+    Attributes:
+        type: ``gauge``, ``counter``, ``histogram`` or ``unknown``.
+        unit: ``""``, ``bytes``, ``percent``, ``s``, ``bytes/s`` or ``count``.
+        collector: the collector that provides them, filled in by the store.
     """
 
     name: str
@@ -31,7 +33,7 @@ class Family(NamedTuple):
 
 
 class Matcher(NamedTuple):
-    """A condition on a label. ``op``: ``=``, ``!=``, ``=~`` or ``!~``; an absent label reads as ``""``."""
+    """A condition on a label. ``op``: ``=``, ``!=``, ``=~`` or ``!~``. An absent label equals ``""``."""
 
     label: str
     op: str
@@ -39,5 +41,5 @@ class Matcher(NamedTuple):
 
 
 def sample(name: str, value: float, **labels: str) -> Sample:
-    """A sample with its labels put in order."""
+    """A sample, with sorted labels."""
     return Sample(name, tuple(sorted(labels.items())), float(value))

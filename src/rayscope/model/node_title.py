@@ -1,4 +1,4 @@
-"""The one name of a node. :func:`rayscope.storage.sql.node_names.node_name` says the same in SQL."""
+"""The displayed name of a node. :func:`rayscope.storage.sql.node_names.node_name` is the same in SQL."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def node_title(node: Mapping[str, Any]) -> str:
-    """The name that somebody gave a node, else its host name, its address, or the start of ``node_id``.
+    """The name given to a node, otherwise its host name, its address, or the start of ``node_id``.
 
-    Without another name, Ray uses the address.
+    Ray uses the address as the name of an unnamed node.
     """
     name, address = node.get("node_name"), node.get("node_ip")
     named = name if name != address else None

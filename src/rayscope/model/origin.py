@@ -1,12 +1,12 @@
-"""Whose a function is: the user's, or a library's. ``storage.sql.origins`` says the same as SQL."""
+"""Attributes functions to the user or a library. ``storage.sql.origins`` does the same in SQL."""
 
 from __future__ import annotations
 
 import sys
 
 USER = "user"
-#: Libraries that run their own tasks and actors on Ray, and Python's own, by the module at their top. (A
-#: module ``test`` is more likely the user's than Python's.)
+#: Top-level modules of libraries that run their own tasks and actors on Ray, and of Python's standard
+#: library. (A module ``test`` is more likely the user's than Python's.)
 LIBRARIES = frozenset(
     {
         *(sys.stdlib_module_names - {"__main__", "test"}),
@@ -36,7 +36,7 @@ LIBRARIES = frozenset(
 
 
 def origin(module: str) -> str | None:
-    """``user``, or the library that a module belongs to (``ray.data``); None if the module is not known."""
+    """``user``, or the library of a module (``ray.data``). None if the module is unknown."""
     if not module:
         return None
     top, _, rest = module.partition(".")

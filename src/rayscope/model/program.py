@@ -1,24 +1,25 @@
-"""What people call a command line: the script that it runs, alone or with its arguments."""
+"""Short names of command lines: the script, alone or with its arguments."""
 
 from __future__ import annotations
 
 import re
 
 _PYTHON = re.compile(r"python[\d.]*")
-#: A word of a command line, with its quotes. A quote without an end is a letter like others.
+#: A word of a command line, including its quotes. An unterminated quote is an ordinary character.
 _WORD = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\\s|\S)+""")
 _QUOTED = re.compile(r"""(["'])(.*?)\1""")
 
 
 def script_name(command: str) -> str:
-    """The script of a job's entrypoint without its folder and arguments: ``train.py``; '' of nothing.
+    """The script in a job's entrypoint without its folder and arguments: ``train.py``. '' for an empty
+    command.
 
-    Of ``python -m pkg.main`` it is the module, of code on the command line ``python -c``, of any other
-    command its first word.
+    For ``python -m pkg.main`` this is the module, for code on the command line ``python -c``, and for any
+    other command its first word.
     """
     words = [_unquoted(word) for word in _WORD.findall(command)]
     for at, word in enumerate(words):
-        if at > 0 and words[at - 1] == "-c":  # a shell's code
+        if at > 0 and words[at - 1] == "-c":  # code for a shell
             continue
         if word.endswith(".py"):
             return _base(word)
@@ -30,7 +31,7 @@ def script_name(command: str) -> str:
 def program_name(command: str) -> str:
     """A job's entrypoint without the interpreter, its options and the script's folder: ``train.py --lr 1``.
 
-    Code on the command line stays as it is.
+    Code on the command line is not changed.
     """
     words = _WORD.findall(command)
     at = 0

@@ -1,4 +1,4 @@
-"""What a source hands on: a batch of records, all of one Ray session."""
+"""Batches of records, which all sources produce."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 from rayscope.model.attempt import Attempt
 from rayscope.model.entity import Entity
 
-#: The index of an edge that is about no object.
+#: The object index of an edge without an object.
 NO_OBJECT = 2**32 - 1
 
 
 class Span(NamedTuple):
-    """A named stretch of time inside a task attempt. A set element: equal spans are one span.
+    """A named time range inside a task attempt. Spans form a set: equal spans are one span.
 
-    ``extra`` is JSON text ('' when there is none). ``task_id`` is '' for spans outside any task.
+    ``extra`` is JSON, or ''. ``task_id`` is '' outside of any task.
     """
 
     task_id: str
@@ -27,18 +27,26 @@ class Span(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """An object that a task made, was given, got or waited for. A set element, as spans are.
+    """An object that a task created, received, got or waited for. Edges form a set, like spans.
 
-    ``kind``: ``argument`` and ``nested`` (a reference among the arguments, or inside one; of the task that
-    is called), ``fetched`` (an argument as its task received it), ``get``, ``wait`` (waited for, not or not
-    yet got), ``blocked:NAME`` (the same, told while the call NAME still blocked), ``put``, ``return`` and
-    ``last_return`` (what a task stored as its second value and so on: the index is the order). Two kinds are
-    no objects: ``caller`` (``object_task`` called ``task_id``, though Ray names another parent) and
-    ``blocks_loop`` (the blocked call stops the event loop of its async actor). ``attempt``
-    is -1 where only the task is known. ``object_task``: the first 24 bytes of the object's id, hex;
-    ``object_index``: the other four. ``size``: bytes, data and metadata. A wait for a placement group is an
-    edge too: its index is :data:`NO_OBJECT`, and ``object_task`` the group's ID, filled up with zeros. The
-    times are those of the call that the object was part of.
+    Attributes:
+        attempt: -1 if only the task is known.
+        kind: one of the following.
+
+            - ``argument``, ``nested``: a reference passed to the task as an argument, or inside one.
+            - ``fetched``: an argument as received by the task.
+            - ``get``: the task got the object.
+            - ``wait``: the task waited for it without getting it, or has not got it yet.
+            - ``blocked:NAME``: like ``wait``, reported while the call NAME was still blocked.
+            - ``put``: the task put the object.
+            - ``return``, ``last_return``: the task's second and later return values. The index is the order.
+            - ``caller``: ``object_task`` called ``task_id``, although Ray names another parent. Not an
+              object.
+            - ``blocks_loop``: the blocked call stops the event loop of its async actor. Not an object.
+
+        object_task: the first 24 bytes of the object's ID, hex. For a placement group, its ID padded with
+        zeros. object_index: the other four bytes. :data:`NO_OBJECT` for a placement group. size: in bytes,
+        data and metadata. begin_ns: begin of the call that the object was part of. end_ns: end of that call.
     """
 
     task_id: str
@@ -52,7 +60,7 @@ class Edge(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """What a user's code says of its task: a text or a number under a name. A set element, as spans are.
+    """A text or a number that user code attached to its task. Annotations form a set, like spans.
 
     ``kind``: ``annotation`` or ``counter``.
     """
@@ -68,10 +76,14 @@ class Annotation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Something that Ray or we lost, as counted by ``source`` (a node's agent, the GCS, us).
+    """Data lost by Ray or by us.
 
-    ``count`` is a running total of that source: of two accounts the larger one holds. Where the source
-    tells them: the kind of event, and the times (ns) of the first and the last that is missing.
+    Attributes:
+        source: the process that counts: a node's agent, the GCS, or this server.
+        count: running total of that source. The larger of two accounts wins.
+        event_type: kind of event, if the source reports it.
+        first_ns: time of the first missing event, if the source reports it.
+        last_ns: time of the last missing event, if the source reports it.
     """
 
     source: str
@@ -84,7 +96,7 @@ class Drop:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What the count is a count of."""
+        """Identifies the counter."""
         return self.source, self.reason, self.event_type
 
 
@@ -92,8 +104,8 @@ class Drop:
 class RecordBatch:
     """Records of one session, from one event batch or one snapshot.
 
-    ``attempts`` and ``entities`` may hold several partial accounts of the same thing.
-    ``unknown`` counts what a decoder did not know: event types, fields, enum values.
+    ``attempts`` and ``entities`` may hold several partial accounts of the same thing. ``unknown`` counts
+    event types, fields and enum values that the decoder did not know.
     """
 
     session: str

@@ -1,4 +1,4 @@
-"""References to objects, as the processes of a cluster hold them at a time."""
+"""References to objects, held by a cluster's processes at a given time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import msgspec
 
 
 class Reference(NamedTuple):
-    """One process' reference to one object.
+    """A process's reference to an object.
 
-    ``type`` is Ray's reference type (``LOCAL_REFERENCE``, ``PINNED_IN_MEMORY``, ``USED_BY_PENDING_TASK``,
-    ``CAPTURED_IN_OBJECT``, ``ACTOR_HANDLE``, ``UNKNOWN_STATUS``), ``size`` is in bytes, None where the
-    process does not know it. ``call_site`` is told where Ray records it (``RAY_record_ref_creation_sites``).
+    Attributes:
+        type: Ray's reference type (``LOCAL_REFERENCE``, ``PINNED_IN_MEMORY``, ``USED_BY_PENDING_TASK``,
+            ``CAPTURED_IN_OBJECT``, ``ACTOR_HANDLE``, ``UNKNOWN_STATUS``).
+        size: in bytes, None if the process does not know it.
+        call_site: None unless Ray records it (``RAY_record_ref_creation_sites``).
     """
 
     object_id: str
@@ -28,10 +30,12 @@ class Reference(NamedTuple):
 
 
 class NodeObjects(msgspec.Struct):
-    """A node's object store, and the references of its processes. Sizes in bytes.
+    """A node's object store, and the references of its processes. Sizes are in bytes.
 
-    ``references_total`` counts those beyond the limit too. ``error``: why the node does not answer.
-    ``time_ns``: when it was asked.
+    Attributes:
+        references_total: includes references beyond the limit.
+        error: why the node does not respond.
+        time_ns: when it was queried.
     """
 
     node_id: str

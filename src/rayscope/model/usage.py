@@ -1,7 +1,7 @@
-"""What machines and processes use, as the nodes measure it, and what of a cluster's resources is free.
+"""Resource usage of machines and processes as measured on the nodes, and a cluster's free resources.
 
-Bytes are bytes, percentages 0 to 100 (of a process: of one core, so several cores give more), rates are per
-second, times ns of the epoch. None is "not known", never zero.
+Sizes are in bytes, percentages are 0 to 100 (for a process relative to one core, so they can be higher),
+rates are per second, and times are ns since the epoch. None means unknown, never zero.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class ProcessUse(msgspec.Struct, frozen=True, kw_only=True):
-    """One process on a node. ``cmdline``: its title, with credentials in URLs removed, cut."""
+    """A process on a node. ``cmdline``: its title, truncated and without credentials in URLs."""
 
     pid: int
     cmdline: str = ""
@@ -26,7 +26,9 @@ class ProcessUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuUse(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. ``processes``: process id -> bytes of its memory; ``process_percent``: share of its cores."""
+    """A GPU. ``processes``: process ID -> bytes of its memory; ``process_percent``: its share of the GPU's
+    cores.
+    """
 
     index: int
     name: str = ""
@@ -50,16 +52,21 @@ class DiskUse(msgspec.Struct, frozen=True):
 
     @property
     def usable_bytes(self) -> int:
-        """What users can fill: less than all there is, where some is set aside (as ``df`` reckons)."""
+        """The size available to users, which can be less than the total (like in ``df``)."""
         return self.used_bytes + self.free_bytes
 
 
 class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
-    """One node at ``time_ns``, when its account arrived here.
+    """Usage of a node.
 
-    ``cpu_percent`` is of all cores. ``load``: of 1, 5 and 15 minutes. ``workers``: Ray's workers, drivers and
-    agents; ``processes``: the raylet, the agent and on the head node the GCS, by these names. Rates come from
-    this account and the one before, and are None in the first.
+    Attributes:
+        time_ns: when the report arrived here.
+        cpu_percent: of all cores together.
+        load: averages over 1, 5 and 15 minutes.
+        workers: Ray's workers, drivers and agents.
+        processes: the raylet, the agent and on the head node the GCS, by these names.
+
+    Rates are relative to the previous report, and None in the first one.
     """
 
     node_id: str
@@ -91,41 +98,41 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuUse, ...] = ()
     workers: tuple[ProcessUse, ...] = ()
     processes: Mapping[str, ProcessUse] = {}
-    #: The node's own clock, s: what rates are reckoned by.
+    #: The node's own clock, s. Rates are computed with it.
     clock_s: float = 0.0
 
     @property
     def mem_percent(self) -> float | None:
-        """Memory in use."""
+        """Share of the memory in use."""
         return percent(self.mem_used_bytes, self.mem_total_bytes)
 
     @property
     def disk(self) -> DiskUse | None:
-        """The fullest file system that Ray looks at: the root's and that of its temporary files."""
+        """The fullest of the file systems that Ray reports: the root and that of its temporary files."""
         return max(self.disks, key=lambda disk: disk.used_bytes / max(1, disk.usable_bytes), default=None)
 
     @property
     def gpu_percent(self) -> float | None:
-        """The mean of the GPUs that tell."""
-        told = [gpu.utilization for gpu in self.gpus if gpu.utilization is not None]
-        return sum(told) / len(told) if told else None
+        """Mean utilization of the GPUs that report it."""
+        known = [gpu.utilization for gpu in self.gpus if gpu.utilization is not None]
+        return sum(known) / len(known) if known else None
 
     @property
     def gpu_memory(self) -> tuple[int, int] | None:
-        """Bytes used and bytes in all of the GPUs that tell."""
-        told = [
+        """Used and total memory of the GPUs that report it, bytes."""
+        known = [
             (gpu.memory_used_bytes, gpu.memory_total_bytes)
             for gpu in self.gpus
             if gpu.memory_used_bytes is not None and gpu.memory_total_bytes is not None
         ]
-        return (sum(used for used, _ in told), sum(total for _, total in told)) if told else None
+        return (sum(used for used, _ in known), sum(total for _, total in known)) if known else None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """The last account of each node that there was any of, dead nodes too.
+    """The latest report of each node that ever sent one, including dead nodes.
 
-    ``error`` and ``remedy`` say why nothing (more) comes, else they are None; ``code`` and ``params`` what
-    kind of error it is and what it names. ``count``: accounts taken.
+    ``error`` and ``remedy``: why no more reports arrive, otherwise None. ``code`` and ``params``: kind and
+    parameters of that error. ``count``: number of reports received.
     """
 
     nodes: Mapping[str, NodeStats] = {}
@@ -137,7 +144,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeResources(msgspec.Struct, frozen=True, kw_only=True):
-    """What one living node has and what of it is free now, in Ray's units."""
+    """Total and free resources of a living node, in Ray's units."""
 
     node_id: str
     total: Mapping[str, float]
@@ -149,9 +156,12 @@ class NodeResources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
-    """A shape that tasks and actors ask for: how many wait, and how many of them no node can ever hold.
+    """Demand for one shape of resources.
 
-    ``backlog``: tasks that their owners have not even sent yet.
+    Attributes:
+        ready: number of pending tasks and actors.
+        infeasible: those that no node can ever hold.
+        backlog: tasks that their owners have not sent yet.
     """
 
     resources: Mapping[str, float]
@@ -162,7 +172,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupDemand(msgspec.Struct, frozen=True, kw_only=True):
-    """A placement group that has no place (yet)."""
+    """A placement group that is not placed yet."""
 
     id: str
     name: str
@@ -172,9 +182,12 @@ class GroupDemand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Autoscaler(msgspec.Struct, frozen=True, kw_only=True):
-    """What the autoscaler says of itself: nodes by type, and what it could not start.
+    """The state reported by the autoscaler: nodes by type.
 
-    ``version``: 1 or 2. ``failed``: (node type, why). ``infeasible``: shapes that no type of node can hold.
+    Attributes:
+        version: 1 or 2.
+        failed: nodes that could not be started, as (node type, reason).
+        infeasible: shapes that no type of node can hold.
     """
 
     version: int
@@ -187,7 +200,7 @@ class Autoscaler(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster's resources at ``time_ns``, as its GCS knows them (some 100 ms behind the nodes)."""
+    """A cluster's resources at ``time_ns``, as known to its GCS, which lags about 100 ms behind the nodes."""
 
     time_ns: int
     nodes: Mapping[str, NodeResources] = {}
@@ -197,5 +210,5 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def percent(part: float | None, whole: float | None) -> float | None:
-    """A part of a whole, None if either is unknown or there is no whole."""
+    """A part of a whole in percent. None if either is unknown or the whole is zero."""
     return None if part is None or not whole else 100.0 * part / whole

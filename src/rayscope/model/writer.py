@@ -1,4 +1,4 @@
-"""What people call who wrote a log file."""
+"""Names for the process that wrote a log file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def writer_title(writer: Mapping[str, Any], kind: str) -> str:
-    """An actor by its name or class, a worker by the functions that it ran, a driver by its script.
+    """The name or class of an actor, the functions of a worker, or the script of a driver; '' if unknown.
 
-    ``writer``: the fields of ``LogWriter`` of the API, ``kind``: that of its file. '' if nothing is known.
+    ``writer``: the fields of ``LogWriter`` of the API. ``kind``: the kind of the log file.
     """
     if actor := writer["actor_name"] or writer["actor_class"]:
         return str(actor)

@@ -85,7 +85,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         )
     is_keeper = warehouse.is_keeper if warehouse is not None else _is_alone
     archive = _create_archive(settings, catalog, clusters, is_keeper) if settings.archive else None
-    catalog.elsewhere = [place for place in (archive, warehouse) if place is not None]
+    catalog.remotes = [place for place in (archive, warehouse) if place is not None]
     logs = Logs(settings, catalog, records, clusters)
     archiver = LogArchiver(settings, catalog, records, clusters, logs)
     readings = LastReadings(catalog, clusters)

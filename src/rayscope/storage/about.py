@@ -1,4 +1,6 @@
-"""What is known of a session without opening its record: how it is counted, and what people call it."""
+"""Facts about a session that are known without opening its record: its counts, its name and the operator's
+label.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,17 @@ from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 from rayscope.storage.sql.library_stops import count_stopped
 
-#: Nodes of one session whose way of sending is remembered.
+#: Nodes per session whose transport is remembered.
 MAX_AGENTS = 10_000
-#: What may stand in a file name on every system.
+#: Characters that not every file system allows in names.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 _FILE_NAME_CHARS = 80
 
 
 class Label(msgspec.Struct, frozen=True, order=True):
-    """What the operator says of a session. Of two the later one is greater.
+    """The operator's name and notes for a session. The later of two labels is greater.
 
-    ``set_ns``: when that was said; 0: by a Rayscope that did not note it.
+    ``set_ns``: when it was set, 0 if a version of Rayscope did not record that.
     """
 
     set_ns: int = 0
@@ -37,12 +39,12 @@ class Label(msgspec.Struct, frozen=True, order=True):
 
 
 class About(msgspec.Struct):
-    """What is known of a session without opening its record. Times in ns."""
+    """Facts about a session that are known without opening its record. Times are in ns."""
 
     session: str
     first_ns: int = 0
     last_ns: int = 0
-    #: When the session's cluster was gone, as far as that is known.
+    #: When the session's cluster was gone, None if that is unknown.
     ended_ns: int | None = None
     recording: list[str] = []
     ray_version: str | None = None
@@ -50,7 +52,7 @@ class About(msgspec.Struct):
     tasks: int = 0
     attempts: int = 0
     states: dict[str, int] = {}
-    #: How many of the failed attempts are those that a library stopped on purpose.
+    #: Number of failed attempts that a library stopped on purpose.
     stopped_by_libraries: int = 0
     actors: int = 0
     nodes: int = 0
@@ -60,33 +62,35 @@ class About(msgspec.Struct):
     batches: int = 0
     unknown: dict[str, int] = {}
     note: str | None = None
-    #: How each node's events come, by node id: what its agent said last.
+    #: Node ID -> last report of its agent about the transport of events.
     agents: dict[str, AgentReport] = {}
-    #: JSON came that does not say from which node (Ray before 2.55).
+    #: Whether JSON events without a node ID arrived (Ray before 2.55).
     nameless_json: bool = False
-    #: How much of ``dropped_total`` was known when the tasks were last read again from the GCS, and when.
+    #: The value of ``dropped_total`` when all tasks were last read from the GCS, and the time.
     repaired_total: int = 0
     repaired_ns: int = 0
-    #: The GCS had itself dropped attempts by then.
+    #: Whether the GCS itself had dropped attempts by then.
     repaired_partly: bool = False
-    #: The script of the first job, '' if no job has told it; None: not looked up yet.
+    #: The script of the first job, '' if no job has reported one, None if not looked up yet.
     script: str | None = None
     #: The machine of the head node.
     host: str | None = None
     label: Label = Label()
-    #: The record's time of change (ns) and size when it could be opened last; it has not been written since.
+    #: Modification time (ns) and size of the record when it was last opened successfully.
     readable_stamp: tuple[int, int] = (0, 0)
-    #: With several servers: when this one heard of the session itself last (0: never); whether some of that
-    #: is not told to the others; when it told something last, and up to when it has merged what they told,
-    #: by the clock of :mod:`rayscope.warehouse.servers`.
+    # With several servers, timed by the clock of :mod:`rayscope.warehouse.servers`:
+    #: When this server last received data of the session directly, 0 for never.
     heard_ns: int = 0
-    has_untold: bool = False
-    told_ns: int = 0
+    #: Whether some of that data is not published yet. (The names in the file stem from an earlier version.)
+    has_unpublished: bool = msgspec.field(default=False, name="has_untold")
+    #: When this server last published data of the session.
+    published_ns: int = msgspec.field(default=0, name="told_ns")
+    #: Up to when the data published by others is merged.
     followed_ns: int = 0
 
     @property
     def name(self) -> str | None:
-        """What people call the session: the operator's name, or the first script and how many jobs more."""
+        """The session's name: the operator's, or the first script with the number of further jobs."""
         if self.label.name:
             return self.label.name
         if not self.script:
@@ -95,16 +99,16 @@ class About(msgspec.Struct):
 
     @property
     def failed(self) -> int:
-        """Attempts that failed, without those that a library stopped on purpose."""
+        """Number of failed attempts, without those that a library stopped on purpose."""
         return max(0, self.states.get("FAILED", 0) - self.stopped_by_libraries)
 
     def quiet_ns(self, now_ns: int) -> int:
-        """How long ago something came last, or the session ended."""
+        """Time since data last arrived or the session ended, ns."""
         return now_ns - max(self.last_ns, self.ended_ns or 0)
 
     @property
     def searchable(self) -> str:
-        """All that people look for a session by."""
+        """The text in which a search for sessions looks."""
         label = self.label
         return "\n".join(
             [self.session, self.name or "", self.script or "", self.host or "", label.note, *label.tags]
@@ -112,7 +116,7 @@ class About(msgspec.Struct):
 
     @property
     def file_name(self) -> str:
-        """What an export of the session is called, without an ending: the name and the start, in UTC."""
+        """File name for an export of the session, without a suffix: its name and its start in UTC."""
         if self.name is None:
             return self.session
         start = time.strftime("%Y-%m-%d_%H-%M-%S", time.gmtime(self.first_ns / 1e9))
@@ -124,7 +128,7 @@ decode_about = msgspec.json.Decoder(About).decode
 
 
 def count_records(file: SessionFile, about: About) -> None:
-    """Make the counts in ``about`` those of the record, and the names that it takes from there."""
+    """Update the counts and names in ``about`` from the record."""
     with file.reader() as cursor:
         about.states = dict(cursor.execute(COUNT_STATES).fetchall())
         counts = cursor.execute(
@@ -141,17 +145,17 @@ def count_records(file: SessionFile, about: About) -> None:
         about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
 
 
-#: Stands before the check sum, the last field of ``about.json``.
+#: Precedes the checksum, the last field of ``about.json``.
 _CHECK = b',"check":'
 
 
 def seal(content: bytes) -> bytes:
-    """A JSON object with a check sum as its last field."""
+    """Add a checksum to a JSON object, as its last field."""
     return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
 
 
 def write_about(folder: Path, about: About, *, sync: bool = True) -> None:
-    """Write what is known of a session whose record is elsewhere into its folder. Raises OSError."""
+    """Write the facts about a session whose record is in another store to its folder. Raises OSError."""
     content = seal(msgspec.json.encode(msgspec.structs.replace(about, label=Label())))
     replace_file(folder / "about.json", content, sync=sync)
     if about.label != Label():
@@ -159,7 +163,10 @@ def write_about(folder: Path, about: About, *, sync: bool = True) -> None:
 
 
 def unseal(content: bytes) -> bytes:
-    """The JSON object of :func:`_seal`, or one without a check sum. Raises ValueError if it was changed."""
+    """Remove the checksum of :func:`seal`, if any, from a JSON object.
+
+    Raises ValueError if it does not match.
+    """
     head, _, check = content.rpartition(_CHECK)
     if not head:
         return content

@@ -1,8 +1,8 @@
-"""One flush of attempts: what came is merged with what the record has, in DuckDB and in columns.
+"""One flush of attempts: merges new parts with the record, in columns inside DuckDB.
 
-Used by :mod:`rayscope.storage.session_writer`. The steps work on temporary tables of the writer's connection:
-``merged`` has what came and what the record has of the same tasks, a row for each attempt; ``calls`` has, of
-these and of those who called them, no more than what call paths are made of, and what becomes of the row.
+Used by :mod:`rayscope.storage.session_writer`. The steps use temporary tables of the writer's connection.
+``merged`` has one row per attempt, made of the new parts and the stored rows of the same tasks. ``calls``
+has, for these and their callers, the columns needed for call paths, and what to do with the row.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rayscope.storage.schema import insert_attempts
 from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, full_name, hex_id, rays_name
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, SUBMITTER, merge
 
-#: No more parts are expected of an attempt: it is defined, has ended, and its execution was described.
+#: The attempt is complete: it is defined, has ended, and its execution was described.
 _SETTLED = (
     "name IS NOT NULL AND (failed_ns IS NOT NULL OR (finished_ns IS NOT NULL AND total_begin_ns IS NOT NULL))"
 )
 _KEY = ", ".join(KEY)
 _TASK = "task_hi, task_lo"
-#: A row of ``attempts`` as the parts that it was made of.
+#: Converts a row of ``attempts`` to a part.
 AS_PARTS = ", ".join(
     {
         "parent_task_id": f"{NAMED_PARENT_ID} AS parent_task_id",
@@ -36,44 +36,44 @@ AS_PARTS = ", ".join(
     }.get(name, name)
     for name, _ in PART_COLUMNS
 )
-#: A row of ``attempts`` as one of ``calls``.
+#: Converts a row of ``attempts`` to a row of ``calls``.
 _AS_CALL = (
     f"{_KEY}, {TASK_ID} AS task, {PARENT_ID} AS submitter, {full_name('a')} AS called, "
     f"{rays_name('a')} AS rays_name, a.function_hash AS code, a.rowid AS row, "
     "path_id AS stored_path, false AS is_written"
 )
-#: SQL over rows of ``merged`` with their ``called``.
+#: SQL on rows of ``merged`` with their ``called``.
 _DISTINCT_NAME = (
     "(SELECT n.name FROM function_names n WHERE n.full_name = called AND n.name IS DISTINCT FROM n.func_name)"
 )
-#: Tasks that are waited for, at most.
+#: Maximum number of tasks whose callees wait for a path.
 _MAX_WAITING = 200_000
 
-#: Keys of a table's attempts, with a check sum of all that is known of each.
+#: Query for the keys of a table's attempts, with a hash of each attempt's contents.
 _CONTENT = f"SELECT {_KEY}, hash(p) AS content FROM (SELECT * EXCLUDE {{1}} FROM {{0}}) p"
 
 
 class AttemptFlush:
-    """The steps of one flush, to be taken in order and in one transaction.
+    """The steps of one flush. Call them in order and in one transaction.
 
-    ``paths`` gets the call paths that are new. ``waiting`` holds the tasks whose calls have no path, or
-    perhaps the wrong one, until theirs is known.
+    ``paths`` receives new call paths. ``waiting`` holds tasks whose callees have no path, or possibly a wrong
+    one, because their own is unknown.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, paths: PathIndex, waiting: set[str]) -> None:
         self._connection = connection
         self._paths = paths
         self._waiting = waiting
-        #: Rows that the record has of the tasks of which something came.
+        #: Number of stored rows of the tasks in this flush.
         self._stored = 0
 
     def merge(self, parts: Sequence[pa.Table], called: Mapping[str, str], *, has_callers: bool) -> None:
-        """Make ``merged`` of parts and of what the record has of their tasks.
+        """Create ``merged`` from parts and the stored rows of their tasks.
 
-        ``called``: tasks of which the tracer told a caller since the last flush, with it; ``has_callers``:
-        the record has some as well.
+        ``called``: tasks for which the tracer reported a caller since the last flush, with that caller.
+        ``has_callers``: whether the record has callers, too.
         """
-        told = bool(called or has_callers)
+        has_any_caller = bool(called or has_callers)
         with contextlib.ExitStack() as stack:
             tables = [
                 stack.enter_context(self._registered(f"part_{n}", part)) for n, part in enumerate(parts)
@@ -83,9 +83,9 @@ class AttemptFlush:
                 "tasks",
                 " UNION ".join(f"SELECT {_TASK} FROM {table}" for table in (*tables, "fresh_callers")),
             )
-            if told:
+            if has_any_caller:
                 self._find_callers(stored_too=has_callers)
-            # First where they are, since that takes two columns.
+            # Find the rows first, because that reads only two columns.
             self._create(
                 "places", f"SELECT attempts.rowid AS row FROM attempts SEMI JOIN tasks USING ({_TASK})"
             )
@@ -97,28 +97,28 @@ class AttemptFlush:
             stored = ["(SELECT * EXCLUDE (row, path_id) FROM stored)"] if self._stored else []
             self._create("merged", merge([*tables, *stored]))
         self._share_definitions()
-        if told:
+        if has_any_caller:
             self._execute(
-                "UPDATE merged SET caller_task_id = least(caller_task_id, told.caller) FROM told "
-                "WHERE merged.task_hi = told.task_hi AND merged.task_lo = told.task_lo"
+                "UPDATE merged SET caller_task_id = least(caller_task_id, callers.caller) FROM callers "
+                "WHERE merged.task_hi = callers.task_hi AND merged.task_lo = callers.task_lo"
             )
 
     def _find_callers(self, *, stored_too: bool) -> None:
-        """Make ``told`` of the callers that the tracer told of ``tasks``."""
+        """Create ``callers`` with the callers of ``tasks`` reported by the tracer."""
         stored = (
             f"UNION ALL SELECT {_TASK}, {hex_id('object')} FROM edge_rows "
             f"SEMI JOIN tasks USING ({_TASK}) WHERE kind = 'caller'"
         )
         self._create(
-            "told",
+            "callers",
             f"SELECT {_TASK}, min(caller) AS caller "
             f"FROM (FROM fresh_callers {stored if stored_too else ''}) GROUP BY ALL",
         )
 
     def _share_definitions(self) -> None:
-        """Give retries and restarts without a definition that of another attempt of their task.
+        """Copy the definition of another attempt of the same task to retries and restarts without one.
 
-        Nobody defines the restarts of actors, and the definition of a retry can be lost.
+        Restarts of actors have no definition, and a retry's can be lost.
         """
         if not self._rows("SELECT 1 FROM merged WHERE attempt > 0 AND name IS NULL LIMIT 1"):
             return
@@ -131,10 +131,10 @@ class AttemptFlush:
         )
 
     def choose(self, settled_or_before: float | None, max_waiting: int) -> pa.Table | None:
-        """Make ``calls``, and choose what is written now. Returns what waits for its other parts.
+        """Create ``calls``, and choose what to write now. Returns the parts that wait for others.
 
-        ``settled_or_before``: of what is new to the record only what is settled or came before this time
-        (monotonic, s), unless more than ``max_waiting`` would have to wait; None: everything.
+        ``settled_or_before``: new attempts are written only if they are complete or arrived before this time
+        (monotonic, s), unless more than ``max_waiting`` would have to wait. None: write everything.
         """
         wait = None
         if settled_or_before is not None:
@@ -154,7 +154,7 @@ class AttemptFlush:
             f"(SELECT {_KEY}, row, path_id, {SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",
         )
         if self._stored:
-            # Told again what is known: nothing to write.
+            # Skip attempts without news.
             contents = (_CONTENT.format("merged", SINCE), _CONTENT.format("stored", "(row, path_id)"))
             self._execute(
                 f"UPDATE calls SET is_written = false FROM ({' INTERSECT '.join(contents)}) same "
@@ -169,11 +169,11 @@ class AttemptFlush:
         return rest if rest.num_rows else None
 
     def place_functions(self, placed: Mapping[str, PlacedFunction]) -> None:
-        """Take the functions, by Ray's hash, that the tracer told apart since the last flush."""
+        """Accept functions that the tracer distinguished since the last flush, by Ray's hash."""
         function_naming.place(self._connection, placed)
 
     def name_functions(self) -> None:
-        """Name the functions of ``calls``, and look again at attempts that were taken for another's."""
+        """Name the functions of ``calls``, and re-check attempts that were assigned to another function."""
         is_late = function_naming.is_late(self._connection)
         if is_late:
             self._execute(
@@ -183,7 +183,7 @@ class AttemptFlush:
         function_naming.rename(self._connection, is_late=is_late)
 
     def resolve_paths(self) -> None:
-        """Give each attempt its call path, and those that it called theirs if that makes a difference."""
+        """Assign a call path to each attempt, and to its callees if their path changes."""
         done: set[tuple[str, int]] = set()
         while True:
             unresolved = self._resolve()
@@ -203,7 +203,7 @@ class AttemptFlush:
             self._look_again({task for task, _ in ready})
 
     def _resolve(self) -> set[str]:
-        """Give a path to what has none, as far as those of its callers are known. Returns whose are not."""
+        """Assign paths, as far as those of the callers are known. Returns the callers without one."""
         wanted = self._rows(
             "SELECT DISTINCT submitter, called FROM calls WHERE path_id IS NULL AND submitter IS NOT NULL"
         )
@@ -227,7 +227,7 @@ class AttemptFlush:
         return {submitter for submitter, _ in wanted} - {submitter for submitter, *_ in found}
 
     def _callers(self) -> list[tuple[Any, ...]]:
-        """The callers of what has no path: each with who called it, its name, and its path."""
+        """The callers of attempts without a path: each with its own caller, its name, and its path."""
         return self._rows(
             "SELECT task, submitter, called, path_id FROM calls SEMI JOIN "
             "(SELECT submitter AS task FROM calls WHERE path_id IS NULL) USING (task) "
@@ -235,7 +235,7 @@ class AttemptFlush:
         )
 
     def _awaited(self) -> list[tuple[str, int]]:
-        """The tasks of ``calls`` that were waited for and have a path now, with it."""
+        """The tasks of ``calls`` that others waited for and that now have a path, with the path."""
         if not self._waiting:
             return []
         with self._registered("others", rows.task_table(self._waiting)):
@@ -245,7 +245,7 @@ class AttemptFlush:
             )
 
     def _look_again(self, tasks: Collection[str]) -> None:
-        """Forget the paths of what these tasks called, and add to ``calls`` what the record has of it."""
+        """Clear the paths of these tasks' callees, and add the stored ones to ``calls``."""
         with self._registered("others", rows.task_table(tasks)):
             self._execute(
                 f"INSERT INTO calls BY NAME SELECT {_AS_CALL} FROM attempts a "
@@ -258,9 +258,9 @@ class AttemptFlush:
             )
 
     def write(self) -> int:
-        """Write attempts that are new, or of which the record knew less, and the paths that have changed.
+        """Write new and changed attempts, and changed paths.
 
-        Returns how many attempts were written.
+        Returns the number of attempts written.
         """
         is_moved = "NOT is_written AND row IS NOT NULL AND path_id IS DISTINCT FROM stored_path"
         ((written, replaced, moved),) = self._rows(
@@ -280,7 +280,7 @@ class AttemptFlush:
         return int(written + moved)
 
     def _create(self, name: str, query: str) -> int:
-        """Make a temporary table; returns its number of rows."""
+        """Create a temporary table. Returns its number of rows."""
         ((count,),) = self._rows(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
         return int(count)
 

@@ -1,10 +1,10 @@
-"""The sessions in a data directory: where their files are, which are open, which to drop.
+"""The sessions in a data directory: where their files are, which are open, which to delete.
 
 DATA_DIR/sessions/<session>/record.duckdb   the record
-DATA_DIR/sessions/<session>/about.json      what the list of sessions shows without opening it
-DATA_DIR/sessions/<session>/agents.json     what the agents of its nodes said last
-DATA_DIR/sessions/<session>/objects.msgpack  who held which objects when that was read last
-DATA_DIR/sessions/<session>/label.json      what the operator calls it, and notes of it
+DATA_DIR/sessions/<session>/about.json      facts shown in the list of sessions without opening the record
+DATA_DIR/sessions/<session>/agents.json     the last reports of its nodes' agents
+DATA_DIR/sessions/<session>/objects.msgpack  holders of objects at the last reading
+DATA_DIR/sessions/<session>/label.json      the operator's name and notes
 """
 
 from __future__ import annotations
@@ -37,34 +37,38 @@ log = logging.getLogger("rayscope.storage")
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
 _LABEL = msgspec.json.Decoder(Label)
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
-#: The files beside a record: DuckDB's log, and those of a checkpoint that a kill cut off.
+#: Suffixes of the files next to a record: DuckDB's log, and those of an interrupted checkpoint.
 _SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
-#: What a session may be called: folders are made of it.
+#: Valid session names. They are used as folder names.
 SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-#: Records that one call of :meth:`Catalog.unreadable` opens: some 30 ms each.
+#: Records opened per call of :meth:`Catalog.unreadable`, which takes about 30 ms each.
 _MAX_LOOKS = 20
-#: Ended sessions kept open for readers; each costs a few MB.
+#: Ended sessions kept open for readers. Each takes a few MB.
 _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
-#: What comes so soon after a session's end was under way; what comes later shows that it lives.
+#: Data that arrives this soon after a session's end was sent before it. Later data shows that it is alive.
 STRAGGLERS_NS = 10 * 10**9
-#: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
-_MAX_NEW, _NEW_S = 30, 60.0
-#: Requests that wait for a session from elsewhere, each with one of the server's 40 threads, and how long, s.
+#: Sessions that may begin within ``_NEW_S``. Each takes a file, memory and threads, and anyone can invent
+#: names.
+_MAX_NEW = 30
+_NEW_S = 60.0
+#: Requests that may wait for a session to be fetched. Each occupies one of the server's 40 threads.
 _MAX_WAITING = 4
-_BRING_WAIT_S = 600.0
+#: How long they wait, s.
+_FETCH_WAIT_S = 600.0
 
 
 RECORD = "record.duckdb"
 
 
-class Elsewhere(Protocol):
-    """Where sessions are besides: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
+class RemoteStore(Protocol):
+    """Another place for sessions: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
 
-    ``name``: ``archive`` or ``warehouse``.
-    ``files``: the files of a session that are dropped here once it is there; the rest of its folder stays.
-    ``continues``: whether a record is brought before more is written to it; else a new one begins, and merges
-    what is there later.
+    Attributes:
+        name: ``archive`` or ``warehouse``.
+        files: files of a session to delete here once the store has them. Other files stay.
+        continues: whether a record is fetched before it is extended. Otherwise a new one begins, and the stored
+            data is merged later.
     """
 
     name: str
@@ -72,18 +76,18 @@ class Elsewhere(Protocol):
 
     files: Collection[str]
 
-    def bring(self, session: str, file: str) -> None:
-        """Make a file of a session if it is only there. Raises StoreError."""
+    def fetch(self, session: str, file: str) -> None:
+        """Create a file of a session from the store. Raises StoreError."""
 
     def is_sealed(self, session: str) -> bool:
-        """Whether all of a session is there."""
+        """Whether the store has the complete session."""
 
     def has(self, session: str) -> bool:
-        """Whether anything of a session is there."""
+        """Whether the store has any data of a session."""
 
 
 class Retention(msgspec.Struct):
-    """What to keep: the newest sessions within all three limits. Live sessions always stay."""
+    """What to keep: the newest sessions within all three limits. Live sessions are always kept."""
 
     max_age_s: float = 30 * 86400
     max_bytes: int = 20 << 30
@@ -105,20 +109,20 @@ class Catalog:
         self._users: dict[str, int] = {}
         self._pinned: set[str] = set()
         self._about: dict[str, About] = {}
-        #: When the last sessions began (monotonic s).
-        self._begun: deque[float] = deque(maxlen=_MAX_NEW)
+        #: When the last sessions began (monotonic, s).
+        self._new_times: deque[float] = deque(maxlen=_MAX_NEW)
         self._saving = threading.Lock()
-        #: Held while files of a session are brought from elsewhere.
-        self._bringing: dict[str, Slots] = {}
-        #: Sessions whose counts are not those of their record, see :meth:`count_again`.
+        #: Session -> lock held while files of it are fetched.
+        self._fetching: dict[str, Slots] = {}
+        #: Sessions whose counts do not match their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
-        #: Where sessions are besides, in the order in which they are asked. The first keeps them for good.
-        self.elsewhere: list[Elsewhere] = []
-        #: Called with the name of each session that was removed.
+        #: Other stores of sessions, in the order of lookup. The first one keeps them permanently.
+        self.remotes: list[RemoteStore] = []
+        #: Called with the name of each removed session.
         self.on_remove: Callable[[str], None] | None = None
-        #: Session -> the stamp of its record when it was opened last, and why that failed.
+        #: Session -> the stamp of its record when it was last opened, and the error if that failed.
         self._problems: dict[str, tuple[tuple[int, int], StoreError | None]] = {}
-        #: When sessions were read last (ns).
+        #: When sessions were last read (ns).
         self._used_ns: dict[str, int] = {}
         self._load()
 
@@ -130,17 +134,17 @@ class Catalog:
                 self.load(entry.name)
 
     def load(self, session: str) -> None:
-        """Read again what a session's folder says of it without its record."""
+        """Reload the files of a session's folder, except the record."""
         folder = self.folder / session
         about = self._load_about(folder)
         with contextlib.suppress(*_FILE_ERRORS):
             about.agents = _AGENTS.decode((folder / "agents.json").read_bytes())
-        # Never what the file says: folders are written and removed by this name.
+        # Ignore the name in the file: folders are written and deleted by it.
         about.session = session
         with self._lock:
             about.label = self._load_label(folder / "label.json")
             self._about[session] = about
-        if about.jobs and about.script is None:  # recorded before sessions had names
+        if about.jobs and about.script is None:  # recorded by a version without session names
             self.uncounted.add(session)
 
     def _load_label(self, path: Path) -> Label:
@@ -156,10 +160,10 @@ class Catalog:
         return Label()
 
     def _load_about(self, folder: Path) -> About:
-        """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
+        """Load a session's ``about.json``. If it is damaged, derive as much as possible from the folder."""
         try:
             about = decode_about(unseal((folder / "about.json").read_bytes()))
-            # A clock that went back must not keep a session the newest for ever.
+            # If the clock was set back, the session must not stay the newest forever.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about
         except _FILE_ERRORS as error:
@@ -175,12 +179,12 @@ class Catalog:
             return about
 
     def names(self) -> list[str]:
-        """All sessions, newest sign of life first."""
+        """All sessions, most recently active first."""
         with self._lock:
             return sorted(self._about, key=lambda name: (-self._about[name].last_ns, name))
 
     def about(self, session: str) -> About:
-        """Raises NotFound."""
+        """The facts about a session. Raises NotFound."""
         with self._lock:
             try:
                 return self._about[session]
@@ -190,9 +194,9 @@ class Catalog:
                 ) from None
 
     def add(self, session: str) -> About:
-        """Begin a session, or give the known one.
+        """Add a session if it is new. Returns its facts.
 
-        Raises StoreError for a name that is no session's, and SpoolFull if too many begin.
+        Raises StoreError for an invalid name, and SpoolFull if too many sessions begin.
         """
         with self._lock:
             known = self._about.get(session)
@@ -204,24 +208,24 @@ class Catalog:
                         "bad_session",
                     )
                 now = time.monotonic()
-                if len(self._begun) == _MAX_NEW and now - self._begun[0] < _NEW_S:
+                if len(self._new_times) == _MAX_NEW and now - self._new_times[0] < _NEW_S:
                     raise SpoolFull(
                         f"More than {_MAX_NEW} sessions started within a minute.",
                         "Check what sends events under so many session names. It will be accepted again "
                         "soon.",
                         "too_many_sessions",
                     )
-                self._begun.append(now)
+                self._new_times.append(now)
                 (self.folder / session).mkdir(parents=True, exist_ok=True)
                 known = self._about[session] = About(session, first_ns=time.time_ns(), last_ns=time.time_ns())
             return known
 
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""
-        # The agents have a file of their own: there may be thousands, and this is written each second. So has
-        # the label, which no record could tell again.
+        # Agents and the label have files of their own: this file is written every second, and there may be
+        # thousands of agents. The label could not be restored from the record.
         about = msgspec.structs.replace(self.about(session), agents={}, label=Label())
-        # One flipped bit can make a session look years old, and retention would drop it.
+        # The checksum matters: one flipped bit could make a session look old enough to be deleted.
         self._save(session, "about.json", seal(msgspec.json.encode(about)))
 
     def save_agents(self, session: str) -> None:
@@ -229,9 +233,9 @@ class Catalog:
         self._save(session, "agents.json", msgspec.json.encode(dict(self.about(session).agents)))
 
     def set_label(self, session: str, label: Label) -> None:
-        """Keep what the operator says of a session, unless something later is known.
+        """Store the operator's label of a session, unless a later one is known.
 
-        Raises NotFound, and StoreError if that fails.
+        Raises NotFound, and StoreError if it cannot be written.
         """
         if self._read_only:
             raise StoreError("This data directory is only being read.", "Start a server: rayscope serve")
@@ -254,45 +258,51 @@ class Catalog:
     def _save(self, session: str, name: str, content: bytes) -> None:
         if self._read_only:
             return
-        # Written each second, and made again from the record where a power cut damages it.
+        # Errors are ignored: it is written every second, and can be restored from the record.
         with self._saving, contextlib.suppress(OSError):
             replace_file(self.folder / session / name, content, sync=False)
 
     def path(self, session: str) -> Path:
-        """The record's file. Raises NotFound for an unknown session, so no path is built from a request."""
+        """The record's file.
+
+        Raises NotFound for an unknown session, so that no path is built from a request.
+        """
         self.about(session)
         return self.path_of(session)
 
     def path_of(self, session: str) -> Path:
-        """Where the record of a session is, or would be, whose name is known to be one."""
+        """The path of a session's record, whether or not it exists. The name must be valid."""
         return self.folder / session / RECORD
 
     def local_file(self, session: str, name: str) -> Path:
-        """One of a session's files, brought from elsewhere if it is only there.
+        """The path of a session's file, fetched first if it exists only in another store.
 
-        Raises NotFound for an unknown session, and StoreError while it cannot be brought.
+        Raises NotFound for an unknown session, and StoreError if it cannot be fetched.
         """
         path = self.path(session).with_name(name)
-        self._bring(path, self.elsewhere)
+        self._fetch(path, self.remotes)
         return path
 
-    def _bring(self, path: Path, places: Iterable[Elsewhere]) -> None:
+    def _fetch(self, path: Path, places: Iterable[RemoteStore]) -> None:
         if path.exists() or not places:
             return
         session = path.parent.name
         with self._lock:
-            if (slots := self._bringing.get(session)) is None:
+            if (slots := self._fetching.get(session)) is None:
                 busy = f"{session} is being fetched from the archive for other requests."
-                slots = Slots(1, busy, waiting=_MAX_WAITING, wait_s=_BRING_WAIT_S)
-                self._bringing[session] = slots
+                slots = Slots(1, busy, waiting=_MAX_WAITING, wait_s=_FETCH_WAIT_S)
+                self._fetching[session] = slots
         with slots.take():
             for place in places:
                 if not path.exists():
-                    place.bring(session, path.name)
+                    place.fetch(session, path.name)
 
     def forget(self, session: str) -> bool:
-        """Take a session off the list that is neither here nor elsewhere any more. Returns whether it was."""
-        if self.path_of(session).exists() or any(place.has(session) for place in self.elsewhere):
+        """Remove a session from the list if its data no longer exists anywhere.
+
+        Returns whether it was removed.
+        """
+        if self.path_of(session).exists() or any(place.has(session) for place in self.remotes):
             return False
         try:
             return self.remove(session)
@@ -300,11 +310,11 @@ class Catalog:
             return False
 
     def open_for_writing(self, session: str) -> SessionFile:
-        """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
+        """Open a session's file until :meth:`release`. A damaged file is moved aside, with a note."""
         self.about(session).readable_stamp = (0, 0)
-        with contextlib.suppress(OSError):  # DuckDB says it better
+        with contextlib.suppress(OSError):  # DuckDB's error message is better
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
-        self._bring(self.path(session), [place for place in self.elsewhere if place.continues])
+        self._fetch(self.path(session), [place for place in self.remotes if place.continues])
         try:
             with self._lock:
                 file = self._open_file(session)
@@ -320,7 +330,7 @@ class Catalog:
                 return file
 
     def set_aside(self, session: str) -> None:
-        """Rename a damaged record, so that a new one can begin, and tell in the list of sessions."""
+        """Rename a damaged record, so that a new one can begin, and add a note to the list of sessions."""
         self.reopen(session)
         path = self.path(session)
         aside = set_aside(path, *_SUFFIXES)
@@ -329,13 +339,13 @@ class Catalog:
         ).note = f"The record was damaged and is kept as {aside.name}; a new record continues from there."
 
     def release(self, session: str) -> None:
-        """The session is not written any more; its file may be closed when others are read."""
+        """Allow the session's file to be closed, because it is no longer written."""
         with self._lock:
             self._pinned.discard(session)
             self._close_some()
 
     def reopen(self, session: str) -> None:
-        """Close a file whose connection is broken, so that the next use opens it again."""
+        """Close a file with a broken connection, so that the next use opens it again."""
         with self._lock:
             file = self._open.pop(session, None)
         if file is not None:
@@ -343,7 +353,7 @@ class Catalog:
 
     @contextlib.contextmanager
     def reading(self, session: str) -> Iterator[SessionFile]:
-        """The session's file for one query. Raises NotFound or StoreError."""
+        """Open a session's file for one query. Raises NotFound or StoreError."""
         self.local_file(session, RECORD)
         self._used_ns[session] = time.time_ns()
         with self._lock:
@@ -357,10 +367,10 @@ class Catalog:
                 self._close_some()
 
     def unreadable(self, sessions: Iterable[str]) -> dict[str, StoreError]:
-        """Why records cannot be read.
+        """The errors of records that cannot be read.
 
-        A record is opened only if it has changed since it was last opened, and only a few in one call: the
-        others are opened by later calls.
+        Opens only records that changed since they were last opened, and only a few per call. Later calls open
+        the others.
         """
         problems: dict[str, StoreError] = {}
         looks = 0
@@ -381,7 +391,7 @@ class Catalog:
         return problems
 
     def _look(self, session: str, stamp: tuple[int, int]) -> StoreError | None:
-        """Open a record; why that failed."""
+        """Open a record. Returns the error if that failed."""
         problem: StoreError | None = None
         try:
             with self.reading(session):
@@ -390,10 +400,10 @@ class Catalog:
             pass
         except StoreError as error:
             problem = error
-        if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
+        if problem is None or problem.code in ("corrupt", "newer", "older"):  # other problems may pass
             self._problems[session] = (stamp, problem)
         if problem is None and session not in self._pinned:
-            with contextlib.suppress(NotFound):  # removed meanwhile
+            with contextlib.suppress(NotFound):  # it was removed meanwhile
                 self.about(session).readable_stamp = stamp
                 self.save_about(session)
         return problem
@@ -418,9 +428,9 @@ class Catalog:
         return file
 
     def _note_loss(self, about: About, file: SessionFile, is_missing: bool) -> None:
-        """Tell in the list of sessions if a record has less than it once had."""
-        if about.note or any(place.has(about.session) for place in self.elsewhere if not place.continues):
-            return  # what is elsewhere comes, and perhaps not all of it has come so far
+        """Add a note to the list of sessions if a record has less data than before."""
+        if about.note or any(place.has(about.session) for place in self.remotes if not place.continues):
+            return  # data in another store is merged later, perhaps not completely yet
         if is_missing and (about.attempts or about.nodes):
             about.note = "The record's file was missing; a new record continues from there."
         elif (attempts := file.count_attempts()) < about.attempts:
@@ -433,7 +443,7 @@ class Catalog:
         self.uncounted.add(about.session)
 
     def count_again(self) -> None:
-        """Count one session whose counts are not known: its ``about.json`` was damaged, for instance."""
+        """Recount one session whose counts are unknown, for example because ``about.json`` was damaged."""
         session = self.uncounted.pop()
         try:
             if self.path(session).exists():
@@ -449,36 +459,41 @@ class Catalog:
             self._open.pop(name).close()
 
     def damaged_files(self, session: str) -> list[str]:
-        """Names of files of the session that were damaged and set aside."""
+        """Names of the session's damaged files that were set aside."""
         try:
             return sorted(name for name in os.listdir(self.folder / session) if ".damaged-" in name)
         except OSError:
             return []
 
     def disk_bytes(self, session: str) -> int:
-        """Disk space of the session."""
+        """Disk space of the session, bytes."""
         total = 0
-        with contextlib.suppress(OSError):  # somebody may have removed the folder
+        with contextlib.suppress(OSError):  # the folder may have been removed
             for entry in os.scandir(self.folder / session):
                 with contextlib.suppress(OSError):
                     total += entry.stat().st_size if entry.is_file() else 0
         return total
 
     def apply_retention(self, retention: Retention, now_ns: int, *, keep: Collection[str] = ()) -> list[str]:
-        """Drop the oldest ended sessions beyond the limits (whole files: nothing shrinks a DuckDB file).
+        """Delete the oldest ended sessions beyond the limits. Returns their names.
 
-        ``keep`` are sessions whose clusters are known to live, quiet or not. Returns the names of what was
-        dropped. With an archive or a warehouse nothing is dropped before it is there, and then it stays in
-        the list; what was read lately counts as new.
+        Whole files are deleted, because a DuckDB file never shrinks. With an archive or a warehouse, a
+        session is deleted only once it is stored there, and stays in the list. Recently read sessions count
+        as new.
+
+        Args:
+            retention: the limits.
+            now_ns: the current time.
+            keep: sessions whose clusters are alive, even if quiet.
         """
         dropped = []
         kept_bytes = 0
         kept = 0
-        read_ns = self._used_ns if self.elsewhere else {}
+        read_ns = self._used_ns if self.remotes else {}
         used_ns = {name: max(read_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
         for name in sorted(used_ns, key=lambda name: -used_ns[name]):
-            if self.elsewhere and not self.path_of(name).exists():
-                continue  # dropped before
+            if self.remotes and not self.path_of(name).exists():
+                continue  # already deleted here
             size = self.disk_bytes(name)
             live = name in keep or now_ns - self.about(name).last_ns < LIVE_NS
             too_old = now_ns - used_ns[name] > retention.max_age_s * 1e9
@@ -487,17 +502,17 @@ class Catalog:
             ):
                 kept_bytes += size
                 kept += 1
-            elif not self.elsewhere:
+            elif not self.remotes:
                 if self.remove(name):
                     dropped.append(name)
             else:
-                place = self.elsewhere[0]  # the one that keeps sessions for good
+                place = self.remotes[0]  # the one that keeps sessions permanently
                 if place.is_sealed(name) and self._drop_files(name, place.files):
                     dropped.append(name)
         return dropped
 
     def _close_unused(self, session: str, *, pinned_too: bool = False) -> bool:
-        """Close a session's file, unless somebody uses it. The lock is held."""
+        """Close a session's file unless it is in use. The caller holds the lock."""
         if (session in self._pinned and not pinned_too) or self._users.get(session):
             return False
         self._pinned.discard(session)
@@ -507,7 +522,7 @@ class Catalog:
         return True
 
     def _drop_files(self, session: str, names: Iterable[str]) -> bool:
-        """Drop some of a session's files, unless it is in use. Returns whether that was done."""
+        """Delete some of a session's files unless it is in use. Returns whether they were deleted."""
         with self._lock:
             if not self._close_unused(session):
                 return False
@@ -518,9 +533,9 @@ class Catalog:
         return True
 
     def remove(self, session: str, *, pinned_too: bool = False) -> bool:
-        """Drop a session's record unless it is in use. Returns whether it, and each of its files, is gone.
+        """Delete a session's record unless it is in use. Returns whether all its files are gone.
 
-        ``pinned_too``: the caller is who writes it.
+        ``pinned_too``: the caller is the writer of the record.
         """
         with self._lock:
             if not self._close_unused(session, pinned_too=pinned_too):
@@ -528,7 +543,7 @@ class Catalog:
             self.about(session)
             folder = self.folder / session
             shutil.rmtree(folder, ignore_errors=True)
-            if folder.exists():  # what is left would be the session again, after the next start
+            if folder.exists():  # leftover files would make it appear as a session after the next start
                 return False
             del self._about[session]
             self.uncounted.discard(session)

@@ -1,4 +1,4 @@
-"""Copies of DuckDB files that are open, and perhaps written to, elsewhere."""
+"""Copies DuckDB files that are open, and possibly being written, in another process."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import shutil
 from pathlib import Path
 
 _TRIES = 5
-#: DuckDB's header: it changes when, and only when, a checkpoint has been written.
+#: Size of DuckDB's header, bytes. It changes exactly when a checkpoint has been written.
 _HEADER_BYTES = 3 * 4096
 
 
 def copy_record(source: Path, target: Path) -> None:
     """Copy a record and its log while its owner may write to it. Raises OSError, or TimeoutError.
 
-    Between two checkpoints DuckDB overwrites nothing that the file's header leads to, and only appends to
-    the log, of whose end it ignores what is incomplete. So a copy is whole if no checkpoint ended meanwhile.
-    Where the file system can, the copy shares its blocks with the record.
+    Between two checkpoints DuckDB overwrites nothing that the file's header refers to, and only appends to
+    the log, where it ignores an incomplete end. So a copy is consistent if no checkpoint was completed
+    meanwhile. If the file system supports it, the copy shares blocks with the record.
     """
     log = source.with_name(source.name + ".wal")
     for _ in range(_TRIES):
@@ -45,6 +45,6 @@ def _copy_file(source: Path, target: Path) -> None:
         left = os.fstat(read.fileno()).st_size
         while left > 0:
             count = os.copy_file_range(read.fileno(), written.fileno(), left)
-            if not count:  # cut meanwhile
+            if not count:  # the file was truncated meanwhile
                 return
             left -= count

@@ -1,4 +1,4 @@
-"""What can go wrong with a record on disk, each with the way out."""
+"""Errors of records on disk, each with a remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rayscope.errors import RayscopeError
 
 
 class StoreError(RayscopeError):
-    """A record cannot be read or written now."""
+    """A record cannot be read or written at the moment."""
 
     code = "store_error"
     status = 503
@@ -14,7 +14,7 @@ class StoreError(RayscopeError):
 
 
 class NotFound(StoreError):
-    """The session or the id asked for is not in the record. ``params``: ``what`` (its kind) and ``id``."""
+    """The record has no such session or ID. ``params``: ``what`` (its kind) and ``id``."""
 
     remedy = "GET /api/sessions lists what is recorded."
     code = "not_found"
@@ -23,7 +23,7 @@ class NotFound(StoreError):
 
 
 class BadQuery(StoreError):
-    """A filter, sort, cursor or SQL text that cannot be answered."""
+    """An invalid filter, sort order, cursor or SQL text."""
 
     remedy = "See docs/reference/api.md for the parameters."
     code = "bad_query"
@@ -32,18 +32,18 @@ class BadQuery(StoreError):
 
 
 class Busy(StoreError):
-    """Too many requests of a kind are running already; the same one succeeds a little later."""
+    """Too many requests of a kind are running. The same request will succeed later."""
 
     remedy = "Try again in a few seconds."
     code = "busy"
 
 
 class SpoolFull(StoreError):
-    """A batch cannot be kept now; the sender should try again."""
+    """A batch cannot be stored at the moment. The sender should retry."""
 
 
 def no_memory(what: str) -> SpoolFull:
-    """The error for what fails for want of memory."""
+    """The error for an operation that failed because of a lack of memory."""
     return SpoolFull(
         f"{what}: there is not enough memory.",
         "Give the server more memory, or free some. Rayscope keeps retrying, and no data is lost.",

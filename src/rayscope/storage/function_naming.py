@@ -1,8 +1,8 @@
-"""One flush's part in naming functions: see docs/explanation/decisions/0016-function-names.md.
+"""Names functions during a flush: see docs/explanation/decisions/0016-function-names.md.
 
-``function_names`` has each function once, with the shortest name that is its alone. ``placed_functions`` has
-those that the tracer told apart, by Ray's hash. Steps of :class:`rayscope.storage.attempts.AttemptFlush`, on
-the same temporary tables.
+``function_names`` has each function once, with the shortest name that is unique. ``placed_functions`` has the
+functions that the tracer distinguished, by Ray's hash. The functions here are steps of
+:class:`rayscope.storage.attempts.AttemptFlush`, on the same temporary tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from rayscope.storage.sql.execution import full_name
 
-#: The span that reports a function that Ray's name does not tell from others.
+#: The span with the tracer's description of a function whose name in Ray is ambiguous.
 DEFINITION = "definition"
 _PLACED_SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("function_hash", "full_name", "long_name", "short_name")]
@@ -26,7 +26,7 @@ _MAX_NAME = 500
 
 
 class PlacedFunction(NamedTuple):
-    """A function's names, from the one that only it has to the shortest."""
+    """A function's names: a unique one, and two shorter ones."""
 
     full_name: str
     long_name: str
@@ -46,7 +46,7 @@ _decode = msgspec.json.Decoder(_Values).decode
 
 
 def definitions(spans: pa.Table) -> dict[str, PlacedFunction]:
-    """The functions that rows of ``span_rows`` describe, by Ray's hash. Skips what is no description."""
+    """The functions described by rows of ``span_rows``, by Ray's hash. Invalid descriptions are skipped."""
     found = {}
     rows = spans.filter(pc.equal(spans.column("name"), DEFINITION))
     for extra in rows.column("extra").to_pylist():
@@ -74,7 +74,7 @@ def _names(values: _Values) -> PlacedFunction:
 
 
 def place(connection: duckdb.DuckDBPyConnection, placed: Mapping[str, PlacedFunction]) -> None:
-    """Make ``fresh_places``: the hashes of ``placed`` that the record has not, and add them to it."""
+    """Create ``fresh_places`` with those hashes of ``placed`` that the record lacks, and add them to it."""
     rows = [(code, *names) for code, names in placed.items()]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(_PLACED_SCHEMA)
     connection.register("reported_places", pa.table(columns, schema=_PLACED_SCHEMA))
@@ -88,14 +88,14 @@ def place(connection: duckdb.DuckDBPyConnection, placed: Mapping[str, PlacedFunc
 
 
 def is_late(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether attempts on record are of a function of ``fresh_places``: their names and paths are wrong."""
+    """Whether stored attempts use a function of ``fresh_places``, so that their names and paths are wrong."""
     return _has(connection, "SELECT 1 FROM attempts SEMI JOIN fresh_places USING (function_hash)")
 
 
 def rename(connection: duckdb.DuckDBPyConnection, *, is_late: bool) -> None:
-    """Name the functions of ``calls`` that are new, and rename those that share a name with them.
+    """Name the new functions of ``calls``, and rename functions that share a name with them.
 
-    ``is_late``: see the function of that name.
+    ``is_late``: result of :func:`is_late`.
     """
     if is_late:
         _forget_unused(connection)
@@ -124,7 +124,7 @@ CREATE OR REPLACE TEMP TABLE renamed AS SELECT * FROM (
             f"UPDATE {table} SET name = r.name FROM renamed r WHERE {table}.full_name = r.full_name"
         )
     if is_late or _has(connection, "SELECT 1 FROM renamed WHERE old_name IS NOT NULL"):
-        # Rare, so that all attempts may be looked at: a second function of that name has come.
+        # A second function of that name has appeared. This is rare, so all attempts may be searched.
         connection.execute(
             f"""
 UPDATE attempts SET distinct_name = c.name FROM (
@@ -136,7 +136,7 @@ WHERE attempts.rowid = c.row AND attempts.distinct_name IS DISTINCT FROM c.name"
 
 
 def _forget_unused(connection: duckdb.DuckDBPyConnection) -> None:
-    """Forget what functions were taken for before they were placed, if no other is that."""
+    """Delete names that functions had before they were distinguished, unless other functions use them."""
     connection.execute(
         f"""
 DELETE FROM function_names WHERE full_name IN (

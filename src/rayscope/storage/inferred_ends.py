@@ -1,12 +1,12 @@
-"""The end of what Ray never reported the end of.
+"""Infers the ends that Ray never reported.
 
-A worker that dies, a driver that exits and a cluster that goes take along what is in flight: attempts without
-an end and, with the cluster, everything else. Their rows get the state and the time that follow from what
-ended around them, and ``end_known_by`` says what that was: ``returned`` (the value of the task was stored,
-so it finished), ``worker``, ``node``, ``job`` or ``session``. What Ray said stays in ``reported_state``.
+When a worker dies, a driver exits or a cluster goes, attempts in flight get no end, and with the cluster
+nothing else gets one either. Their rows get the state and the time that follow from what ended around them.
+``end_known_by`` is the reason: ``returned`` (the task's value was stored, so it finished), ``worker``,
+``node``, ``job`` or ``session``. Ray's own state stays in ``reported_state``.
 
-None of this is part of the records that are merged: it is a function of them and of the session's end, made
-anew when either changes. An end that Ray reports later replaces it.
+Inferred ends are not part of the records that are merged. They are a function of the records and the
+session's end, computed again when either changes. An end that Ray reports later replaces an inferred one.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from rayscope.model import CUT_OFF, KINDS
 from rayscope.model.entity import FINAL_STATES
 from rayscope.storage.sql.execution import CREATED, END, START
 
-#: While the cluster lives, Ray has this long to report the end itself (the GCS declares what is left of a job
-#: failed 15 s after its end, ``gcs_mark_task_failed_on_job_done_delay_ms``).
+#: How long Ray may take to report an end while the cluster is alive, ns. The GCS declares a job's remaining
+#: tasks failed 15 s after its end (``gcs_mark_task_failed_on_job_done_delay_ms``).
 GRACE_NS = 20 * 10**9
-#: How the GCS, and how a raylet that ends the job's workers, say that; no task is to blame for it.
+#: Messages of the GCS, and of a raylet that stops the job's workers, about the end of a job.
 _JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finished")
-#: What Ray says of what died with its worker, its actor, or its owner. The end of a driver takes all of these
-#: along, and Ray declares what they ran failed.
+#: Ray's error types for tasks that died with their worker, actor, or owner. When a driver ends, Ray reports
+#: its tasks with any of these.
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
-#: What becomes of what lives when its session ends.
+#: Entity kind -> state of living entities after their session has ended.
 ENDED = {
     "actor": "DEAD",
     "node": "DEAD",
@@ -45,21 +45,22 @@ ENDED = {
     "tune_experiment": CUT_OFF,
     "tune_trial": CUT_OFF,
 }
-#: What is over although its state is not final: it could have come back while the session lived.
-GONE = {
+#: Entity kind -> state after the session has ended, for states that are not final because they could have
+#: changed again while the session was alive.
+NOT_RUNNING = {
     "serve_application": "DELETED",
     "serve_deployment": "DELETED",
     "serve_proxy": "STOPPED",
     "tune_trial": "ERROR",
 }
 
-#: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``.
-#: What dies before may be why a driver ends.
+#: Whether an attempt ``a`` was reported as failed only because its job ended: its error says so, or it died
+#: after the job ``j``. An attempt that died before may be the reason why its driver ended.
 _CUT_OFF_BY_JOB = (
     f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR a.error_type IN {_DEATHS} AND "
     f"(contains(a.error_message, '{_JOB_ENDED[1]}') OR a.failed_ns >= j.end_ns))"
 )
-#: Whether it may be that no end of an attempt was reported: an error may say no more than that the job ended.
+#: Whether an attempt may have no reported end. Its error may only mean that the job ended.
 IS_OPEN = (
     f"finished_ns IS NULL AND (failed_ns IS NULL OR error_type IN {_DEATHS} "
     f"OR starts_with(error_message, '{_JOB_ENDED[0]}'))"
@@ -98,13 +99,13 @@ WHERE end_known_by IS NOT NULL
 
 
 def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: int | None) -> None:
-    """Give an end to all that has none although it is over.
+    """Infer the ends of everything that has ended without a report.
 
-    ``session_end_ns``: None while the session lives.
+    ``session_end_ns``: None while the session is alive.
     """
     if session_end_ns is not None:
         for kind in KINDS:
-            over = {*FINAL_STATES[kind], ENDED[kind], GONE.get(kind, ENDED[kind])}
+            over = {*FINAL_STATES[kind], ENDED[kind], NOT_RUNNING.get(kind, ENDED[kind])}
             ended = "" if kind == "placement_group" else f"end_ns = {int(session_end_ns)}, "
             connection.execute(
                 f"UPDATE {kind}_rows SET state = '{ENDED[kind]}', {ended}end_known_by = 'session' "
@@ -115,5 +116,5 @@ def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: in
 
 
 def forget(connection: duckdb.DuckDBPyConnection) -> None:
-    """Take back what was inferred of attempts: their session lives after all."""
+    """Undo inferred ends of attempts, because their session is alive after all."""
     connection.execute(_FORGET)

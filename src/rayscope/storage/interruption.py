@@ -1,4 +1,4 @@
-"""Ends a query once nobody waits for its answer any more."""
+"""Interrupts queries whose result nobody waits for any more."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import duckdb
 
 
 class Abandoned(Exception):
-    """Nobody waits for the answer any more."""
+    """Nobody waits for the result any more."""
 
 
 class Work:
-    """What is done to answer a question, and the queries that it runs just now."""
+    """The work for one request, with its running queries."""
 
     def __init__(self) -> None:
         self.abandoned = False
@@ -24,7 +24,7 @@ class Work:
         self._lock = threading.Lock()
 
     def abandon(self) -> None:
-        """Interrupt its queries; those that it begins later raise :class:`Abandoned`."""
+        """Interrupt its queries. Later ones raise :class:`Abandoned`."""
         with self._lock:
             if self.abandoned:
                 return
@@ -35,7 +35,7 @@ class Work:
             callback()
 
     def when_abandoned(self, callback: Callable[[], None]) -> None:
-        """Call back when it is abandoned, or at once if it was."""
+        """Call ``callback`` when the work is abandoned, or immediately if it already is."""
         with self._lock:
             if not self.abandoned:
                 self._callbacks.append(callback)
@@ -43,13 +43,13 @@ class Work:
         callback()
 
     def check(self) -> None:
-        """Raise :class:`Abandoned` if it is."""
+        """Raise :class:`Abandoned` if the work was abandoned."""
         if self.abandoned:
             raise Abandoned
 
     @contextmanager
     def querying(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        """Let ``cursor`` be interrupted while the context lasts."""
+        """Make ``cursor`` interruptible inside the context."""
         with self._lock:
             self.check()
             self._cursors.add(cursor)
@@ -68,13 +68,13 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 def current_work() -> Work | None:
-    """What this thread or coroutine works on, if anybody can give it up."""
+    """The work of this thread or coroutine, None if it cannot be abandoned."""
     return _current.get()
 
 
 @contextmanager
 def working(work: Work) -> Iterator[None]:
-    """Make ``work`` the current one while the context lasts."""
+    """Make ``work`` the current one inside the context."""
     token = _current.set(work)
     try:
         yield

@@ -1,9 +1,9 @@
-"""Log files as far as they were seen, kept with a session: compressed, within a limit, read by offset.
+"""Kept logs of a session: compressed copies of log files within a size limit, readable by offset.
 
-sessions/<session>/logs.sqlite: table ``files`` (node, name, how much was seen), table ``frames`` (a
-stretch of a file's bytes, compressed with zstd) and table ``crashes`` (the crash report in a file). SQLite,
-since a stretch is there whole or not at all after a kill, the space of what is dropped is used again, and no
-name of a file of others becomes a path of ours.
+sessions/<session>/logs.sqlite has the tables ``files`` (node, name, how far it was read), ``frames`` (parts
+of a file, compressed with zstd) and ``crashes`` (a file's crash report). With SQLite, a part is stored
+completely or not at all after a kill, deleted space is reused, and names of other systems' files never become
+paths here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from rayscope.ray.crash_report import CrashReport, find_report
 from rayscope.storage.errors import StoreError
 
 FILE_NAME = "logs.sqlite"
-#: A stretch grows up to so many bytes: small additions are compressed again together with it.
+#: Maximum size of a frame before compression, bytes. Smaller additions are compressed again together with it.
 _FRAME = 256 << 10
+#: Frames smaller than this are extended, bytes.
 _GROWS = 64 << 10
-#: The share of the limit that one file may take, and what is left after making room.
-_SHARE, _ROOM = 8, 0.95
+#: One file may take the limit divided by this.
+_SHARE = 8
+#: Share of the limit in use after old frames were deleted.
+_ROOM = 0.95
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL, name TEXT NOT NULL,
     is_user INTEGER NOT NULL, seen INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
@@ -36,14 +39,18 @@ CREATE INDEX IF NOT EXISTS by_time ON frames (time_ns);
 CREATE TABLE IF NOT EXISTS crashes (file INTEGER PRIMARY KEY, begin INTEGER NOT NULL, signal TEXT NOT NULL,
     reason TEXT, is_race INTEGER NOT NULL);
 """
-#: Crash reports that are listed.
+#: Maximum number of crash reports listed.
 _MAX_CRASHES = 10_000
 
 
 class KeptFile(NamedTuple):
-    """What is kept of a file: ``seen``, up to where it was followed; ``kept``, its bytes that are here.
+    """The kept part of a file.
 
-    ``first_ns``, ``last_ns``: when bytes of it came.
+    Attributes:
+        seen: offset up to which the file was followed, bytes.
+        kept: bytes stored here.
+        first_ns: when the first bytes arrived.
+        last_ns: when the last bytes arrived.
     """
 
     node_id: str
@@ -55,10 +62,10 @@ class KeptFile(NamedTuple):
 
 
 class LogStore:
-    """The kept logs of one session. Thread-safe. Raises StoreError for a file that cannot be read or written.
+    """The kept logs of one session. Thread-safe. Raises StoreError if the file cannot be read or written.
 
-    ``max_bytes``: what the compressed bytes may take. At the limit the oldest of Ray's own logs are dropped
-    first, then the oldest of users'.
+    ``max_bytes``: limit for the compressed size. At the limit the oldest of Ray's own logs are deleted first,
+    then the oldest of users'.
     """
 
     def __init__(self, path: Path, max_bytes: int = 1 << 30) -> None:
@@ -72,7 +79,7 @@ class LogStore:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_LAYOUT)
-            self._bytes = self._one("SELECT coalesce(sum(bytes), 0) FROM files")
+            self._bytes = self._scalar("SELECT coalesce(sum(bytes), 0) FROM files")
         except (OSError, sqlite3.Error) as error:
             raise _broken(error) from error
 
@@ -83,11 +90,11 @@ class LogStore:
 
     @property
     def disk_bytes(self) -> int:
-        """What the kept logs take, compressed."""
+        """Compressed size of the kept logs, bytes."""
         return self._bytes
 
     def files(self, node_id: str | None = None) -> list[KeptFile]:
-        """What is kept, of a node or of all, by node and name."""
+        """The kept files of one or all nodes, by node and name."""
         of_node, values = ("", ()) if node_id is None else ("WHERE node_id = ?", (node_id,))
         return [
             KeptFile(*row)
@@ -99,7 +106,7 @@ class LogStore:
         ]
 
     def crashes(self) -> list[tuple[str, str, CrashReport]]:
-        """(node, name, crash report) of the files that have one, at most 10,000."""
+        """(node, name, crash report) of at most 10,000 files that have one."""
         return [
             (node_id, name, CrashReport(begin, signal, reason, bool(is_race)))
             for node_id, name, begin, signal, reason, is_race in self._all(
@@ -109,15 +116,15 @@ class LogStore:
         ]
 
     def counts(self) -> dict[str, int]:
-        """Node -> of how many of its files something is known."""
+        """Node -> number of its known files."""
         return dict(self._all("SELECT node_id, count(*) FROM files GROUP BY node_id"))
 
     def names(self, node_id: str) -> set[str]:
-        """The files of one node of which something is known."""
+        """The known files of one node."""
         return {row[0] for row in self._all("SELECT name FROM files WHERE node_id = ?", node_id)}
 
     def file(self, node_id: str, name: str) -> KeptFile | None:
-        """What is kept of one file, None for nothing."""
+        """The kept part of one file, None if there is none."""
         rows = self._all(
             'SELECT node_id, name, seen, coalesce((SELECT sum("end" - begin) FROM frames '
             "WHERE file = files.id), 0), first_ns, last_ns FROM files WHERE node_id = ? AND name = ?",
@@ -129,7 +136,7 @@ class LogStore:
     def append(
         self, node_id: str, name: str, begin: int, data: bytes, time_ns: int, *, is_user: bool = True
     ) -> None:
-        """Keep the bytes of a file from ``begin`` on, seen at ``time_ns``; what was seen before, once."""
+        """Store the bytes of a file from ``begin``, read at ``time_ns``. Bytes stored before are skipped."""
         with self._lock:
             try:
                 with self._db:
@@ -138,7 +145,7 @@ class LogStore:
                     self._make_room()
             except sqlite3.Error as error:
                 with contextlib.suppress(sqlite3.Error):
-                    self._bytes = self._one("SELECT coalesce(sum(bytes), 0) FROM files")
+                    self._bytes = self._scalar("SELECT coalesce(sum(bytes), 0) FROM files")
                 raise _broken(error) from error
 
     def _append(self, node_id: str, name: str, begin: int, data: bytes, time_ns: int, is_user: bool) -> None:
@@ -178,7 +185,7 @@ class LogStore:
             self._drop("file = ?", (file,), held + grown - self._max_bytes * _ROOM / _SHARE)
 
     def _note_crash(self, node_id: str, name: str, begin: int, data: bytes) -> None:
-        """Remember the first crash report in the bytes of a file from ``begin`` on."""
+        """Store the first crash report in the bytes of a file that start at ``begin``."""
         report = find_report(data)
         if report is not None:
             self._db.execute(
@@ -195,8 +202,8 @@ class LogStore:
         if self._bytes > self._max_bytes:
             self._drop("true", (), self._bytes - self._max_bytes * _ROOM)
 
-    def _drop(self, where: str, values: tuple[int, ...], least: float) -> None:
-        """Drop the oldest stretches until ``least`` bytes are free."""
+    def _drop(self, where: str, values: tuple[int, ...], min_bytes: float) -> None:
+        """Delete the oldest frames until ``min_bytes`` are free."""
         chosen = self._db.execute(
             "SELECT frames.id, file, length(data) FROM frames JOIN files ON files.id = file "
             f"WHERE {where} ORDER BY is_user, time_ns, begin",
@@ -204,17 +211,17 @@ class LogStore:
         )
         gone = []
         for frame, file, size in chosen:
-            if least <= 0:
+            if min_bytes <= 0:
                 break
             gone.append((frame, file, size))
-            least -= size
+            min_bytes -= size
         for frame, file, size in gone:
             self._db.execute("DELETE FROM frames WHERE id = ?", (frame,))
             self._db.execute("UPDATE files SET bytes = bytes - ? WHERE id = ?", (size, file))
             self._bytes -= size
 
     def rename(self, node_id: str, old: str, new: str) -> None:
-        """A file has another name since it was rotated; what is kept under the new name is dropped."""
+        """Rename a rotated file. Anything kept under the new name is deleted."""
         with self._lock:
             self.restart(node_id, new)
             try:
@@ -228,7 +235,7 @@ class LogStore:
                 raise _broken(error) from error
 
     def restart(self, node_id: str, name: str) -> None:
-        """The file was begun anew: what is kept of it is dropped."""
+        """Delete the kept part of a file that was started anew."""
         with self._lock:
             try:
                 row = self._db.execute(
@@ -243,7 +250,10 @@ class LogStore:
                 raise _broken(error) from error
 
     def read(self, node_id: str, name: str, begin: int, end: int) -> list[tuple[int, bytes]]:
-        """(offset, bytes) of what is kept from ``begin`` up to ``end``, in order; neighbours are joined."""
+        """(offset, bytes) of the kept parts from ``begin`` up to ``end``, in order.
+
+        Adjacent parts are joined.
+        """
         rows = self._all(
             'SELECT frames.begin, frames."end", data FROM frames JOIN files ON files.id = file '
             'WHERE node_id = ? AND name = ? AND "end" > ? AND begin < ? ORDER BY begin',
@@ -265,7 +275,7 @@ class LogStore:
         return [(at, b"".join(parts)) for at, parts, _ in found]
 
     def offset_at(self, node_id: str, name: str, time_ns: int) -> int | None:
-        """Where what was seen at ``time_ns`` or later begins; None if all is older."""
+        """Offset of the first bytes read at ``time_ns`` or later, None if all are older."""
         rows = self._all(
             "SELECT frames.begin FROM frames JOIN files ON files.id = file "
             "WHERE node_id = ? AND name = ? AND time_ns >= ? ORDER BY begin LIMIT 1",
@@ -275,17 +285,17 @@ class LogStore:
         )
         return int(rows[0][0]) if rows else None
 
-    # The whole store, for an archive.
+    # The whole store, for the archive.
 
     def rows(self) -> list[tuple[str, str, bool, int, int, int]]:
-        """(node, name, is_user, seen, first_ns, last_ns) of every file, as :meth:`fill_files` takes them."""
+        """(node, name, is_user, seen, first_ns, last_ns) of every file, as input of :meth:`fill_files`."""
         found = self._all(
             "SELECT node_id, name, is_user, seen, first_ns, last_ns FROM files ORDER BY node_id, name"
         )
         return [(node, name, bool(is_user), *rest) for node, name, is_user, *rest in found]
 
     def stretches(self) -> Iterator[tuple[str, str, int, int, int, bytes]]:
-        """(node, name, begin, end, time_ns, bytes) of all that is kept, as :meth:`fill` takes them."""
+        """(node, name, begin, end, time_ns, bytes) of all kept parts, as input of :meth:`fill`."""
         for file, node_id, name in self._all("SELECT id, node_id, name FROM files ORDER BY node_id, name"):
             begins = self._all("SELECT begin FROM frames WHERE file = ? ORDER BY begin", file)
             for (begin,) in begins:
@@ -306,7 +316,7 @@ class LogStore:
             )
 
     def fill(self, stretches: Iterable[tuple[str, str, int, int, int, bytes]]) -> None:
-        """Add what is kept of the files of a new store."""
+        """Add the kept parts of files to a new store."""
         with self._lock, self._db:
             self._db.execute("BEGIN")
             for node_id, name, begin, end, time_ns, data in stretches:
@@ -329,7 +339,7 @@ class LogStore:
         except (OSError, ValueError) as error:
             raise _broken(error) from error
 
-    def _one(self, sql: str) -> int:
+    def _scalar(self, sql: str) -> int:
         return int(self._db.execute(sql).fetchone()[0])
 
     def _all(self, sql: str, *values: str | int) -> list[tuple[Any, ...]]:

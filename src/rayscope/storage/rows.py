@@ -1,4 +1,4 @@
-"""Records to Arrow tables for DuckDB, and entities back."""
+"""Converts records to Arrow tables for DuckDB, and entities back."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ _PATH_SCHEMA = pa.schema([("submitter", pa.string()), ("called", pa.string()), (
 
 
 def split_id(task_id: str | None) -> tuple[int | None, str | None]:
-    """A task's hex id in its two stored parts. Raises ValueError if it is no hex id of 16+ digits."""
+    """Split a task's hex ID into its two stored parts.
+
+    Raises ValueError if it is not a hex ID of 16+ digits.
+    """
     if not task_id:
         return None, None
     if len(task_id) < 16:
@@ -66,19 +69,19 @@ def join_id(high: int | None, low: str | None) -> str | None:
 
 
 def task_table(task_ids: Iterable[str]) -> pa.Table:
-    """Tasks as a table to join with."""
+    """Task IDs as a table, for joins."""
     high, low = _ids(task_ids)
     return pa.table([high, low], schema=_TASK_SCHEMA)
 
 
 def caller_table(called: Mapping[str, str]) -> pa.Table:
-    """Tasks and their callers."""
+    """Tasks and their callers as a table."""
     high, low = _ids(called)
     return pa.table([high, low, list(called.values())], schema=_CALLER_SCHEMA)
 
 
 def path_table(paths: Sequence[tuple[str, str, int]]) -> pa.Table:
-    """Calls (who called what) and their paths."""
+    """Calls (caller, function) and their paths as a table."""
     columns = list(zip(*paths, strict=True)) or [(), (), ()]
     return pa.table([list(column) for column in columns], schema=_PATH_SCHEMA)
 
@@ -101,9 +104,9 @@ def part_table(attempts: Sequence[Attempt]) -> pa.Table:
         columns[name] = [None if a.error is None else a.error[number] for a in attempts]
     for number, name in enumerate(("returned_ns", "return_bytes", "output_bytes")):
         columns[name] = [None if a.returned is None else a.returned[number] for a in attempts]
-    # What nobody says need not be looked at again.
-    told = [field for field in PART_SCHEMA if any(value is not None for value in columns[field.name])]
-    return pa.table([columns[field.name] for field in told], schema=pa.schema(told))
+    # Drop columns without values.
+    fields = [field for field in PART_SCHEMA if any(value is not None for value in columns[field.name])]
+    return pa.table([columns[field.name] for field in fields], schema=pa.schema(fields))
 
 
 def span_table(spans: Iterable[Span]) -> pa.Table:
@@ -149,7 +152,7 @@ def annotation_table(annotations: Iterable[Annotation]) -> pa.Table:
 
 
 def _ids(task_ids: Iterable[str]) -> tuple[list[int | None], list[str | None]]:
-    """Task ids as their two stored columns."""
+    """Split task IDs into their two stored columns."""
     ids = [split_id(task_id) for task_id in task_ids]
     return [high for high, _ in ids], [low for _, low in ids]
 
@@ -172,7 +175,10 @@ def entity_table(kind: Kind, entities: Sequence[Entity]) -> pa.Table:
 
 
 def _coerce(value: Any, duck: str) -> Any:
-    """A value in its column's type; a value of a wrong type (another Ray's idea of it) becomes NULL."""
+    """Convert a value to its column's type.
+
+    Values of a wrong type (from another version of Ray) become NULL.
+    """
     if value is None:
         return None
     try:
@@ -183,7 +189,7 @@ def _coerce(value: Any, duck: str) -> Any:
 
 
 def encode_entity(entity: Entity) -> str:
-    """The whole mergeable state of an entity as JSON."""
+    """The complete mergeable state of an entity as JSON."""
     transitions = [[time_ns, state, extra] for (time_ns, state), extra in sorted(entity.transitions.items())]
     return msgspec.json.encode([entity.fields, transitions, entity.observed_ns, entity.observed]).decode()
 
@@ -202,7 +208,10 @@ def decode_entity(kind: Kind, entity_id: str, doc: str) -> Entity:
 
 
 def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str, list[pa.Table]]:
-    """What a batch says of attempts, spans, edges and annotations, as tables. ``columns``: what came so."""
+    """A batch's attempts, spans, edges and annotations as tables.
+
+    ``columns``: parts that are tables already.
+    """
     made: dict[str, list[pa.Table]] = {name: [*(columns or {}).get(name, ())] for name in ROWS}
     if batch.attempts:
         made["attempts"].append(part_table(batch.attempts))
@@ -216,7 +225,7 @@ def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str,
 
 
 def callers(edges: pa.Table) -> Iterator[tuple[str, str]]:
-    """The tasks of which the tracer told a caller, with it, from rows of ``edge_rows``."""
+    """Tasks with a caller reported by the tracer, and the caller, from rows of ``edge_rows``."""
     found = edges.filter(pc.equal(edges.column("kind"), "caller"))
     names = ("task_hi", "task_lo", "object_hi", "object_lo")
     for high, low, caller_high, caller_low in zip(*(found.column(n).to_pylist() for n in names), strict=True):
@@ -224,7 +233,7 @@ def callers(edges: pa.Table) -> Iterator[tuple[str, str]]:
 
 
 def cut_long_texts(tables: Sequence[pa.Table], batch: RecordBatch) -> list[pa.Table]:
-    """The same as :func:`rayscope.model.long_texts.cut_long_texts`, for what came as tables."""
+    """Like :func:`rayscope.model.long_texts.cut_long_texts`, for tables."""
     return [_cut(table, batch) for table in tables]
 
 

@@ -1,8 +1,8 @@
 """The layout of a session's DuckDB file, its version, and the documented views.
 
-``attempts`` has no primary key: its rows are unique because one writer looks up before it inserts (see
-docs/explanation/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, random) and the rest
-(``task_lo``, the actor or job, few distinct values, so it compresses to nearly nothing).
+``attempts`` has no primary key: the only writer looks up rows before it inserts, so they are unique (see
+docs/explanation/decisions/0002). A task ID is split into its first 8 bytes (``task_hi``, random) and the rest
+(``task_lo``, the actor or job), which has few distinct values and compresses to nearly nothing.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.merge import INTEGERS, SUBMITTER
 
-#: Of the tables below. A record of another format is refused: nothing older was ever released.
+#: Version of the tables below. Records of other formats are rejected; no older one was ever released.
 FORMAT = 1
 
 _SUBMITTERS = ("parent_task_id", "caller_task_id")
 STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
 
-#: (column, DuckDB type) of table ``attempts``, in order; :data:`flow_sql.DERIVED` comes behind them.
-#: ``parent_hi`` and ``parent_lo`` are of the task that made the call. Where the tracer told that, the parent
-#: that Ray names is in ``named_parent``: '' if it is not known.
+#: (column, DuckDB type) of table ``attempts``, in order, followed by :data:`DERIVED_COLUMNS`. ``parent_hi``
+#: and ``parent_lo`` identify the caller. If the tracer reported it, ``named_parent`` is the parent according
+#: to Ray, '' if unknown.
 ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -54,7 +54,7 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("returned_ns", "BIGINT"),
     ("return_bytes", "BIGINT"),
     ("output_bytes", "BIGINT"),
-    # The function's name where it differs from Ray's ``func_name``: see storage/function_naming.py.
+    # The function's name, if it differs from Ray's ``func_name``: see storage/function_naming.py.
     ("distinct_name", "VARCHAR"),
 )
 
@@ -68,9 +68,9 @@ _STATE = (
     )
     + " END"
 )
-#: Columns that are made of those of :data:`rayscope.storage.sql.merge.PART_COLUMNS`.
-_MADE_OF_PARTS = {
-    # Ray calls a task FINISHED that was canceled while it ran; the tracer reports the error.
+#: Columns computed from those of :data:`rayscope.storage.sql.merge.PART_COLUMNS`.
+_COMPUTED_COLUMNS = {
+    # Ray reports FINISHED for a task that was canceled while it ran. The tracer reports its error.
     "state": f"CASE WHEN finished_ns IS NOT NULL AND error_type = '{CANCELED}' THEN 'FAILED' "
     f"ELSE {_STATE} END",
     "reported_state": _STATE,
@@ -82,11 +82,11 @@ _MADE_OF_PARTS = {
 
 
 def insert_attempts(parts: str, distinct_name: str = "NULL") -> str:
-    """The statement that adds rows of ``parts``, a table of parts with ``path_id``, to ``attempts``.
+    """A statement that inserts rows of ``parts``, a table of parts with ``path_id``, into ``attempts``.
 
-    ``distinct_name``: SQL of that column.
+    ``distinct_name``: SQL for that column.
     """
-    made = {**_MADE_OF_PARTS, "distinct_name": distinct_name}
+    made = {**_COMPUTED_COLUMNS, "distinct_name": distinct_name}
     stored = ", ".join(f"{made[name]} AS {name}" if name in made else name for name, _ in ATTEMPT_COLUMNS)
     derived = ", ".join(f"{made} AS {name}" for name, made in execution.DERIVED.items())
     return f"INSERT INTO attempts BY NAME SELECT *, {derived} FROM (SELECT {stored} FROM {parts})"
@@ -102,7 +102,7 @@ SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
     ("extra", "VARCHAR"),
 )
 
-#: As :class:`rayscope.model.Edge`.
+#: Columns of :class:`rayscope.model.Edge`.
 EDGE_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -116,7 +116,7 @@ EDGE_COLUMNS: tuple[tuple[str, str], ...] = (
     ("end_ns", "BIGINT"),
 )
 
-#: As :class:`rayscope.model.Annotation`.
+#: Columns of :class:`rayscope.model.Annotation`.
 ANNOTATION_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -128,8 +128,8 @@ ANNOTATION_COLUMNS: tuple[tuple[str, str], ...] = (
     ("time_ns", "BIGINT"),
 )
 
-#: Entity kind -> its table's typed columns (what ``Entity.current()`` gives); each table also has ``id``,
-#: and ``doc``, the whole record for merging.
+#: Entity kind -> typed columns of its table, the values of ``Entity.current()``. Each table also has ``id``,
+#: and ``doc``, the complete entity for merging.
 ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
     "actor": (
         ("state", "VARCHAR"),
@@ -219,7 +219,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("created_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
-    # Progress is in blocks; ``total`` and ``total_rows`` are Ray Data's estimates until it has finished.
+    # Progress is in blocks. ``total`` and ``total_rows`` are Ray Data's estimates until it has finished.
     "dataset": (
         ("state", "VARCHAR"),
         ("name", "VARCHAR"),
@@ -231,7 +231,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
-    # ``inputs``: JSON, the ids of the operators that give it blocks; NULL where the tracer did not tell.
+    # ``inputs``: JSON list of the IDs of its input operators, NULL without the tracer.
     "dataset_operator": (
         ("state", "VARCHAR"),
         ("name", "VARCHAR"),
@@ -373,7 +373,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
-    # ``parameters`` and ``metrics`` (of its last result) are JSON, as is ``actor_ids``, those it ran in.
+    # ``parameters``, ``metrics`` (of the last result) and ``actor_ids`` (the actors it ran in) are JSON.
     "tune_trial": (
         ("state", "VARCHAR"),
         ("trial_id", "VARCHAR"),
@@ -396,7 +396,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
     ),
 }
 
-#: Entity kind -> (view name, id column) as users see them.
+#: Entity kind -> (view, its ID column) for users.
 ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "actor": ("actors", "actor_id"),
     "node": ("nodes", "node_id"),
@@ -422,18 +422,18 @@ def _columns(columns: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in columns)
 
 
-#: Ray overrides the name of an actor's method by the actor's repr, unless the user named the task
+#: Ray replaces the class name of an actor's method by the actor's repr, unless the user named the task
 #: (``protobuf_to_task_state_dict``).
 _NAMED_BY_ACTOR = (
     "CASE WHEN actor_repr_name IS NOT NULL AND type = 'ACTOR_TASK' AND name = func_name "
     "THEN actor_repr_name || '.' || split_part(name, '.', -1)"
 )
 RAY_NAME = f"{_NAMED_BY_ACTOR} ELSE name END"
-#: Ray's name, or the function's distinct name where several functions share Ray's.
+#: Ray's name, or the function's distinct name if several functions share Ray's.
 SHOWN_NAME = f"{_NAMED_BY_ACTOR} WHEN name = func_name THEN {FUNCTION} ELSE name END"
-#: A submission that got a driver is shown as the driver's job; the dashboard's own driver is no user's.
+#: A submission with a driver is shown as the driver's job. The dashboard's own driver is hidden.
 SHOWN_JOB = f"alias_of IS NULL AND NOT {IS_INTERNAL['job']}"
-#: Reasons of losses that cost spans, not tasks (Ray keeps 1,000 spans a task unless told otherwise).
+#: Reasons of losses that affect only spans, not tasks. (By default Ray keeps 1,000 spans per task.)
 SPAN_LOSSES = ("profile_events_dropped",)
 TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
@@ -455,7 +455,7 @@ TABLES: tuple[str, ...] = (
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()
     ),
-    # Older records lack these columns, so they come last.
+    # Columns that older records lack must come last.
     "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
     "ALTER TABLE paths ADD COLUMN IF NOT EXISTS full_name VARCHAR",
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS distinct_name VARCHAR",
@@ -498,7 +498,7 @@ VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW phases AS {execution.phases()}",
     f"CREATE OR REPLACE VIEW annotations AS SELECT {TASK_ID} AS task_id, attempt, kind, name, value, "
     "number, time_ns FROM annotation_rows",
-    # The phases of every attempt, and whatever else was measured inside it.
+    # Spans include the phases of every attempt.
     f"CREATE OR REPLACE VIEW spans AS SELECT {TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
     f"end_ns - begin_ns AS duration_ns, extra, {execution.BLOCKED_ON} AS blocked_on "
     f"FROM span_rows UNION ALL {execution.still_blocked()} "

@@ -1,7 +1,7 @@
-"""One Ray session's record in one DuckDB file: opening it and writing to it.
+"""One Ray session's record in one DuckDB file: opens it and writes to it.
 
-The connection is locked down when the file is opened (no access to other files, no extensions, settings
-frozen), so that nothing that reaches it, SQL of users included, can leave the file.
+The connection is locked down when the file is opened (no access to other files, no extensions, frozen
+settings), so that no SQL, not even a user's, can reach anything else.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, TABLES, VIEWS
 from rayscope.storage.sql.execution import PARENT_ID, TASK_ID
 
-#: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
-#: does so every second under load (see docs/explanation/decisions/0002).
+#: A checkpoint moves the log into the file and briefly blocks writers. With DuckDB's default of 16 MB that
+#: happens every second under load (see docs/explanation/decisions/0002).
 CHECKPOINT_THRESHOLD = "128MB"
-#: What DuckDB may take for each open session, unless told otherwise. Questions and the writer share it: with
-#: 320 MB, flushes into a record of ten million tasks failed while somebody asked about all of them.
+#: Default memory limit of DuckDB per open session, shared by queries and the writer. With 320 MB, flushes
+#: into a record of ten million tasks failed while a query read all of them.
 MEMORY_LIMIT = "512MB"
-#: Threads of each open database. DuckDB 2 would start eight more to read remote files; ours are local.
+#: Threads per open database. DuckDB 2 would start eight more for reading remote files, but ours are local.
 THREADS = {"threads": 2} | ({"async_threads": 0} if int(duckdb.__version__.split(".")[0]) >= 2 else {})
 _VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
-#: By which time of a row the same row is looked for.
+#: Table -> the column by which duplicates of a row are looked up.
 _SET_TIMES = {"span_rows": "begin_ns", "edge_rows": "begin_ns", "annotation_rows": "time_ns"}
 
 
@@ -57,7 +57,7 @@ def _corrupt(path: Path, why: str) -> StoreError:
 
 
 def explain(path: Path, error: Exception) -> StoreError:
-    """What an error of DuckDB means for the record at ``path``."""
+    """The StoreError for an error of DuckDB on the record at ``path``."""
     text = str(error).split("\n")[0]
     said = text.lower()
     if "set lock on file" in said:
@@ -78,13 +78,13 @@ def explain(path: Path, error: Exception) -> StoreError:
         )
     if (
         "with version number" in said
-    ):  # DuckDB 2 needs Python 3.11; the one for Python 3.10 does not read its files
+    ):  # DuckDB 2 needs Python 3.11, and the version for Python 3.10 cannot read its files
         return StoreError(
             f"{path} was written by a newer DuckDB: {text}",
             "Upgrade: pip install -U rayscope duckdb, with Python 3.11 or later. The record stays as it is.",
             "newer",
         )
-    # Only what is surely no record any more: a damaged file is set aside.
+    # Only clear cases of damage, because a damaged file is set aside.
     if any(words in said for words in _DAMAGED):
         return _corrupt(path, text)
     return StoreError(
@@ -105,26 +105,25 @@ class SessionFile:
         self.path = path
         self.read_only = read_only
         self._opened = time.monotonic_ns()
-        #: How often the record was written to. It is kept in it, and tells what was made of its present
-        #: content.
+        #: Number of writes to the record, stored in it. Identifies its content.
         self.writes = 0
-        #: Rows of attempts that were written since the file was opened.
+        #: Rows of attempts written since the file was opened.
         self.rows_written = 0
         self._lock = threading.Lock()
         self._readers: list[duckdb.DuckDBPyConnection] = []
         for one in (path, path.with_name(path.name + ".wal")):
-            # DuckDB would make the file that the link names, wherever that is.
+            # DuckDB would create the file that a dangling link points to.
             if one.is_dir() or (one.is_symlink() and not os.path.exists(one)):
                 raise _corrupt(path, f"{one.name} is a folder, or a broken link.")
         self._connection = self._connect(memory_limit)
         try:
             if not self._prepare() and read_only:
-                # The tables of an older version lack columns. Where nothing can be written they stay so.
+                # Tables of an older version lack columns. If the file is not writable, they stay like this.
                 self._connection.close()
                 with contextlib.suppress(StoreError):
                     SessionFile(path, memory_limit=memory_limit).close()
                 self._connection = self._connect(memory_limit)
-            # Last, since it also freezes itself.
+            # Must be last, because it also freezes itself.
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
@@ -157,8 +156,9 @@ class SessionFile:
             raise explain(self.path, error) from error
 
     def _prepare(self) -> bool:
-        """Check the file, and give it the tables and views of this version if it can be written. Returns
-        whether it has them.
+        """Check the file, and create this version's tables and views if it is writable.
+
+        Returns whether it has them.
         """
         connection = self._connection
         known = connection.execute(
@@ -175,7 +175,7 @@ class SessionFile:
         with self._transaction(connection):
             for statement in TABLES:
                 connection.execute(statement)
-            # Only when they differ: opening a record to read it must not change it.
+            # Only if they differ: opening a record for reading must not change it.
             row = connection.execute("SELECT value FROM meta WHERE key = 'views'").fetchone()
             if row is None or row[0] != _VIEWS_HASH:
                 for statement in VIEWS:
@@ -186,12 +186,13 @@ class SessionFile:
                 connection.execute("INSERT INTO meta VALUES ('format', ?)", [str(FORMAT)])
         return True
 
-    def _check_format(self, found: str | None) -> None:
-        if found == str(FORMAT):
+    def _check_format(self, stored: str | None) -> None:
+        if stored == str(FORMAT):
             return
-        if found is not None and int(found) > FORMAT:
+        if stored is not None and int(stored) > FORMAT:
             raise StoreError(
-                f"{self.path} was written by a newer Rayscope (format {found}; this version reads {FORMAT}).",
+                f"{self.path} was written by a newer Rayscope "
+                f"(format {stored}; this version reads {FORMAT}).",
                 "Upgrade: pip install -U rayscope",
                 "newer",
             )
@@ -215,9 +216,9 @@ class SessionFile:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor for one thread. All that it reads is of one state of the record.
+        """A cursor for one thread, which sees one consistent state of the record.
 
-        What is written through it is undone unless it is committed.
+        Uncommitted writes are rolled back.
         """
         with self._lock:
             cursor = self._connection.cursor()
@@ -233,29 +234,29 @@ class SessionFile:
             cursor.close()
 
     def interrupt(self) -> None:
-        """End what all readers are at: they raise ``duckdb.InterruptException``."""
+        """Interrupt all readers: they raise ``duckdb.InterruptException``."""
         with self._lock:
             for cursor in self._readers:
                 cursor.interrupt()
 
-    # What the writer thread does. None of it is called by two threads at once.
+    # Called by the writer thread, never concurrently.
 
     @property
     def written(self) -> tuple[int, int]:
-        """Another value after each write; the same one means the same content."""
+        """A value that changes with each write. Equal values mean equal content."""
         return self._opened, self.writes
 
     def count_attempts(self) -> int:
-        """How many attempts the record has."""
+        """Number of attempts in the record."""
         row = self._writer.execute("SELECT count(*) FROM attempts").fetchone()
         return int(row[0]) if row else 0
 
     def has_callers(self) -> bool:
-        """Whether the tracer told of any task who called it."""
+        """Whether the tracer reported the caller of any task."""
         return bool(self._writer.execute("SELECT 1 FROM edge_rows WHERE kind = 'caller' LIMIT 1").fetchall())
 
     def load_awaited(self) -> set[str]:
-        """Tasks whose calls have no path yet, or will have another one."""
+        """Tasks whose callees have no path yet, or will get another one."""
         found = self._writer.execute(
             f"SELECT {PARENT_ID} FROM attempts WHERE path_id IS NULL AND parent_hi IS NOT NULL "
             f"UNION SELECT {TASK_ID} FROM attempts WHERE path_id IS NULL AND named_parent IS NOT NULL"
@@ -263,7 +264,7 @@ class SessionFile:
         return {task_id for (task_id,) in found}
 
     def has_cut_off(self, over: Collection[str]) -> bool:
-        """Whether something that came has no end, and is of a worker, node or job that is ``over``."""
+        """Whether a running attempt belongs to a worker, node or job that has ended (``over``)."""
         if not over:
             return False
         self._register("over", pa.table({"id": list(over)}))
@@ -291,7 +292,7 @@ class SessionFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """One flush, of which everything is written or nothing. Raises :class:`StoreError`."""
+        """A transaction for one flush. Raises :class:`StoreError`."""
         try:
             with self._transaction(self._writer):
                 yield self._writer
@@ -312,11 +313,17 @@ class SessionFile:
         infer_ends: tuple[int, int | None] | None = None,
         forget_ends: bool = False,
     ) -> None:
-        """Write what comes with ``changes`` attempts, while :meth:`writing`.
+        """Write the changes that accompany a flush of attempts, inside :meth:`writing`.
 
-        ``sets``: rows of ``span_rows``, ``edge_rows`` and ``annotation_rows``, of which the new ones are
-        added. ``infer_ends``: the time and, if it has ended, the session's end, see
-        :mod:`rayscope.storage.inferred_ends`; ``forget_ends``: begin by forgetting what was inferred.
+        Args:
+            changes: number of attempts written.
+            sets: rows of ``span_rows``, ``edge_rows`` and ``annotation_rows``. Only new ones are inserted.
+            entities: entities to replace.
+            drops: losses to replace.
+            paths: new call paths.
+            infer_ends: the current time and, if the session has ended, its end (ns), see
+                :mod:`rayscope.storage.inferred_ends`.
+            forget_ends: undo inferred ends first.
         """
         for name, table in sets.items():
             self._write_set(name, table, _SET_TIMES[name])
@@ -344,9 +351,9 @@ class SessionFile:
     def _write_set(self, name: str, table: pa.Table, time: str) -> None:
         times = pc.min_max(table.column(time)).as_py()
         self._register("fresh_rows", table)
-        # A set: only what is not there yet. Equal rows have the same time, so only the row groups of this
-        # time range are looked at, and of them only the rows of these very times are compared: one call that
-        # began hours ago must not bring in all that came since.
+        # Insert only new rows. Equal rows have equal times, so only the row groups of this time range are
+        # read, and only rows with exactly these times are compared: a single call that began hours ago must
+        # not make DuckDB read everything since.
         self._writer.execute(
             f"INSERT INTO {name} SELECT * FROM fresh_rows EXCEPT SELECT * FROM {name} "
             f"WHERE {time} BETWEEN ? AND ? AND {time} IN (SELECT {time} FROM fresh_rows)",
@@ -363,7 +370,7 @@ class SessionFile:
             self._writer.execute(f"INSERT INTO {kind}_rows SELECT * FROM fresh_entities")
 
     def put_meta(self, values: dict[str, Any]) -> None:
-        """Keep some texts beside the record (names of sources, Ray's version, ...)."""
+        """Store texts in the record (names of sources, Ray's version, ...)."""
         with self._transaction(self._writer):
             for key, value in values.items():
                 self._writer.execute("DELETE FROM meta WHERE key = ?", [key])
@@ -375,7 +382,7 @@ class SessionFile:
             self._writer.execute("CHECKPOINT")
 
     def close(self) -> None:
-        """Checkpoint and close; the file then stands alone."""
+        """Checkpoint and close. Afterwards the file needs no log."""
         with self._lock, contextlib.suppress(duckdb.Error):
             self._writer.close()
             self._connection.close()

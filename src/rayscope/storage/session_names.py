@@ -1,16 +1,17 @@
-"""Finding a session by what people call it."""
+"""Finds a session by the names that people use for it."""
 
 from __future__ import annotations
 
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
-from rayscope.storage.sql.pages import LEAST_PREFIX
+from rayscope.storage.sql.pages import MIN_PREFIX
 
 _MAX_NAMED = 5
 
 
 def find_session(catalog: Catalog, text: str) -> str:
-    """The ID of the session with this ID, a prefix of it (with or without ``session_``), or this shown name.
+    """The ID of the session with this ID, this prefix of an ID (with or without ``session_``), or this shown
+    name.
 
     Raises NotFound, and BadQuery if several sessions match.
     """
@@ -20,7 +21,7 @@ def find_session(catalog: Catalog, text: str) -> str:
         unknown = error
     names = catalog.names()
     begin = text.removeprefix("session_")
-    if len(begin) >= LEAST_PREFIX:
+    if len(begin) >= MIN_PREFIX:
         found = [name for name in names if name.removeprefix("session_").startswith(begin)]
         if len(found) > 1:
             raise BadQuery(f"Several sessions begin with {text[:80]!r}.", "Give more of its letters.")

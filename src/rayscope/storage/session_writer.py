@@ -1,8 +1,8 @@
-"""What one session has received and not written yet: merged at each flush, each attempt written about once.
+"""Buffers what a session received, and writes it in flushes, so that each attempt is written about once.
 
-The parts of an attempt (definition, states from owner and executor, profile) come within a second or two
-of each other. Holding an attempt until it is settled, a few seconds at most, turns nearly every write
-into a plain append; a part that comes later is merged with the stored row, by the same merge rule.
+The parts of an attempt (definition, states from owner and executor, profile) arrive within a second or two.
+Holding an attempt until it is complete, at most a few seconds, turns nearly every write into a plain append.
+A part that arrives later is merged with the stored row by the same merge rule.
 """
 
 from __future__ import annotations
@@ -24,33 +24,36 @@ from rayscope.storage.inferred_ends import GRACE_NS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import SINCE
 
-#: How long an attempt that is not settled may wait for its other parts, when there are many.
+#: How long an incomplete attempt may wait for its other parts if there are many parts, s.
 UNSETTLED_WAIT_S = 2.0
-#: With fewer parts than this everything is written at each flush: fresher, and cheap.
+#: With fewer parts than this, everything is written at each flush, which is fresher and still cheap.
 EAGER_BELOW = 2000
-#: Attempts that may wait.
+#: Maximum number of attempts that wait.
 _MAX_WAITING = 100_000
-#: What takes along the attempts that are in flight on it when it ends.
+#: Entities whose end also ends the attempts in flight on them.
 _TAKES_ALONG = frozenset({"worker", "node", "job"})
-#: What was written is counted again so often, but counting takes at most this share of the writer's time: it
-#: looks at the whole record.
-_COUNT_S, _COUNT_SHARE = 2.0, 0.2
-#: Parts that are merged at a time, at most and (where memory is short) at least.
-_MAX_PARTS, _MIN_PARTS = 1_000_000, 1000
+#: Minimum interval between counts of the whole record, s.
+_COUNT_S = 2.0
+#: Maximum share of the writer's time spent on counting.
+_COUNT_SHARE = 0.2
+#: Maximum number of parts merged at a time.
+_MAX_PARTS = 1_000_000
+#: Minimum number, when memory is short.
+_MIN_PARTS = 1000
 
 
 class SessionWriter:
-    """The write side of one session. Used by the writer thread alone.
+    """The write side of one session. Used only by the writer thread.
 
-    ``open_file`` opens the session's file at the first flush (it may raise StoreError, and is tried again
-    at the next).
+    ``open_file`` opens the session's file at the first flush. If it raises StoreError, the next flush
+    retries.
     """
 
     def __init__(self, session: str, open_file: Callable[[], SessionFile]) -> None:
         self.session = session
         self._open_file = open_file
         self.file: SessionFile | None = None
-        #: Parts of attempts, each table with the time when it came; and rows of spans, edges, annotations.
+        #: Parts of attempts, each table with its time of arrival. Then rows of spans, edges and annotations.
         self._parts: list[pa.Table] = []
         self._sets: dict[str, list[pa.Table]] = {
             name: [] for name in ("span_rows", "edge_rows", "annotation_rows")
@@ -63,47 +66,47 @@ class SessionWriter:
         self._drops: dict[tuple[str, str, str], Drop] = {}
         self._drops_dirty = False
         self._paths: PathIndex | None = None
-        #: Tasks whose calls have no path, or not the right one, until theirs is known.
+        #: Tasks whose callees have no path, or a wrong one, because their own is unknown.
         self._waiting: set[str] = set()
-        self._callers: dict[str, str] = {}  # those told since the last flush
+        self._callers: dict[str, str] = {}  # reported since the last flush
         self._has_callers = False  # whether the file has any
-        #: The functions that the tracer told apart since the last flush, by Ray's hash.
+        #: Functions that the tracer distinguished since the last flush, by Ray's hash.
         self._placed: dict[str, PlacedFunction] = {}
-        #: When the session ended; whether what was inferred from an end is to be taken back.
+        #: When the session ended, and whether inferred ends must be undone.
         self._end_ns: int | None = None
         self._revived = False
-        #: When workers, nodes and jobs ended, and when to infer the ends of what they took along (ns).
+        #: When workers, nodes and jobs ended, and when to infer the ends of their attempts (ns).
         self._over: dict[str, int] = {}
         self._infer_ns: int | None = None
         self._last_infer_ns = 0
         self._other_since: float | None = None
-        #: Parts that are merged at a time: fewer after memory did not suffice.
+        #: Parts merged at a time, reduced after memory ran out.
         self._max_parts = _MAX_PARTS
-        #: When it was last flushed, or that was tried (monotonic s).
+        #: When a flush was last attempted (monotonic, s).
         self.last_flush = 0.0
-        #: Whether all that was written is counted, and when that may be done again (monotonic s).
+        #: Whether everything written is counted, and when the next count may run (monotonic, s).
         self._is_counted = True
         self._next_count = 0.0
 
     @property
     def pending(self) -> int:
-        """Parts of attempts, spans, edges and annotations that are not written yet."""
+        """Number of unwritten parts of attempts, spans, edges and annotations."""
         return sum(table.num_rows for tables in (self._parts, *self._sets.values()) for table in tables)
 
     def oldest_pending(self) -> float | None:
-        """When the oldest change that is not written yet arrived (monotonic s), None if all is written."""
+        """Arrival of the oldest unwritten change (monotonic, s), None if everything is written."""
         times = [since for since in (self._oldest, self._sets_since, self._other_since) if since is not None]
         return min(times, default=None)
 
     def is_due(self) -> bool:
-        """Whether there is something to write."""
+        """Whether there is anything to write."""
         return self.file is None or self.oldest_pending() is not None or self._must_infer()
 
     def _must_infer(self) -> bool:
         return self._infer_ns is not None and time.time_ns() >= self._infer_ns
 
     def end(self, end_ns: int | None, now: float) -> None:
-        """The session has ended, or (None) lives although it was taken for ended."""
+        """Mark the session as ended, or with None as alive after all."""
         self._revived = self._revived or end_ns is None
         self._end_ns = end_ns
         self._infer_ns = 0
@@ -113,8 +116,12 @@ class SessionWriter:
             self._other_since = now
 
     def add(self, batch: RecordBatch, now: float, tables: rows.Tables | None = None) -> None:
-        """Take a batch. ``now``: monotonic s, when it arrived. ``tables``: the rows of the batch, if they are
-        made (see :func:`rayscope.storage.rows.batch_tables`).
+        """Add a batch.
+
+        Args:
+            batch: the records.
+            now: time of arrival (monotonic, s).
+            tables: the batch's rows, if already converted (see :func:`rayscope.storage.rows.batch_tables`).
         """
         if tables is None:
             tables = rows.batch_tables(batch)
@@ -132,7 +139,7 @@ class SessionWriter:
             self._placed |= definitions(table)
         if batch.entities:
             if self.file is None:
-                # What the file knows must come first, or an old account could look new.
+                # The stored state must be loaded first, or an old account could look new.
                 self._early_entities.extend(batch.entities)
             else:
                 self._merge_entities(batch.entities)
@@ -149,7 +156,7 @@ class SessionWriter:
             self._callers[task] = min(self._callers.get(task, caller), caller)
 
     def _merge_drop(self, drop: Drop) -> bool:
-        """Keep the larger of two accounts of one loss. Returns whether that is the new one."""
+        """Keep the larger of two accounts of a loss. Returns whether that is the new one."""
         known = self._drops.get(drop.key)
         if known is not None and drop.count <= known.count:
             return False
@@ -179,7 +186,7 @@ class SessionWriter:
                 self._dirty_entities.add(key)
 
     def open(self) -> SessionFile:
-        """The session's file, opened and its small tables loaded if it is not yet. Raises StoreError."""
+        """Open the session's file and load its small tables, unless done already. Raises StoreError."""
         if self.file is None:
             file = self._open_file()
             self._paths = PathIndex(file.load_paths())
@@ -202,9 +209,9 @@ class SessionWriter:
         return self.file
 
     def flush(self, now: float, *, everything: bool = False) -> int:
-        """Write what is settled or has waited long enough. Returns how many attempts were written.
+        """Write attempts that are complete or have waited long enough. Returns their number.
 
-        Raises StoreError or MemoryError; then nothing is lost, and the next flush tries again.
+        Raises StoreError or MemoryError. Then nothing is lost, and the next flush retries.
         """
         self.last_flush = now
         try:
@@ -218,10 +225,10 @@ class SessionWriter:
         return written
 
     def count(self, about: About, now: float, *, at_once: bool) -> bool:
-        """Count anew if something was written since, each 2 s (a huge record: less often) or at once. Returns
-        whether ``about`` changed.
+        """Update the counts in ``about`` after a write: every 2 s, less often for a huge record, or
+        ``at_once``.
 
-        Raises StoreError or duckdb.Error.
+        Returns whether ``about`` changed. Raises StoreError or duckdb.Error.
         """
         if self._is_counted or (now < self._next_count and not at_once):
             return False
@@ -229,7 +236,7 @@ class SessionWriter:
         began = time.monotonic()
         count_records(file, about)
         cost_s = time.monotonic() - began
-        # Views count what has not ended until then.
+        # Views use this time as the end of everything that has not ended.
         file.put_meta({"last_ns": about.last_ns})
         self._is_counted, self._next_count = True, now + max(_COUNT_S, cost_s / _COUNT_SHARE)
         return True
@@ -281,7 +288,7 @@ class SessionWriter:
         return changes
 
     def _take(self) -> tuple[list[pa.Table], list[pa.Table]]:
-        """The parts that are merged at a time, the first that came, and those that are left for the next."""
+        """The oldest parts to merge now, and those left for the next time."""
         taken, room = [], self._max_parts
         for number, table in enumerate(self._parts):
             if table.num_rows > room:
@@ -294,8 +301,8 @@ class SessionWriter:
     def _write_attempts(
         self, flush: AttemptFlush, parts: Sequence[pa.Table], now: float, everything: bool
     ) -> tuple[pa.Table | None, int]:
-        """Merge what came with what the file has, and write it. Returns what is left to wait, and how many
-        attempts were written.
+        """Merge new parts with the file, and write them. Returns the waiting parts and the number of attempts
+        written.
         """
         few = sum(table.num_rows for table in self._parts) < EAGER_BELOW
         flush.place_functions(self._placed)
@@ -309,22 +316,22 @@ class SessionWriter:
         return rest, flush.write()
 
     def _note_over(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Note which workers, nodes and jobs are over: a while later what they took along is over, too."""
+        """Remember ended workers, nodes and jobs. A while later, the ends of their attempts are inferred."""
         now_ns = time.time_ns()
         for kind, identity in keys:
-            if kind not in _TAKES_ALONG or not self._entities[kind, identity].is_over:
+            if kind not in _TAKES_ALONG or not self._entities[kind, identity].has_ended:
                 continue
             end_ns = self._entities[kind, identity].current().get("end_ns")
             if not isinstance(end_ns, int) or self._over.get(identity) == end_ns:
                 continue
             self._over[identity] = end_ns
-            # (Clocks differ: what ends in the future is waited for no longer than what ends now.)
+            # Clocks differ: for an end in the future, do not wait longer than for one now.
             due_ns = min(end_ns, now_ns) + GRACE_NS
             self._infer_ns = due_ns if self._infer_ns is None else min(self._infer_ns, due_ns)
             self._last_infer_ns = max(self._last_infer_ns, due_ns)
 
     def close(self) -> None:
-        """Close the file; what is not written stays in the spool."""
+        """Close the file. Unwritten data stays in the spool."""
         if self.file is not None:
             self.file.close()
             self.file = None

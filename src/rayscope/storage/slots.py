@@ -1,4 +1,4 @@
-"""Limits how many costly requests run at a time, so that the server can still answer all others."""
+"""Limits the number of concurrent costly requests, so that the server can still respond to all others."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 
 from rayscope.storage.errors import Busy
 
-#: How often a request that waits checks whether its client is still there, s.
+#: Interval at which a waiting request checks whether its client is still connected, s.
 _CHECK_S = 0.5
 
 
 class Slots:
-    """At most ``count`` requests run at a time, and ``waiting`` more wait ``wait_s`` for a slot.
+    """Lets at most ``count`` requests run at a time, and ``waiting`` more wait up to ``wait_s`` for a slot.
 
-    Any beyond that are refused: each that waits holds one of the server's threads. ``busy`` is the
-    message of their error. Thread-safe.
+    Further requests are rejected, because each waiting one occupies a thread of the server. ``busy`` is the
+    message of the error. Thread-safe.
     """
 
     def __init__(self, count: int, busy: str, *, waiting: int = 0, wait_s: float = 0.0) -> None:
@@ -28,7 +28,7 @@ class Slots:
 
     @contextmanager
     def take(self, check: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Hold a slot for the block. Raises :class:`Busy`, and what ``check`` raises while it waits."""
+        """Hold a slot inside the context. Raises :class:`Busy`, and any error of ``check`` while it waits."""
         if not self._admitted.acquire(blocking=False):
             raise Busy(self._busy)
         try:

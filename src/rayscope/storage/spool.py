@@ -1,9 +1,9 @@
-"""Where an event batch is kept from the moment it is acknowledged until its records are in DuckDB.
+"""Stores event batches from their acknowledgement until their records are in DuckDB.
 
-One file a batch, written under a temporary name and renamed: a batch is there whole or not at all, and
-survives a kill -9 of ours (and, with ``fsync``, of the machine). Its name ends in a checksum, by which what
-the disk damaged is known. Replaying one is harmless, since
-merging is idempotent. A full disk refuses the batch, and Ray sends it again.
+Each batch is a file that is written under a temporary name and then renamed. So it exists completely or not
+at all, and survives a kill -9 of this process (and, with ``fsync``, of the machine). A checksum in its name
+detects damage. Replaying a batch is harmless, because merging is idempotent. If the disk is full, the batch
+is rejected and Ray sends it again.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ from rayscope.storage.errors import SpoolFull
 
 _BATCH = re.compile(rf"[0-9]{{20}}(?:-[0-9a-f]{{8}})?\.(?:{'|'.join(form.value for form in Format)})")
 _FREE_CHECK_S = 1.0
-#: Bytes of rejected batches that are kept. Each may have as many as the largest body.
+#: Bytes of rejected batches kept. Each can be as large as the largest body.
 _MAX_REJECTED_BYTES = 256 << 20
 
 
 class Spool:
     """A folder of batches in order of arrival.
 
-    ``max_bytes``: how much may wait; ``min_free_bytes``: how much of the disk must stay free.
+    Args:
+        folder: where the batches are.
+        max_bytes: limit for waiting batches.
+        min_free_bytes: disk space to leave free.
+        fsync: flush each batch to the disk.
+        max_rejected: number of rejected batches kept.
     """
 
     def __init__(
@@ -53,13 +58,13 @@ class Spool:
         self._max_rejected = max_rejected
         self._lock = threading.Lock()
         self._free_checked = 0.0
-        #: Why the last batch could not be kept, None if it was.
+        #: Why the last batch could not be stored, None if it was.
         self._refused: SpoolFull | None = None
         self.folder.mkdir(parents=True, exist_ok=True)
         self.rejected.mkdir(parents=True, exist_ok=True)
-        for private in (self.folder, self.rejected):  # what Ray sent, secrets included
+        for private in (self.folder, self.rejected):  # events may contain secrets
             private.chmod(0o700)
-        for leftover in self.folder.glob("*.part"):  # never acknowledged
+        for leftover in self.folder.glob("*.part"):  # was never acknowledged
             with contextlib.suppress(OSError):
                 leftover.unlink()
         waiting = self.waiting()
@@ -69,17 +74,17 @@ class Spool:
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes that wait to be merged."""
+        """Size of the waiting batches."""
         return sum(self._sizes.values())
 
     def waiting(self) -> list[str]:
-        """Names of the batches that wait, oldest first. What else lies in the folder is left alone."""
+        """Names of the waiting batches, oldest first. Other files in the folder are ignored."""
         return sorted(_batches(self.folder))
 
     def put(self, body: bytes, form: Format = Format.JSON) -> str:
-        """Keep a batch; when this returns, a kill of the process does not lose it. Returns its name.
+        """Store a batch. Once this returns, it survives a kill of the process. Returns its name.
 
-        The name's suffix tells its form. Raises :class:`SpoolFull`.
+        The name's suffix is the batch's format. Raises :class:`SpoolFull`.
         """
         try:
             name = self._write(body, form)
@@ -90,12 +95,12 @@ class Spool:
         return name
 
     def problem(self) -> SpoolFull | None:
-        """Why a batch would be refused now, None if it would be taken."""
+        """Why a batch would be rejected now, None if it would be accepted."""
         try:
             self._check_room(0)
         except SpoolFull as error:
             return error
-        # That there is no room is found out anew; what else it was shows at the next batch.
+        # Free space is checked again here. Other problems show at the next batch.
         return self._refused if self._refused is not None and self._refused.code != "full" else None
 
     def _write(self, body: bytes, form: Format) -> str:
@@ -119,34 +124,34 @@ class Spool:
 
     @staticmethod
     def form(name: str) -> Format:
-        """The form of a waiting batch."""
+        """The format of a waiting batch."""
         return Format(name.rpartition(".")[2])
 
     def size(self, name: str) -> int:
-        """A waiting batch's bytes."""
+        """Size of a waiting batch, bytes."""
         return self._sizes.get(name, 0)
 
     def get(self, name: str) -> bytes:
-        """A waiting batch's body."""
+        """The body of a waiting batch."""
         return (self.folder / name).read_bytes()
 
     @staticmethod
     def verify(name: str, body: bytes) -> None:
-        """Raises ValueError if a batch's body is not what was written under this name."""
+        """Raise ValueError if a batch's body is damaged, according to the checksum in its name."""
         checksum = name.partition(".")[0][21:]
         if checksum and int(checksum, 16) != zlib.crc32(body):
             raise ValueError("it was damaged on the disk: its checksum differs")
 
     def remove(self, name: str) -> None:
-        """The batch's records are in the store."""
+        """Delete a batch whose records are in the store."""
         (self.folder / name).unlink(missing_ok=True)
         with self._lock:
             self._sizes.pop(name, None)
 
     def reject(self, body: bytes, reason: str, form: Format = Format.JSON) -> Path | None:
-        """Set a batch (or events) aside that cannot be read, with the reason beside it.
+        """Set an unreadable batch (or events) aside, with a file for the reason.
 
-        Keeps the newest 100, up to 256 MB of them; returns where, or None if there is no room.
+        Keeps the newest 100, up to 256 MB of them. Returns the path, or None if there is no room.
         """
         path = self.rejected / f"{time.time_ns():020d}.{form.value}"
         try:
@@ -165,7 +170,7 @@ class Spool:
         return path
 
     def rejected_count(self) -> int:
-        """How many rejected batches are kept."""
+        """Number of rejected batches kept."""
         return sum(1 for _ in _batches(self.rejected))
 
     def _check_room(self, size: int) -> None:
@@ -201,7 +206,7 @@ class Spool:
 
 
 def _batches(folder: Path) -> Iterator[str]:
-    """Names of the files in ``folder`` that are batches of ours."""
+    """Names of the files in ``folder`` that are batches."""
     for entry in os.scandir(folder):
         if _BATCH.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
             yield entry.name

@@ -1,1 +1,1 @@
-"""Records of all clusters in shared tables of ClickHouse, for questions over all sessions."""
+"""Records of all clusters in shared tables of ClickHouse, for queries over all sessions."""

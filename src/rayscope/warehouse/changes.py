@@ -1,4 +1,4 @@
-"""What a server has merged and not told the warehouse yet."""
+"""Changes that a server has merged but not yet published to the warehouse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rayscope.storage.rows import Tables
 from rayscope.storage.sql.merge import merge
 from rayscope.warehouse import rows_sql
 
-#: Rows that may wait in memory. Beyond that, the session with the most is told from its record, as a whole.
+#: Rows held in memory. Beyond that, the session with the most rows is dropped and later published as a whole.
 _MAX_ROWS = 500_000
 _DROPS = pa.schema(
     [
@@ -30,7 +30,7 @@ _DROPS = pa.schema(
 
 @dataclass
 class Change:
-    """What came to a session."""
+    """The changes of one session."""
 
     tables: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     entities: list[Entity] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Change:
     size: int = 0
 
     def rows(self, session: str, cluster: str | None) -> Iterator[tuple[str, pa.Table]]:
-        """Names of the warehouse's tables, and rows for them."""
+        """Names of the warehouse's tables, with rows for them."""
         parameters = {"session": session, "cluster": cluster}
         with duckdb.connect(config={"threads": 1}) as db:
             for name, parts in self.tables.items():
@@ -48,56 +48,56 @@ class Change:
                 if name == "attempts":
                     table, query = "raw_attempts", rows_sql.of_parts(f"({merge(names)})")
                 else:
-                    together = " UNION ALL ".join(f"FROM {one}" for one in names)
+                    together = " UNION ALL ".join(f"FROM {name}" for name in names)
                     db.execute(f"CREATE TEMP VIEW {name} AS {together}")
                     table = rows_sql.OF_SET[name]
                     query = rows_sql.FROM_RECORD[table]
                 yield table, db.sql(query, params=parameters).to_arrow_table()
             if self.drops:
                 columns = list(zip(*map(astuple, self.drops), strict=True))
-                db.register("drops", pa.table([list(one) for one in columns], schema=_DROPS))
+                db.register("drops", pa.table([list(values) for values in columns], schema=_DROPS))
                 query = rows_sql.FROM_RECORD["raw_drops"]
                 yield "raw_drops", db.sql(query, params=parameters).to_arrow_table()
         if self.entities:
-            told = [(entity, None) for entity in self.entities]
-            yield "raw_entities", rows_sql.entity_rows(session, cluster, told, as_of_ns=0)
+            pairs = [(entity, None) for entity in self.entities]
+            yield "raw_entities", rows_sql.entity_rows(session, cluster, pairs, as_of_ns=0)
 
 
 class Changes:
-    """The changes of all sessions. Thread-safe."""
+    """Unpublished changes of all sessions. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._changes: dict[str, Change] = defaultdict(Change)
-        #: Rows that wait.
+        #: Number of rows that are not published.
         self.waiting = 0
-        #: Sessions of which something is not among the changes.
+        #: Sessions with changes that are not held here, so they must be published as a whole.
         self._behind: set[str] = set()
 
     def note(self, about: About, batch: RecordBatch, tables: Tables) -> bool:
-        """Something came. Returns whether all that came before was told.
+        """Add a merged batch. Returns whether everything before it was published.
 
-        The writer calls this: it must take no time.
+        Called by the writer, so it must be fast.
         """
         rows = sum(table.num_rows for of_name in tables.values() for table in of_name)
         rows += len(batch.entities) + len(batch.drops)
         if not rows:
             return False
-        # The writer merges later accounts into the very entities that it was given.
+        # Copy the entities: the writer merges later accounts into the originals.
         entities = [
             Entity(
-                one.kind,
-                one.id,
-                dict(one.fields),
-                {key: dict(extra) for key, extra in one.transitions.items()},
-                one.observed_ns,
-                dict(one.observed),
+                entity.kind,
+                entity.id,
+                dict(entity.fields),
+                {key: dict(extra) for key, extra in entity.transitions.items()},
+                entity.observed_ns,
+                dict(entity.observed),
             )
-            for one in batch.entities
-            if one.id
+            for entity in batch.entities
+            if entity.id
         ]
         with self._lock:
-            was_told, about.has_untold = not about.has_untold, True
+            was_published, about.has_unpublished = not about.has_unpublished, True
             change = self._changes[batch.session]
             for name, of_name in tables.items():
                 if of_name:
@@ -107,37 +107,37 @@ class Changes:
             change.size += rows
             self.waiting += rows
             if self.waiting > _MAX_ROWS:
-                self._tell_whole(max(self._changes, key=lambda session: self._changes[session].size))
-        return was_told
+                self._mark_behind(max(self._changes, key=lambda session: self._changes[session].size))
+        return was_published
 
-    def _tell_whole(self, session: str) -> None:
+    def _mark_behind(self, session: str) -> None:
         self._behind.add(session)
         self.waiting -= self._changes.pop(session, Change()).size
 
-    def tell_whole(self, session: str) -> None:
-        """Something of a session could not be told: it is to be told as a whole."""
+    def mark_behind(self, session: str) -> None:
+        """Publish a session as a whole later, because some of its changes could not be published."""
         with self._lock:
-            self._tell_whole(session)
+            self._mark_behind(session)
 
-    def set_told(self, about: About) -> None:
-        """All that was taken of a session is told. If nothing came since, all of it is."""
+    def mark_published(self, about: About) -> None:
+        """The changes taken of a session are published. Updates whether it has unpublished ones."""
         with self._lock:
-            about.has_untold = about.session in self._changes or about.session in self._behind
+            about.has_unpublished = about.session in self._changes or about.session in self._behind
 
     def take(self) -> dict[str, Change]:
-        """What has come since, which is the caller's to tell now."""
+        """Take all changes. The caller must publish them."""
         with self._lock:
             taken, self._changes, self.waiting = dict(self._changes), defaultdict(Change), 0
             return taken
 
     @property
     def behind(self) -> set[str]:
-        """The sessions to be told as a whole."""
+        """The sessions to be published as a whole."""
         with self._lock:
             return set(self._behind)
 
-    def take_behind(self, session: str) -> None:
-        """The caller tells all of a session that is on record now."""
+    def clear(self, session: str) -> None:
+        """Drop the changes of a session, because the caller publishes its whole record."""
         with self._lock:
             self._behind.discard(session)
             self.waiting -= self._changes.pop(session, Change()).size

@@ -1,9 +1,9 @@
-"""What is said of an entity, as texts whose order is that of the merge rule, so that minMap keeps the least.
+"""Claims: values of an entity as texts, ordered by the merge rule, so that minMap keeps the right one.
 
-Numbers come before texts, in the order of their values.
+Numbers sort before texts, by value.
 
-A claim is ``0``, a number's place in that order in hex digits, and the value as its column has it, or ``1``
-and a text. The view of an entity's kind turns it back into the value of a column.
+A claim of a number is ``0``, hex digits that sort like the number, and the value as text. A claim of a text
+is ``1`` and the text. The view of the entity's kind converts it back to the column's value.
 """
 
 from __future__ import annotations
@@ -16,24 +16,27 @@ from rayscope.model import Kind
 from rayscope.model.entity import Value
 from rayscope.storage.schema import ENTITY_COLUMNS
 
-#: Hex digits of a number's place: of its whole part, shifted to be positive, and of its fraction.
-_WHOLE, _FRACTION = 20, 16
-_OFFSET, _SCALE = 16**_WHOLE // 2, 16**_FRACTION
-#: Where the value of a number begins, as ClickHouse counts.
+#: Hex digits of the whole part of a number, after it was shifted to be positive.
+_WHOLE = 20
+#: Hex digits of its fraction.
+_FRACTION = 16
+_OFFSET = 16**_WHOLE // 2
+_SCALE = 16**_FRACTION
+#: Position of the value in a number's claim, counted from 1 as in ClickHouse.
 NUMBER_AT = 1 + _WHOLE + _FRACTION + 1
 _TYPES: dict[Kind, dict[str, str]] = {kind: dict(columns) for kind, columns in ENTITY_COLUMNS.items()}
 
 
-def encode_claims(kind: Kind, said: Mapping[str, Value]) -> dict[str, str]:
-    """What is said of an entity of a kind: name -> claim."""
+def encode_claims(kind: Kind, values: Mapping[str, Value]) -> dict[str, str]:
+    """Encode the values of an entity: name -> claim."""
     types = _TYPES[kind]
     return {
-        name: _claim(value, types.get(name, "VARCHAR")) for name, value in said.items() if value is not None
+        name: _claim(value, types.get(name, "VARCHAR")) for name, value in values.items() if value is not None
     }
 
 
 def decode_claims(kind: Kind, claims: Mapping[str, str]) -> dict[str, Value]:
-    """The inverse: what a column cannot hold is left out."""
+    """Decode claims. Values that do not fit their column are left out."""
     types = _TYPES[kind]
     values = ((name, _value(claim, types.get(name, "VARCHAR"))) for name, claim in claims.items())
     return {name: value for name, value in values if value is not None}
@@ -59,7 +62,7 @@ def _claim(value: Value, duck: str) -> str:
 
 
 def _shown(value: Value, duck: str) -> str:
-    """A value as its column has it; '' for what the column cannot hold."""
+    """A value as text for its column, '' if the column cannot hold it."""
     if duck == "VARCHAR":
         return str(value)
     try:
@@ -72,11 +75,11 @@ def _shown(value: Value, duck: str) -> str:
 
 
 def _place(value: float) -> str:
-    """Hex digits whose order is that of numbers; what is beyond them is the least or the greatest."""
+    """Hex digits that sort like the numbers. Numbers out of range are clamped."""
     try:
-        # Fractions take time, and nearly all numbers are whole.
+        # Fractions are slow, and nearly all numbers are integers.
         scaled = value * _SCALE if isinstance(value, int) else int(Fraction(value) * _SCALE)
-    except (ValueError, OverflowError):  # no finite number
+    except (ValueError, OverflowError):  # not finite
         scaled = _OFFSET * _SCALE if value > 0 else 0
     digits = min(max(scaled + _OFFSET * _SCALE, 0), 16 ** (_WHOLE + _FRACTION) - 1)
     return f"{digits:0{_WHOLE + _FRACTION}x}"

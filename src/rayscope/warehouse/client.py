@@ -1,6 +1,6 @@
-"""A connection to a warehouse: a ClickHouse server, or chDB, the same engine in this process.
+"""A connection to a warehouse: a ClickHouse server, or chDB, which is the same engine in this process.
 
-Both through clickhouse-connect. What can go wrong is a StoreError with a remedy; no message has a password.
+Both use clickhouse-connect. Errors are raised as StoreError with a remedy. No message contains the password.
 """
 
 from __future__ import annotations
@@ -24,31 +24,33 @@ if TYPE_CHECKING:
     from clickhouse_connect.driver.query import QueryResult
 
 DEFAULT_DATABASE = "rayscope"
-#: The first that takes no notice of NULL in ``greatest``, as the views need it, and is still maintained.
+#: The first maintained version whose ``greatest`` ignores NULL, as the views need it.
 MIN_VERSION = (25, 3)
 _FORMS = (
     "Give a URL such as clickhouse://user:password@host:8123/database, clickhouses://… or chdb:///folder."
 )
 _CONNECT_TIMEOUT_S = 10
-#: Longer than any statement of ours takes.
+#: Time limit for a statement, longer than any of ours takes, s.
 TIMEOUT_S = 600
 _MAX_MESSAGE_CHARS = 1000
 
-#: An insert ends when its rows are stored, not when a node has taken them to pass them on.
+#: An insert must return only when its rows are stored, not when a node has queued them.
 _STORED = {"distributed_foreground_insert": 1, "async_insert": 0}
 
-#: ClickHouse's error codes (``ErrorCodes.cpp``) -> what to do about them.
+# ClickHouse's error codes (``ErrorCodes.cpp``), grouped by remedy.
 _UNKNOWN_TABLES = (60, 81)
-#: Codes of errors that are not of one session.
-OF_ALL = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 _LOGIN = (192, 193, 194, 516)
 _FULL = (243, 528)
 _REFUSED = (164, 497)
-_TIMEOUT, _MEMORY, _LOCKED = 159, 241, 76
+_TIMEOUT = 159
+_MEMORY = 241
+_LOCKED = 76
+#: Codes of errors that affect all sessions.
+SHARED_ERRORS = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 
 
 class Address(NamedTuple):
-    """Where a warehouse is. ``folder``: of chDB, else None."""
+    """The location of a warehouse. ``shown`` has no password; ``folder`` is set only for chDB."""
 
     shown: str
     folder: Path | None
@@ -61,7 +63,7 @@ class Address(NamedTuple):
 
 
 def parse_url(url: str) -> Address:
-    """The parts of a URL. Raises StoreError, without its secrets, for what is none."""
+    """Parse a URL. Raises StoreError, without its secrets, if it is invalid."""
     try:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname or ""
@@ -87,32 +89,32 @@ def parse_url(url: str) -> Address:
 
 
 class Warehouse:
-    """An open warehouse. One thread at a time. All methods raise StoreError."""
+    """An open warehouse. Not thread-safe. All methods raise StoreError."""
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address = address
         self._client = client
-        #: As it may be shown.
+        #: The URL without secrets.
         self.url = address.shown
 
     def run(self, statement: str) -> None:
-        """Run a statement that gives no rows."""
-        with _explained(self.address):
+        """Run a statement that returns no rows."""
+        with _explaining_errors(self.address):
             self._client.command(statement)
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> Sequence[Sequence[Any]]:
-        """The rows of a query; parameters are ``{name:Type}`` in it."""
-        return self.ask(query, parameters).result_rows
+        """The rows of a query. Its parameters are written as ``{name:Type}``."""
+        return self.query(query, parameters).result_rows
 
-    def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> QueryResult:
+    def query(self, query: str, parameters: Mapping[str, Any] | None = None) -> QueryResult:
         """The rows of a query, with the names and types of its columns if there are rows."""
-        with _explained(self.address):
+        with _explaining_errors(self.address):
             return self._client.query(query, parameters=dict(parameters) if parameters else None)
 
     def arrow(self, query: str, parameters: Mapping[str, Any]) -> Iterator[pa.Table]:
-        """The rows of a query, some at a time."""
+        """The rows of a query in several tables."""
         with (
-            _explained(self.address),
+            _explaining_errors(self.address),
             self._client.query_arrow_stream(query, parameters=dict(parameters)) as stream,
         ):
             for batch in stream:
@@ -120,31 +122,31 @@ class Warehouse:
                     yield pa.Table.from_batches([batch])
 
     def columns(self, query: str) -> list[tuple[str, str]]:
-        """The names and types of the columns of a query, for one that gave no rows."""
-        with _explained(self.address):
+        """Names and types of a query's columns, for a query that returned no rows."""
+        with _explaining_errors(self.address):
             answer = self._client.raw_query(query, fmt="JSONCompact")
         meta = msgspec.json.decode(answer)["meta"]
         return [(column["name"], column["type"]) for column in meta]
 
     def insert(self, table: str, rows: pa.Table) -> None:
-        """Insert rows; columns go by their names. It returns when they are stored, on a cluster too."""
-        with _explained(self.address):
+        """Insert rows, matching columns by name. Returns when they are stored, on a cluster too."""
+        with _explaining_errors(self.address):
             self._client.insert_arrow(table, rows, settings=_STORED)
 
     def set(self, settings: Mapping[str, int | str], *, freeze: bool = False) -> None:
-        """Settings for all that follows. ``freeze``: statements cannot change them, nor anything else.
+        """Change settings for all later statements. ``freeze``: statements can no longer change any setting.
 
-        A server's user who may change no settings has those that the server gave him.
+        A user who may not change settings keeps those of the server.
         """
-        with _explained(self.address):
+        with _explaining_errors(self.address):
             if self.address.folder is None:
                 for name, value in settings.items():
-                    with _dropped_for_readers():
+                    with _dropping_settings():
                         self._client.set_client_setting(name, value)
                 if freeze and not self._is_read_only():
                     self._client.set_client_setting("readonly", 1)
             else:
-                # clickhouse-connect would append them to each statement, where a comment hides them.
+                # clickhouse-connect would append them to each statement, where a comment could hide them.
                 for name, value in settings.items():
                     self._client.command(f"SET {name} = {value if isinstance(value, int) else text(value)}")
                 if freeze:
@@ -154,14 +156,14 @@ class Warehouse:
         return bool(int(self._client.query("SELECT getSetting('readonly')").result_rows[0][0]))
 
     def close(self) -> None:
-        """Close the connection; chDB's folder is free for other processes then."""
+        """Close the connection. Afterwards other processes can open chDB's folder."""
         with contextlib.suppress(Exception):
             self._client.close()
 
 
 @contextlib.contextmanager
-def _dropped_for_readers() -> Iterator[None]:
-    """Leave out a setting that the server does not let this user change."""
+def _dropping_settings() -> Iterator[None]:
+    """Skip settings that the server does not allow this user to change."""
     from clickhouse_connect.driver.exceptions import ProgrammingError
 
     with contextlib.suppress(ProgrammingError):
@@ -172,10 +174,13 @@ def _dropped_for_readers() -> Iterator[None]:
 def connect(
     url: str, *, create: bool = False, cluster: str | None = None, timeout_s: float = TIMEOUT_S
 ) -> Iterator[Warehouse]:
-    """The warehouse at a URL. Raises StoreError.
+    """Open the warehouse at a URL. Raises StoreError.
 
-    ``create``: make its database (on all nodes of ``cluster``), and with chDB its folder, if they are not
-    there. ``timeout_s``: how long a server's answer is waited for.
+    Args:
+        url: see :func:`parse_url`.
+        create: create the database (on all nodes of ``cluster``), and chDB's folder, if they do not exist.
+        cluster: ClickHouse's name of the cluster.
+        timeout_s: timeout for the server's responses, s.
     """
     address = parse_url(url)
     client = _open(address, create, timeout_s)
@@ -188,7 +193,7 @@ def connect(
         elif not warehouse.rows(
             "SELECT 1 FROM system.databases WHERE name = {name:String}", {"name": address.database}
         ):
-            raise not_made(address)
+            raise no_warehouse(address)
         if address.folder is not None:
             warehouse.run(f"USE {quote(address.database)}")
         client.database = address.database
@@ -197,8 +202,8 @@ def connect(
         warehouse.close()
 
 
-def not_made(address: Address) -> StoreError:
-    """The error for a place without a warehouse."""
+def no_warehouse(address: Address) -> StoreError:
+    """The error for an address without a warehouse."""
     return StoreError(
         f"There is no warehouse at {address.shown}.", "Make it: rayscope warehouse init", "no_warehouse"
     )
@@ -209,9 +214,9 @@ def _open(address: Address, create: bool, timeout_s: float) -> Client:
         import clickhouse_connect
     except ImportError as error:
         raise _not_installed() from error
-    # What it logs of an error is in our message, without what it sent.
+    # Our error message has what the library logs, without the data that was sent.
     logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
-    with _explained(address):
+    with _explaining_errors(address):
         if address.folder is None:
             return clickhouse_connect.get_client(
                 host=address.host,
@@ -227,7 +232,7 @@ def _open(address: Address, create: bool, timeout_s: float) -> Client:
         if create:
             address.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         elif not address.folder.is_dir():
-            raise not_made(address)
+            raise no_warehouse(address)
         try:
             return clickhouse_connect.get_client(interface="chdb", path=str(address.folder.absolute()))
         except ImportError as error:
@@ -241,8 +246,8 @@ def _not_installed() -> StoreError:
 
 
 def _check_version(warehouse: Warehouse, version: str) -> None:
-    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if found < MIN_VERSION:
+    parsed = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if parsed < MIN_VERSION:
         wanted = ".".join(map(str, MIN_VERSION))
         raise StoreError(
             f"{warehouse.url} is ClickHouse {version}; a warehouse needs {wanted} or later.",
@@ -252,8 +257,8 @@ def _check_version(warehouse: Warehouse, version: str) -> None:
 
 
 @contextlib.contextmanager
-def _explained(address: Address) -> Iterator[None]:
-    """Errors of the engine and of the way to it as StoreError."""
+def _explaining_errors(address: Address) -> Iterator[None]:
+    """Convert errors of the engine and the connection to StoreError."""
     try:
         yield
     except (StoreError, ImportError):
@@ -269,17 +274,17 @@ def _explained(address: Address) -> Iterator[None]:
 
         if not isinstance(error, ClickHouseError):
             raise
-        # Not its cause: tracebacks show what was sent.
+        # Hide the cause: its traceback shows the data that was sent.
         raise _explain(address, error) from None
 
 
 def _explain(address: Address, error: Exception) -> StoreError:
     from clickhouse_connect.driver.exceptions import OperationalError
 
-    said = _without_secrets(address, str(error))
+    message = _without_secrets(address, str(error))
     code = getattr(error, "code", None)
-    if address.folder is not None and "initializing EmbeddedServer" in said:
-        if "filesystem error" in said:
+    if address.folder is not None and "initializing EmbeddedServer" in message:
+        if "filesystem error" in message:
             return StoreError(
                 f"{address.shown} cannot be used as a folder of chDB.",
                 "Check the folder's permissions and the free space.",
@@ -296,46 +301,46 @@ def _explain(address: Address, error: Exception) -> StoreError:
             "Check the user and the password in the URL; write special characters as %XX.",
             "login",
         )
-    if code in _FULL or "No space left" in said:
+    if code in _FULL or "No space left" in message:
         return StoreError(f"The disk of {address.shown} is full.", "Free some space, and try again.", "full")
     if code in _UNKNOWN_TABLES:
         return BadQuery(
-            said, "SHOW TABLES lists the tables; rayscope warehouse init makes those of Rayscope."
+            message, "SHOW TABLES lists the tables; rayscope warehouse init makes those of Rayscope."
         )
     if code in _REFUSED:
-        return BadQuery(said, "rayscope sql --all reads only, as the ClickHouse user is allowed to.")
+        return BadQuery(message, "rayscope sql --all reads only, as the ClickHouse user is allowed to.")
     if code == _TIMEOUT:
         return BadQuery(
             "The query took too long and was stopped.", "Narrow it, or raise RAYSCOPE_SQL_TIMEOUT_S."
         )
     if code == _MEMORY:
         return BadQuery("The query needs more memory than allowed.", "Narrow it or aggregate.", "memory")
-    if code is None and (isinstance(error, OperationalError) or "HTTP status" in said):
+    if code is None and (isinstance(error, OperationalError) or "HTTP status" in message):
         return StoreError(
-            f"{address.shown} cannot be reached: {_reason(said)}.",
+            f"{address.shown} cannot be reached: {_reason(message)}.",
             "Check the host, the port (HTTP: 8123, TLS: 8443) and the network.",
             "unreachable",
         )
-    return BadQuery(said, "See docs/reference/warehouse.md.")
+    return BadQuery(message, "See docs/reference/warehouse.md.")
 
 
-def _reason(said: str) -> str:
-    """Why a server cannot be reached, from the library's message."""
+def _reason(message: str) -> str:
+    """Why a server is unreachable, from the library's message."""
     for words in (
         "Connection refused",
         "Name or service not known",
         "timed out",
         "CERTIFICATE_VERIFY_FAILED",
     ):
-        if words.lower() in said.lower():
+        if words.lower() in message.lower():
             return words
-    found = re.search(r"\[Errno -?\d+\] ([\w ]+)", said)
-    return found[1] if found else "no answer that ClickHouse would give"
+    match = re.search(r"\[Errno -?\d+\] ([\w ]+)", message)
+    return match[1] if match else "no answer that ClickHouse would give"
 
 
-def _without_secrets(address: Address, said: str) -> str:
-    """What the engine says, without its preamble, its version and the password."""
-    shown = re.sub(r"^.*?DB::Exception: ", "", said.strip(), flags=re.DOTALL)
+def _without_secrets(address: Address, message: str) -> str:
+    """The engine's message without its preamble, version and password."""
+    shown = re.sub(r"^.*?DB::Exception: ", "", message.strip(), flags=re.DOTALL)
     shown = re.sub(r"\s*\(version [^)]*\)\.?", "", shown)
     if address.password:
         shown = shown.replace(address.password, "***")

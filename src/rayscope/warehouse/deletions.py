@@ -1,4 +1,4 @@
-"""Sessions that people delete: each server deletes what it has of them, and what it told of them."""
+"""Deletes sessions on request: each server deletes its record and what it published."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rayscope.files import replace_file
 from rayscope.storage.catalog import SESSION_NAME
 from rayscope.storage.errors import StoreError
 from rayscope.warehouse import migrate
-from rayscope.warehouse.client import OF_ALL, Warehouse
+from rayscope.warehouse.client import SHARED_ERRORS, Warehouse
 from rayscope.warehouse.schema import DELETIONS, TABLES, on_cluster, stored_name, text
-from rayscope.warehouse.servers import Teller
+from rayscope.warehouse.servers import Publisher
 from rayscope.warehouse.sessions import Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: How soon what could not be deleted is tried again.
-_AGAIN_S = 30.0
+#: Pause before a failed deletion is retried, s.
+_RETRY_S = 30.0
 _SINCE = (
     "SELECT session, max(told_ns) FROM raw_deletions "
     "WHERE told_ns > {since_ns:Int64} AND told_ns <= {until_ns:Int64} GROUP BY session"
@@ -30,7 +30,7 @@ _SINCE = (
 
 
 class _Position(msgspec.Struct):
-    """Up to when the deletions of a warehouse were read, and those that are not done: session -> when."""
+    """How far the deletions of a warehouse were read, and the pending ones: session -> time (ns)."""
 
     warehouse: str
     until_ns: int
@@ -41,17 +41,22 @@ _decode_position = msgspec.json.Decoder(_Position).decode
 
 
 class Deletions:
-    """Follows deletions, each once. :meth:`ask` is for any thread, :meth:`follow` for the service's.
+    """Follows requests for deletion. :meth:`request` may be called by any thread, :meth:`follow` by the
+    service's.
 
-    ``watermark_ns()``: all that any server told up to then is stored. ``delete(session)`` deletes what this
-    server has of a session, and says whether that was done. ``position``: a file that says how far this has
-    come, in the warehouse at ``url``.
+    Args:
+        sessions: the sessions of this server.
+        publisher: publishes requests.
+        watermark_ns: returns the time up to which everything published by any server is stored.
+        delete: deletes this server's part of a session. Returns whether it was deleted.
+        position: file with the progress, for the warehouse at ``url``.
+        url: the warehouse's URL, without secrets.
     """
 
     def __init__(
         self,
         sessions: Sessions,
-        teller: Teller,
+        publisher: Publisher,
         *,
         watermark_ns: Callable[[], int],
         delete: Callable[[str], bool],
@@ -59,48 +64,48 @@ class Deletions:
         url: str,
     ) -> None:
         self._sessions = sessions
-        self._teller = teller
+        self._publisher = publisher
         self._watermark_ns = watermark_ns
         self._delete = delete
         self._position = position
         self._url = url
-        #: Up to when deletions were read, once the file was.
+        #: Time up to which requests were read, None before the file was read.
         self._read_ns: int | None = None
-        #: Sessions of which only this server's part is deleted so far.
+        #: Sessions whose deletion is done on this disk but not in the warehouse.
         self._gone_here: set[str] = set()
-        #: Session -> when its deletion is tried again (monotonic s).
+        #: Session -> when its deletion may be retried (monotonic, s).
         self._not_before: dict[str, float] = {}
 
-    def ask(self, warehouse: Warehouse, session: str) -> int:
-        """Have all servers delete a session. Returns when that was told. Raises StoreError."""
-        return self._teller.insert(warehouse, DELETIONS.name, pa.table({"session": [session]}))
+    def request(self, warehouse: Warehouse, session: str) -> int:
+        """Request that all servers delete a session. Returns the time of the request. Raises StoreError."""
+        return self._publisher.insert(warehouse, DELETIONS.name, pa.table({"session": [session]}))
 
     def is_done(self, session: str, deleted_ns: int) -> bool:
-        """Whether this server has followed a deletion."""
+        """Whether this server has completed a deletion."""
         return (self._read_ns or 0) >= deleted_ns and session not in self._sessions.deleted
 
     def follow(self, warehouse: Warehouse) -> list[str]:
-        """Delete what people deleted on any server. Returns the sessions that are gone now.
+        """Execute the requests of all servers. Returns the sessions that were deleted.
 
-        What fails for one session is logged, and tried again. Raises StoreError.
+        Failures of single sessions are logged and retried. Raises StoreError.
         """
         self._read(warehouse)
         done = []
         for session, deleted_ns in list(self._sessions.deleted.items()):
             if time.monotonic() < self._not_before.get(session, 0.0):
                 continue
-            began, pause_s = time.monotonic(), 0.0  # somebody reads it just now
+            began, pause_s = time.monotonic(), 0.0  # no pause if it only waits for a reader
             try:
                 is_done = self._delete_one(warehouse, session, deleted_ns)
             except (StoreError, OSError) as error:
-                if isinstance(error, StoreError) and error.code in OF_ALL:
+                if isinstance(error, StoreError) and error.code in SHARED_ERRORS:
                     raise
                 log.warning("session %s could not be deleted: %s", session, error)
-                is_done, pause_s = False, _AGAIN_S
+                is_done, pause_s = False, _RETRY_S
             if not is_done:
                 now = time.monotonic()
                 self._not_before[session] = now + max(pause_s, 4 * (now - began))
-                break  # the others in the next turn
+                break  # continue with the others in the next turn
             for of_session in (self._sessions.deleted, self._not_before):
                 of_session.pop(session, None)
             self._gone_here.discard(session)
@@ -113,12 +118,12 @@ class Deletions:
         until_ns = self._watermark_ns()
         if self._read_ns is None:
             found = self._load_position()
-            if found is None:  # a data directory that comes to the warehouse keeps what it brings
+            if found is None:  # a data directory that is new to the warehouse keeps its records
                 found = _Position(self._url, until_ns, {})
             self._read_ns = found.until_ns
             self._sessions.deleted.update(found.waiting)
             self._save_position()
-        if until_ns <= self._read_ns:  # it can go back, with a server whose clock is behind
+        if until_ns <= self._read_ns:  # it can decrease when a server whose clock is behind appears
             return
         asked = warehouse.rows(_SINCE, {"since_ns": self._read_ns, "until_ns": until_ns})
         for session, deleted_ns in asked:
@@ -134,16 +139,20 @@ class Deletions:
             if not self._delete(session):
                 return False
             self._gone_here.add(session)
-        # What this server told after the deletion, before it heard of it, is of the old record, too. So are
-        # names: whoever has a later one tells it again.
-        layout, me, now_ns = migrate.check(warehouse), text(self._teller.server), self._teller.told_ns
-        told = (
+        # Rows that this server published after the request but before reading it belong to the old record,
+        # too. Labels are deleted as well: a server with a later one publishes it again.
+        layout, me, now_ns = (
+            migrate.check(warehouse),
+            text(self._publisher.server),
+            self._publisher.published_ns,
+        )
+        is_old = (
             f"told_ns <= {deleted_ns:d} OR (has(told_by, {me}) OR empty(told_by)) AND told_ns <= {now_ns:d}"
         )
         for table in TABLES:
             if table is not DELETIONS:
                 name = f"{stored_name(table, layout)}{on_cluster(layout)}"
-                warehouse.run(f"DELETE FROM {name} WHERE session = {text(session)} AND ({told})")
+                warehouse.run(f"DELETE FROM {name} WHERE session = {text(session)} AND ({is_old})")
         return True
 
     def _load_position(self) -> _Position | None:
@@ -160,5 +169,5 @@ class Deletions:
         position = _Position(self._url, self._read_ns or 0, self._sessions.deleted)
         try:
             replace_file(self._position, msgspec.json.encode(position))
-        except OSError as error:  # then some are deleted once more after the next start
+        except OSError as error:  # some sessions will be deleted again after the next start
             log.warning("could not write %s: %s", self._position, error.strerror or error)

@@ -1,4 +1,4 @@
-"""Learns from a warehouse what other servers record: which sessions there are, and what came to them."""
+"""Reads from a warehouse what other servers record: their sessions, and new data of each."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from rayscope.warehouse.sessions import Known, Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: How long a merge of what others told may take; then it is read again.
+#: Time limit for merging the data of others, after which it is read again, s.
 _FLUSH_S = 30.0
-#: Batches of at most 65,000 rows that may wait for it.
+#: Batches of at most 65,000 rows held in memory.
 _BATCHES = 4
-#: How soon what fails for one session is tried again.
-_AGAIN_S = 60.0
-#: How often all sessions are listed, also those of which nothing new was told: some may be gone.
+#: Pause before a failed session is retried, s.
+_RETRY_S = 60.0
+#: Interval for listing all sessions, not only changed ones, because some may have been deleted, s.
 _LIST_ALL_S = 300.0
+#: How long all sessions are listed each time after a deletion, s.
 _LIST_AFTER_DELETION_S = 60.0
-#: How long one that is deleted is not listed.
+#: How long a deleted session is ignored, s.
 _UNLISTED_S = 10.0
 _SESSIONS = (
     "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about, "
@@ -41,22 +42,22 @@ _SESSIONS = (
 
 
 class Merger(Protocol):
-    """Who writes the records, see :class:`rayscope.ingest.writer.Writer`."""
+    """Writes the records, see :class:`rayscope.ingest.writer.Writer`."""
 
-    def submit_told(self, batch: RecordBatch, tables: Tables) -> None:
-        """Take what another server told."""
+    def submit_from_peer(self, batch: RecordBatch, tables: Tables) -> None:
+        """Accept data published by another server."""
 
     def flush(self, timeout_s: float) -> bool:
-        """Write all that was submitted. Returns whether that was done in time."""
+        """Write everything submitted so far. Returns whether that finished in time."""
 
     def end_session(self, session: str, end_ns: int | None) -> None:
-        """A session has ended, or (None) lives after all."""
+        """Mark a session as ended, or with None as alive."""
 
 
 class Follower:
-    """Keeps the list of sessions, and the records on this disk, in step with what others tell.
+    """Keeps the list of sessions, and the records on this disk, up to date with what others publish.
 
-    ``watermark_ns()``: all that any server told up to then is stored.
+    ``watermark_ns`` returns the time up to which everything published by any server is stored.
     """
 
     def __init__(self, sessions: Sessions, writer: Merger, *, watermark_ns: Callable[[], int]) -> None:
@@ -64,23 +65,23 @@ class Follower:
         self._catalog = sessions.catalog
         self._writer = writer
         self._watermark_ns = watermark_ns
-        #: Up to when the sessions of the warehouse were listed, and when all are listed again (monotonic s).
+        #: Time up to which sessions were listed (ns), and when all are listed again (monotonic, s).
         self._listed_ns, self._next_listing = 0, 0.0
         self._not_listed_before: dict[str, float] = {}
-        #: Until when all are listed each time (monotonic s).
+        #: Until when all are listed each time (monotonic, s).
         self._all_until = 0.0
-        #: Session -> when it may be followed again (monotonic s).
+        #: Session -> when it may be followed again (monotonic, s).
         self._not_before: dict[str, float] = {}
 
     def begin(self) -> None:
-        """The warehouse can be used again: what it lists may be another."""
+        """Start over: after a reconnect, the warehouse may list other sessions."""
         self._next_listing = 0.0
 
     def forget(self, session: str) -> None:
-        """Forget what the warehouse had of a session that is deleted.
+        """Forget a deleted session.
 
-        The others may have told something of it meanwhile, and are about to delete that: it is not listed at
-        first.
+        It is not listed for a while, because other servers may have published data of it that they are about
+        to delete.
         """
         self._forget(session)
         self._catalog.forget(session)
@@ -96,18 +97,29 @@ class Follower:
             of_session.pop(session, None)
 
     def list(self, warehouse: Warehouse) -> None:
-        """Learn what the warehouse has of sessions, and list those that are not here. Raises StoreError."""
+        """Read the sessions of the warehouse, and add those that are not here. Raises StoreError."""
         known_of = self._sessions.known
         until_ns = self._watermark_ns()
         now = time.monotonic()
         is_all = now >= self._next_listing or now < self._all_until
-        found = warehouse.rows(_SESSIONS, {"since_ns": 0 if is_all else self._listed_ns})
+        rows = warehouse.rows(_SESSIONS, {"since_ns": 0 if is_all else self._listed_ns})
         if is_all:
             self._next_listing = now + _LIST_ALL_S
-            for session in known_of.keys() - {session for session, *_ in found}:
+            for session in known_of.keys() - {session for session, *_ in rows}:
                 self._forget(session)
                 self._catalog.forget(session)
-        for session, told_ns, told_by, complete_ns, last_ns, content, set_ns, name, note, tags in found:
+        for (
+            session,
+            published_ns,
+            publishers,
+            complete_ns,
+            last_ns,
+            content,
+            set_ns,
+            name,
+            note,
+            tags,
+        ) in rows:
             if not SESSION_NAME.fullmatch(session) or session in self._sessions.deleted:
                 continue
             if now < self._not_listed_before.get(session, 0.0):
@@ -118,20 +130,20 @@ class Follower:
                 about = About(session)
             about.session = session
             label = Label(set_ns, name, note, tuple(tags))
-            known = Known(told_ns, frozenset(told_by), complete_ns, last_ns or 0, about, label)
+            known = Known(published_ns, frozenset(publishers), complete_ns, last_ns or 0, about, label)
             if known_of.get(session) != known:
                 known_of[session] = known
                 try:
                     self._note(session, known)
                 except (StoreError, OSError) as error:
-                    del known_of[session]  # and again, once all are listed
+                    del known_of[session]  # retry when all are listed again
                     log.warning("session %s could not be listed: %s", session, error)
         self._listed_ns = until_ns
 
     def _note(self, session: str, known: Known) -> None:
-        """Let the list of sessions know what others told."""
+        """Add to the list of sessions what others published about one."""
         about = self._sessions.about(session)
-        if not self._sessions.is_told_by_others(session):
+        if not self._sessions.is_published_by_others(session):
             if about is not None:
                 self._catalog.set_label(session, known.label)
             return
@@ -140,25 +152,25 @@ class Follower:
             self._learn_end(about, known)
             self._catalog.set_label(session, known.label)
             return
-        told = known.about
-        last_ns = min(max(told.last_ns, known.last_ns), time.time_ns())
-        # Its address is the other server's to ask.
-        made = msgspec.structs.replace(
-            told,
+        remote = known.about
+        last_ns = min(max(remote.last_ns, known.last_ns), time.time_ns())
+        # Its address is for the other server to poll.
+        copy = msgspec.structs.replace(
+            remote,
             gcs_address=None,
             last_ns=last_ns,
             label=Label(),
-            **dict.fromkeys(("heard_ns", "told_ns", "followed_ns"), 0),
-            has_untold=False,
+            **dict.fromkeys(("heard_ns", "published_ns", "followed_ns"), 0),
+            has_unpublished=False,
         )
         folder = self._catalog.folder / session
         folder.mkdir(parents=True, exist_ok=True)
-        write_about(folder, made, sync=False)
+        write_about(folder, copy, sync=False)
         self._catalog.load(session)
         self._catalog.set_label(session, known.label)
 
     def _learn_end(self, about: About, known: Known) -> None:
-        """Take over from others that a session has ended, unless it is heard here, or that it lives."""
+        """Apply an end that others noticed, unless the session is polled here; or that it is alive."""
         session, ended_ns = about.session, known.about.ended_ns
         if session in self._sessions.polled():
             return
@@ -168,7 +180,7 @@ class Follower:
             self._writer.end_session(session, None)
 
     def follow(self, warehouse: Warehouse, is_stopping: Callable[[], bool]) -> None:
-        """Merge what others told of the sessions that are on this disk. Raises StoreError."""
+        """Merge data published by others into the records on this disk. Raises StoreError."""
         until_ns = self._watermark_ns()
         for session, known in list(self._sessions.known.items()):
             if is_stopping():
@@ -176,27 +188,27 @@ class Follower:
             about = self._sessions.about(session)
             if about is None or not self._sessions.is_here(session):
                 continue
-            # A record that begins anew lacks also what was told from here.
+            # A new record also lacks what this server itself published.
             is_new = not about.followed_ns
-            is_told = is_new or self._sessions.is_told_by_others(session)
-            if about.followed_ns >= known.told_ns or not is_told:
+            is_wanted = is_new or self._sessions.is_published_by_others(session)
+            if about.followed_ns >= known.published_ns or not is_wanted:
                 continue
             if time.monotonic() < self._not_before.get(session, 0.0):
                 continue
             server = "" if is_new else self._sessions.server
             if not self._merge_news(warehouse, session, about.followed_ns, server):
-                self._not_before[session] = time.monotonic() + _AGAIN_S
+                self._not_before[session] = time.monotonic() + _RETRY_S
                 return
             about.followed_ns = until_ns
             self._catalog.save_about(session)
 
     def _merge_news(self, warehouse: Warehouse, session: str, since_ns: int, server: str) -> bool:
-        """Returns whether all of it is on record; else it is read again."""
+        """Returns whether everything was written. Otherwise it must be read again."""
         waiting = 0
         for batch, tables in read_news(warehouse, session, since_ns, server):
-            self._writer.submit_told(batch, tables)
+            self._writer.submit_from_peer(batch, tables)
             waiting += 1
-            if waiting == _BATCHES:  # they wait in memory
+            if waiting == _BATCHES:  # limit their memory
                 if not self._writer.flush(_FLUSH_S):
                     return False
                 waiting = 0

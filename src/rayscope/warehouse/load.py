@@ -1,6 +1,6 @@
-"""Loading the records of a data directory into a warehouse.
+"""Loads the records of a data directory into a warehouse.
 
-A load may be repeated, cut off, and run by several machines at once: what is told twice is merged.
+Loading may be repeated, interrupted, or run on several machines at once: rows that exist already are merged.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from rayscope.storage.session_file import explain
 from rayscope.warehouse import rows_sql
 from rayscope.warehouse.client import Warehouse
 from rayscope.warehouse.schema import UNKNOWN_NS
-from rayscope.warehouse.servers import Teller
+from rayscope.warehouse.servers import Publisher
 
-#: Rows of an insert: each insert makes a part of its table, and ClickHouse likes few large ones.
+#: Rows per insert. Each insert creates a part, and ClickHouse works best with few large parts.
 _ROWS = 200_000
+#: Entities per insert.
 _ENTITIES = 20_000
 _MEMORY = "1GB"
 
 
-class Loaded(NamedTuple):
-    """What a load did. ``rows``: of all tables."""
+class LoadResult(NamedTuple):
+    """The result of a load. ``rows``: in all tables."""
 
     rows: int
     attempts: int
@@ -43,7 +44,7 @@ class Loaded(NamedTuple):
 
 def load(
     warehouse: Warehouse,
-    teller: Teller,
+    publisher: Publisher,
     record: Path,
     about: About,
     *,
@@ -51,12 +52,21 @@ def load(
     complete_ns: int = 0,
     as_of_ns: int = 0,
     work: Path | None = None,
-) -> Loaded | None:
-    """Load the record of a session, which may be in use. None: the warehouse has it as it is here.
+) -> LoadResult | None:
+    """Load the record of a session, which may be in use. Raises StoreError.
 
-    ``again``: load it even then. ``complete_ns``: the record has all that any server had told by then; 0: it
-    may not. ``as_of_ns``: accounts of the session from before that are replaced. ``work``: where the record
-    is copied to (None: among the system's temporary files). Raises StoreError.
+    Args:
+        warehouse: where to load it.
+        publisher: inserts the rows.
+        record: the record's file.
+        about: what is known of the session.
+        again: load the record even if the warehouse has it in its current state.
+        complete_ns: the record contains everything that any server had published by then. 0 if unknown.
+        as_of_ns: older accounts of the session are replaced.
+        work: folder for a copy of the record, None for a temporary folder.
+
+    Returns:
+        None if the warehouse already has the record in its current state.
     """
     stamp = _stamp(about)
     if not again and _has(warehouse, about.session, stamp):
@@ -68,44 +78,42 @@ def load(
         parameters = {"session": about.session, "cluster": cluster, "as_of_ns": written_ns}
         for table, query in rows_sql.FROM_RECORD.items():
             for batch in _batches(db, query, parameters):
-                teller.insert(warehouse, table, batch)
+                publisher.insert(warehouse, table, batch)
                 counted[table] += batch.num_rows
         counted["raw_entities"] = 0
         for batch in _entities(db, about.session, cluster, written_ns):
-            teller.insert(warehouse, "raw_entities", batch)
+            publisher.insert(warehouse, "raw_entities", batch)
             counted["raw_entities"] += batch.num_rows
     row = session_row(about, about.last_ns, stamp=stamp, complete_ns=complete_ns, as_of_ns=as_of_ns)
-    teller.insert(warehouse, "raw_sessions", row)
+    publisher.insert(warehouse, "raw_sessions", row)
     if about.label != Label():
-        teller.insert(warehouse, "raw_sessions", label_row(about.session, about.label))
-    return Loaded(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
+        publisher.insert(warehouse, "raw_sessions", label_row(about.session, about.label))
+    return LoadResult(sum(counted.values()) + 1, counted["raw_attempts"], time.monotonic() - began)
 
 
 def cluster_name(about: About) -> str | None:
-    """The cluster of a session, None as long as it is not known."""
+    """The cluster of a session, None while it is unknown."""
     return cluster_of(about) if about.host else None
 
 
 def _stamp(about: About) -> str:
-    """Another text after anything came to a session, or another server knows another part of it."""
+    """A text that changes with the record, and with this server's knowledge of the session."""
     return f"{stamp_of(about)}-{about.attempts}-{about.events}"
 
 
 def _has(warehouse: Warehouse, session: str, stamp: str) -> bool:
-    found = warehouse.rows(
-        "SELECT stamp FROM sessions WHERE session = {session:String}", {"session": session}
-    )
-    return [tuple(row) for row in found] == [(stamp,)]
+    rows = warehouse.rows("SELECT stamp FROM sessions WHERE session = {session:String}", {"session": session})
+    return [tuple(row) for row in rows] == [(stamp,)]
 
 
 @contextlib.contextmanager
 def _opened(record: Path, work: Path | None) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
-    """A copy of a record, read-only, and when it was last written to (ns)."""
+    """A read-only copy of a record, and when the record was last written (ns)."""
     with tempfile.TemporaryDirectory(dir=work, prefix="rayscope-warehouse-") as folder:
         copy = Path(folder) / record.name
         try:
             copy_record(record, copy)
-        except OSError as error:  # TimeoutError is one
+        except OSError as error:  # includes TimeoutError
             raise StoreError(
                 f"Could not copy {record}: {error.strerror or 'it is being written'}.",
                 "Try again.",
@@ -117,7 +125,7 @@ def _opened(record: Path, work: Path | None) -> Iterator[tuple[duckdb.DuckDBPyCo
                 "threads": 2,
                 "temp_directory": f"{folder}/spill",
             }
-            with duckdb.connect(str(copy), config=config) as db:  # not read-only: its log is replayed
+            with duckdb.connect(str(copy), config=config) as db:  # writable, to replay its log
                 last = db.execute("SELECT value::BIGINT FROM meta WHERE key = 'last_ns'").fetchall()
                 yield db, int(last[0][0]) if last else 0
         except duckdb.Error as error:
@@ -136,12 +144,12 @@ def _entities(
 ) -> Iterator[pa.Table]:
     for kind in KINDS:
         cursor = db.cursor().execute(rows_sql.of_entities(kind))
-        while found := cursor.fetchmany(_ENTITIES):
-            yield rows_sql.entity_rows(session, cluster, rows_sql.read_entities(kind, found), as_of_ns)
+        while rows := cursor.fetchmany(_ENTITIES):
+            yield rows_sql.entity_rows(session, cluster, rows_sql.read_entities(kind, rows), as_of_ns)
 
 
 def label_row(session: str, label: Label) -> pa.Table:
-    """A row of ``raw_sessions`` with what the operator says of a session, and nothing else."""
+    """A row of ``raw_sessions`` with only the operator's label of a session."""
     struct = pa.struct(
         [
             ("set_ns", pa.int64()),
@@ -149,18 +157,24 @@ def label_row(session: str, label: Label) -> pa.Table:
             ("tags", pa.list_(pa.string())),
         ]
     )
-    said = [{**msgspec.structs.asdict(label), "tags": list(label.tags)}]
-    return pa.table({"session": pa.array([session], pa.string()), "label": pa.array(said, struct)})
+    labels = [{**msgspec.structs.asdict(label), "tags": list(label.tags)}]
+    return pa.table({"session": pa.array([session], pa.string()), "label": pa.array(labels, struct)})
 
 
 def session_row(
     about: About, last_ns: int, *, stamp: str = "", complete_ns: int = 0, as_of_ns: int = 0
 ) -> pa.Table:
-    """The row of ``raw_sessions``. ``last_ns``: when whoever tells it heard of the session last; ``stamp``:
-    of the state of the session that was loaded, '' for none; ``as_of_ns``: see :func:`load`.
+    """A row of ``raw_sessions``.
+
+    Args:
+        about: what is known of the session.
+        last_ns: when the publishing server last heard from the session.
+        stamp: state of the session when it was loaded, '' if it was not.
+        complete_ns: see :func:`load`.
+        as_of_ns: see :func:`load`.
     """
     account = {
-        # Whoever heard of it last knows it best, also that it has ended.
+        # The server that heard from it last is the most reliable, also about its end.
         "as_of_ns": max(last_ns, about.ended_ns or 0, as_of_ns),
         "loaded_ns": time.time_ns(),
         "ended_ns": UNKNOWN_NS if about.ended_ns is None else about.ended_ns,

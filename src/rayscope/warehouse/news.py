@@ -1,4 +1,4 @@
-"""What a warehouse has of a session and this server does not, as a server's writer takes it."""
+"""Reads data of a session that a warehouse has and this server lacks, in the form that the writer accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _COLUMNS: Mapping[str, Sequence[tuple[str, str]]] = {
     "edge_rows": EDGE_COLUMNS,
     "annotation_rows": ANNOTATION_COLUMNS,
 }
-#: Rows of a session that were told after a time, also by others than one server. Not merged: the record does.
+#: Rows of a session published after a time by others than one server. They are not merged: the record does
+#: that.
 _NEWS = (
     "WHERE session = {session:String} AND told_ns > {since_ns:Int64} AND told_by != [{server:String}] "
     "SETTINGS optimize_move_to_prewhere = 1"
@@ -58,21 +59,21 @@ _DROPS = (
 )
 
 
-#: Rows in memory at which a record that is made is written.
+#: Rows in memory at which a new record is written.
 _FLUSH_AT = 150_000
 
 
 def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memory_limit: str) -> int:
-    """Make the record of a session of all that was told of it, by way of a folder in ``work``, and count it.
+    """Create the record of a session from the warehouse, using a folder in ``work``, and count its contents.
 
-    Returns up to when all that was told is in it. Raises StoreError, and OSError: FileExistsError if there is
-    a record by now.
+    Returns the time up to which everything published is included. Raises StoreError, and OSError:
+    FileExistsError if a record exists by now.
     """
     work.mkdir(parents=True, exist_ok=True)
     until_ns = watermark_ns(read_members(warehouse))
     with tempfile.TemporaryDirectory(dir=work) as folder:
-        made = Path(folder) / RECORD
-        writer = SessionWriter(about.session, lambda: SessionFile(made, memory_limit=memory_limit))
+        draft = Path(folder) / RECORD
+        writer = SessionWriter(about.session, lambda: SessionFile(draft, memory_limit=memory_limit))
         for batch, tables in read_news(warehouse, about.session, 0, ""):
             writer.add(batch, 0.0, batch_tables(batch, tables))
             if writer.pending >= _FLUSH_AT:
@@ -85,39 +86,39 @@ def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memo
         writer.open().checkpoint()
         writer.close()
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.link(made, path)  # never in the place of one that has begun meanwhile
+        os.link(draft, path)  # never replaces a record that was created meanwhile
     return until_ns
 
 
 def read_news(
     warehouse: Warehouse, session: str, since_ns: int, server: str
 ) -> Iterator[tuple[RecordBatch, Tables]]:
-    """What was told of a session after ``since_ns`` by others than ``server``, some at a time.
+    """Batches of what servers other than ``server`` published about a session after ``since_ns``.
 
     Raises StoreError.
     """
-    asked = {"session": session, "since_ns": since_ns, "server": server}
+    parameters = {"session": session, "since_ns": since_ns, "server": server}
     batch = RecordBatch(session)
-    batch.entities = _entities(warehouse.rows(_ENTITIES, asked))
-    batch.drops = [Drop(*row) for row in warehouse.rows(_DROPS, asked)]
+    batch.entities = _entities(warehouse.rows(_ENTITIES, parameters))
+    batch.drops = [Drop(*row) for row in warehouse.rows(_DROPS, parameters)]
     if batch.entities or batch.drops:
         yield batch, {}
     for name in ROWS:
-        for table in warehouse.arrow(_QUERIES[name], asked):
+        for table in warehouse.arrow(_QUERIES[name], parameters):
             yield RecordBatch(session), {name: [_as_record_has_it(name, table)]}
 
 
 def _as_record_has_it(name: str, table: pa.Table) -> pa.Table:
     if name != "attempts":
         return table
-    # What nobody says need not be looked at again.
-    told = [field for field in PART_SCHEMA if table.column(field.name).null_count < table.num_rows]
-    return table.select([field.name for field in told]).cast(pa.schema(told))
+    # Drop columns without values.
+    fields = [field for field in PART_SCHEMA if table.column(field.name).null_count < table.num_rows]
+    return table.select([field.name for field in fields]).cast(pa.schema(fields))
 
 
-def _entities(found: Sequence[Sequence[Any]]) -> list[Entity]:
-    made: dict[tuple[Kind, str], Entity] = {}
-    for kind, identifier, source, time_ns, state, said, observed in found:
+def _entities(rows: Sequence[Sequence[Any]]) -> list[Entity]:
+    entities: dict[tuple[Kind, str], Entity] = {}
+    for kind, identifier, source, time_ns, state, said, observed in rows:
         values = decode_claims(kind, said)
         part = Entity(kind, identifier)
         if source:
@@ -128,5 +129,5 @@ def _entities(found: Sequence[Sequence[Any]]) -> list[Entity]:
             if observed["known"]:
                 part.observed_ns = observed["observed_ns"]
                 part.observed = decode_claims(kind, msgspec.json.decode(observed["said"]))
-        merge_entities(made.setdefault((kind, identifier), Entity(kind, identifier)), part)
-    return list(made.values())
+        merge_entities(entities.setdefault((kind, identifier), Entity(kind, identifier)), part)
+    return list(entities.values())

@@ -1,8 +1,8 @@
-"""Read-only SQL of users over all sessions of a warehouse.
+"""Runs users' read-only SQL over all sessions of a warehouse.
 
-The engine's own ``readonly`` is not enough (tried with chDB 26.9): under it ``INTO OUTFILE`` still writes a
-file, the function ``file()`` still reads one, and ``KILL QUERY`` still runs. So a query is parsed and printed
-by the engine first, which leaves no comments and one statement, and what is printed is looked at and run.
+The engine's own ``readonly`` does not suffice (tested with chDB 26.9): ``INTO OUTFILE`` still writes a file,
+``file()`` still reads one, and ``KILL QUERY`` still works. So the engine first parses the query and prints it
+as one statement without comments. That text is checked and executed.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from rayscope.warehouse.client import Warehouse
 
 HELP = "SHOW TABLES lists the tables; DESCRIBE tasks lists the columns of one."
 _ALLOWED = re.compile(r"\(*\s*(SELECT|WITH|EXPLAIN|SHOW|DESCRIBE|DESC|EXISTS|FROM)\b", re.IGNORECASE)
-#: Texts and quoted names of a query that the engine printed.
+#: Texts and quoted names in a query printed by the engine.
 _QUOTED = re.compile(r"""'(?:\\.|''|[^'\\])*'|`(?:\\.|``|[^`\\])*`|"(?:\\.|""|[^"\\])*\"""", re.DOTALL)
 _CLAUSES = re.compile(
     r"\b(INTO\s+OUTFILE|PARALLEL\s+WITH|FORMAT\s+\w+\s*$|SETTINGS\s+\w+\s*=)", re.IGNORECASE
 )
-#: What is called: ``name(``, or ``APPLY name`` for each column.
+#: A function call: ``name(``, or ``APPLY name`` for each column.
 _CALL = re.compile(r"\bAPPLY\b\s*\(?\s*(\w+)|\b(\w+)\s*\(", re.IGNORECASE)
-#: Table functions that make rows of nothing but their arguments, and of this database's tables.
+#: Table functions that use only their arguments and this database's tables.
 _HARMLESS = {
     *("numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "primes", "null"),
     *("values", "view", "format", "merge", "sqlstandardvalues", "generaterandom", "fuzzjson"),
 }
-#: Functions that reach files and other machines, write, or only wait. (Those named ``ai...`` do, too.)
+#: Functions that access files and other machines, write, or only wait. (Those named ``ai...`` do, too.)
 _ACTING = {
     *("file", "catboostevaluate", "hascolumnintable", "showcertificate", "generateserialid"),
     *("sleep", "sleepeachrow"),
@@ -37,7 +37,10 @@ _ACTING = {
 
 
 class Answer(NamedTuple):
-    """``columns``: (name, ClickHouse type); ``rows`` in JSON's types; ``truncated``: more than the limit."""
+    """A result. ``columns``: (name, ClickHouse type); ``rows``.
+
+    JSON types; ``truncated``: beyond the limit.
+    """
 
     columns: list[tuple[str, str]]
     rows: list[list[Any]]
@@ -45,7 +48,7 @@ class Answer(NamedTuple):
 
 
 def run_sql(warehouse: Warehouse, sql: str, *, limit: int, timeout_s: float) -> Answer:
-    """The answer to one query. Raises StoreError. The warehouse is read-only from then on."""
+    """Run one query. Makes the connection read-only. Raises StoreError."""
     if len(sql) > MAX_SQL_CHARS:
         raise BadQuery(f"The query is longer than {MAX_SQL_CHARS} characters.", "Shorten it.")
     if not 1 <= limit <= MAX_LIMIT:
@@ -58,25 +61,25 @@ def run_sql(warehouse: Warehouse, sql: str, *, limit: int, timeout_s: float) -> 
             "result_overflow_mode": "throw",
             "allow_introspection_functions": 0,
             "allow_ddl": 0,
-            # A session's rows are all on one shard.
+            # All rows of a session are on one shard,
             "distributed_product_mode": "local",
-            # So are all rows of a key in one partition.
+            # and all rows of a key in one partition.
             "do_not_merge_across_partitions_select_final": 1,
         }
     )
     printed = checked(warehouse, sql)
     warehouse.set({"limit": limit + 1}, freeze=True)
-    found = warehouse.ask(printed)
+    result = warehouse.query(printed)
     columns = [
         (str(name), str(type_.name))
-        for name, type_ in zip(found.column_names, found.column_types, strict=True)
+        for name, type_ in zip(result.column_names, result.column_types, strict=True)
     ] or warehouse.columns(printed)
-    rows = [[json_value(value) for value in row] for row in found.result_rows]
+    rows = [[json_value(value) for value in row] for row in result.result_rows]
     return Answer(columns, rows[:limit], len(rows) > limit)
 
 
 def checked(warehouse: Warehouse, sql: str) -> str:
-    """The query as the engine prints it. Raises BadQuery for what is not a single query that only reads."""
+    """The query as printed by the engine. Raises BadQuery if it is not a single read-only query."""
     ((printed,),) = warehouse.rows("SELECT formatQuerySingleLine({sql:String})", {"sql": sql})
     text = str(printed)
     if not _ALLOWED.match(text):
@@ -94,7 +97,7 @@ def checked(warehouse: Warehouse, sql: str) -> str:
 
 
 def _calls(text: str) -> set[str]:
-    """The names of all functions in a query that the engine printed, in lower case."""
+    """Names of all functions in a query printed by the engine, in lower case."""
 
     def bare(quoted: re.Match[str]) -> str:
         return "''" if quoted[0][0] == "'" else re.sub(r"\W", "_", quoted[0][1:-1])
@@ -103,9 +106,9 @@ def _calls(text: str) -> set[str]:
 
 
 def _reaching_functions(warehouse: Warehouse) -> set[str]:
-    """The functions of this engine that reach files and other servers, or run something."""
-    found = warehouse.rows(
+    """Functions of this engine that access files and other servers, or execute something."""
+    result = warehouse.rows(
         "SELECT lower(name) FROM system.table_functions "
         "UNION ALL SELECT lower(name) FROM system.functions WHERE match(name, '^(AI|ai[A-Z])')"
     )
-    return {str(name) for (name,) in found} - _HARMLESS
+    return {str(name) for (name,) in result} - _HARMLESS

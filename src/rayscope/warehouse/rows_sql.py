@@ -1,7 +1,7 @@
-"""The rows that a record gives to the tables of a warehouse, as DuckDB's SQL and as Arrow tables.
+"""Converts a record to rows for the tables of a warehouse, with DuckDB's SQL and as Arrow tables.
 
-Parameters of all queries: ``$session``, ``$cluster`` (NULL if not known), and, where they are of accounts as
-a whole, ``$as_of_ns``: when the record was last written to. The newest of such accounts holds.
+Parameters of all queries: ``$session``, ``$cluster`` (NULL if unknown). Queries for accounts also have
+``$as_of_ns``, the time of the record's last change: the newest account takes precedence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rayscope.model.entity import order_observed
 from rayscope.storage import rows
 from rayscope.storage.attempts import AS_PARTS
 from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, ENTITY_COLUMNS, SPAN_COLUMNS
-from rayscope.storage.sql.execution import END, MADE, creation_name
+from rayscope.storage.sql.execution import CREATED_ACTOR, END, creation_name
 from rayscope.storage.sql.merge import FIRST, KEY, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 from rayscope.warehouse.claims import encode_claims
 from rayscope.warehouse.schema import UNKNOWN_NS, group_name
@@ -32,7 +32,7 @@ _NO_PATH = f"struct_pack(as_of_ns := {UNKNOWN_NS}::BIGINT, path_id := 0::BIGINT)
 
 
 def _group(known: str, columns: Sequence[str]) -> str:
-    """A group of :data:`rayscope.storage.sql.merge.TOGETHER` as the tuple of the warehouse."""
+    """A group of :data:`rayscope.storage.sql.merge.TOGETHER` as a tuple of the warehouse."""
     types = dict(PART_COLUMNS)
     members = [
         f"unknown := ({known} IS NULL)::UTINYINT",
@@ -54,7 +54,7 @@ _PARTS = ", ".join(
 
 
 def of_parts(parts: str) -> str:
-    """Rows of ``raw_attempts`` from a table of parts, which may lack columns that nobody told."""
+    """Rows of ``raw_attempts`` from a table of parts, which may lack columns without values."""
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in PART_COLUMNS)
     return (
         f"SELECT {_WHOSE}, {_PARTS}, {_NO_NAME}, {_NOTHING_INFERRED}, {_NO_PATH} "
@@ -63,7 +63,7 @@ def of_parts(parts: str) -> str:
 
 
 _MADE_BY_RECORD = f"""
-    CASE WHEN {MADE} IS NOT NULL THEN {creation_name("attempts.actor_id")} END AS creation_name,
+    CASE WHEN {CREATED_ACTOR} IS NOT NULL THEN {creation_name("attempts.actor_id")} END AS creation_name,
     struct_pack(as_of_ns := $as_of_ns::BIGINT, known_by := coalesce(end_known_by, ''),
         state := CASE WHEN end_known_by IS NULL THEN '' ELSE coalesce(state, '') END,
         end_ns := CASE WHEN end_known_by IS NULL THEN {UNKNOWN_NS} ELSE coalesce({END}, {UNKNOWN_NS}) END,
@@ -81,13 +81,13 @@ def _of_set(table: str, columns: Sequence[tuple[str, str]]) -> str:
     return f"SELECT {_WHOSE}, {', '.join(name for name, _ in columns)} FROM {table}"
 
 
-#: Table of a record that is a set of rows -> the warehouse's.
+#: Table of a record that is a set of rows -> the warehouse's table.
 OF_SET: Mapping[str, str] = {
     "span_rows": "raw_spans",
     "edge_rows": "raw_edges",
     "annotation_rows": "raw_annotations",
 }
-#: Table of the warehouse -> its rows from a record. Those that are not here are made in Python.
+#: Table of the warehouse -> query for its rows. Rows of missing tables are created in Python.
 FROM_RECORD: Mapping[str, str] = {
     "raw_attempts": ATTEMPTS,
     "raw_spans": _of_set("span_rows", SPAN_COLUMNS),
@@ -102,8 +102,8 @@ FROM drops""",
 }
 
 
-class Ended(NamedTuple):
-    """What a record inferred of an entity's end: how it is known, the state, and the time if there is one."""
+class InferredEnd(NamedTuple):
+    """An entity's end as inferred by a record: how it is known, the state, and the time if known."""
 
     known_by: str
     state: str
@@ -114,7 +114,7 @@ _OBSERVED = pa.struct(
     [
         ("known", pa.uint8()),
         ("is_final", pa.uint8()),
-        ("has_exit", pa.uint8()),  # how much is known of the end, 0 to 3
+        ("has_exit", pa.uint8()),  # how much is known about the end, 0 to 3
         ("time_ns", pa.int64()),
         ("state", pa.string()),
         ("observed_ns", pa.int64()),
@@ -143,11 +143,11 @@ _NOT_OBSERVED = (0, 0, 0, 0, "", 0, "", "")
 
 
 def entity_rows(
-    session: str, cluster: str | None, entities: Iterable[tuple[Entity, Ended | None]], as_of_ns: int
+    session: str, cluster: str | None, entities: Iterable[tuple[Entity, InferredEnd | None]], as_of_ns: int
 ) -> pa.Table:
     """Rows of ``raw_entities``: one for each entity, and one for each of its transitions."""
     nothing = (0, "", "", UNKNOWN_NS)
-    made: list[tuple[Any, ...]] = []
+    members: list[tuple[Any, ...]] = []
     for entity, ended in entities:
         whose = (session, cluster, entity.kind, entity.id)
         inferred = (as_of_ns, "", "", UNKNOWN_NS)
@@ -155,11 +155,11 @@ def entity_rows(
             end_ns = UNKNOWN_NS if ended.end_ns is None else ended.end_ns
             inferred = (as_of_ns, ended.known_by, ended.state, end_ns)
         fields = list(encode_claims(entity.kind, entity.fields).items())
-        made.append((*whose, 0, 0, "", fields, _observed(entity), inferred))
+        members.append((*whose, 0, 0, "", fields, _observed(entity), inferred))
         for (time_ns, state), extra in entity.transitions.items():
             said = encode_claims(entity.kind, {**extra, "state": state})
-            made.append((*whose, 1, time_ns, state, list(said.items()), _NOT_OBSERVED, nothing))
-    columns = list(zip(*made, strict=True)) or [()] * len(_ENTITY_SCHEMA)
+            members.append((*whose, 1, time_ns, state, list(said.items()), _NOT_OBSERVED, nothing))
+    columns = list(zip(*members, strict=True)) or [()] * len(_ENTITY_SCHEMA)
     arrays = [
         _structs(values, field.type)
         if pa.types.is_struct(field.type)
@@ -186,16 +186,16 @@ def _observed(entity: Entity) -> tuple[Any, ...]:
 
 
 def of_entities(kind: Kind) -> str:
-    """The query of a record for the entities of a kind, which :func:`read_entities` takes."""
+    """Query of a record for the entities of a kind. Pass its rows to :func:`read_entities`."""
     time = "end_ns" if "end_ns" in dict(ENTITY_COLUMNS[kind]) else "NULL::BIGINT"
     return f"SELECT id, doc, state, {time}, end_known_by FROM {kind}_rows ORDER BY id"
 
 
-def read_entities(kind: Kind, found: Iterable[Sequence[Any]]) -> list[tuple[Entity, Ended | None]]:
-    """Entities, each with what the record inferred of its end if the record did."""
-    made: list[tuple[Entity, Ended | None]] = []
-    for identifier, doc, state, end_ns, known_by in found:
+def read_entities(kind: Kind, records: Iterable[Sequence[Any]]) -> list[tuple[Entity, InferredEnd | None]]:
+    """Entities, each with the end that the record inferred, if any."""
+    members: list[tuple[Entity, InferredEnd | None]] = []
+    for identifier, doc, state, end_ns, known_by in records:
         entity = rows.decode_entity(kind, identifier, doc)
         is_inferred = known_by is not None and entity.current().get("end_known_by") != known_by
-        made.append((entity, Ended(known_by, state, end_ns) if is_inferred else None))
-    return made
+        members.append((entity, InferredEnd(known_by, state, end_ns) if is_inferred else None))
+    return members

@@ -1,9 +1,9 @@
-"""The tables of a warehouse, derived from the record's own, and their DDL for one node or for a cluster.
+"""The tables of a warehouse, derived from the record's, and their DDL for one node or a cluster.
 
-Every value column is an aggregate that performs the merge rule of the record when ClickHouse merges rows of
-one key: the least known value holds, and of accounts as a whole (tuples) the least or the newest. So rows may
-be inserted twice, in any order, and by several servers. The views of
-:mod:`rayscope.warehouse.views_sql` read merged rows.
+Every value column is an aggregate that applies the record's merge rule when ClickHouse merges the rows of a
+key: the least known value wins, and of accounts (tuples) the least or the newest. So rows may be inserted
+repeatedly, in any order, and by several servers. The views of :mod:`rayscope.warehouse.views_sql` read merged
+rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUMNS
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 
-#: Of the tables and views below; :mod:`rayscope.warehouse.migrate` brings an older warehouse up to it.
+#: Version of the tables and views. :mod:`rayscope.warehouse.migrate` migrates older warehouses to it.
 VERSION = 4
 #: DuckDB's type -> ClickHouse's.
 TYPES = {
@@ -26,14 +26,14 @@ TYPES = {
     "VARCHAR": "String",
     "BOOLEAN": "Bool",
 }
-#: The day of a session, by its name, so that all servers agree. A session whose name has no date is of the
-#: first day there is, which no retention deletes.
+#: The day of a session, from its name, so that all servers agree. Sessions without a date in their name get
+#: the first possible day, which no retention deletes.
 DAY = "toDateOrZero(extract(session, '^session_([0-9]{4}-[0-9]{2}-[0-9]{2})_'))"
-#: A time that is not known, inside of tuples.
+#: An unknown time, inside tuples.
 UNKNOWN_NS = -1
 
 
-#: A day that nothing was loaded into for ten minutes becomes one part: readers have nothing to merge then.
+#: A partition (day) without inserts for ten minutes is merged into one part, which needs no merging on reads.
 _SETTINGS = (
     "allow_nullable_key = 1, ttl_only_drop_parts = 1, min_age_to_force_merge_seconds = 600, "
     "min_age_to_force_merge_on_partition_only = 1"
@@ -41,7 +41,7 @@ _SETTINGS = (
 
 
 class Column(NamedTuple):
-    """A column. ``merge``: how values of one key become one; '' for a part of the key."""
+    """A column. ``merge``: the aggregate that combines the values of a key, '' for a part of the key."""
 
     name: str
     type: str
@@ -49,13 +49,13 @@ class Column(NamedTuple):
 
     @property
     def ddl(self) -> str:
-        """As CREATE TABLE has it."""
+        """The column's definition in CREATE TABLE."""
         type_ = f"SimpleAggregateFunction({self.merge}, {self.type})" if self.merge else self.type
         return f"{self.name} {type_}"
 
 
 class Table(NamedTuple):
-    """A table. ``indexed``: how many columns of the key are in the primary index, in memory."""
+    """A table. ``indexed``: number of key columns in the primary index, which is held in memory."""
 
     name: str
     columns: tuple[Column, ...]
@@ -63,14 +63,15 @@ class Table(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by which rows are one."""
+        """The columns that identify a row."""
         return tuple(column.name for column in self.columns if not column.merge)
 
 
 class Layout(NamedTuple):
-    """Where and for how long: ``cluster`` is ClickHouse's name of one, None for a single node.
+    """Where and how long data is stored.
 
-    ``max_age_days``: sessions that began before that are deleted, None for never.
+    ``cluster``: ClickHouse's name of the cluster, None for a single node. ``max_age_days``: sessions that
+    began earlier are deleted, None for never.
     """
 
     cluster: str | None = None
@@ -78,17 +79,17 @@ class Layout(NamedTuple):
 
 
 _SESSION = Column("session", "String")
-#: The machine of the head node. No part of any key: it may become known later.
+#: The machine of the head node. It is in no key, because it may become known later.
 _CLUSTER = Column("cluster", "LowCardinality(Nullable(String))", "min")
-#: When a row was told last, and by which servers: what one of them has not read yet is found by it.
-_TOLD = (
+#: When a row was last published, and by which servers. Other servers find new rows by it.
+_PUBLISHED = (
     Column("told_ns", "Int64", "max"),
     Column("told_by", "Array(String)", "groupUniqArrayArray"),
 )
 
 
 def group_name(known: str) -> str:
-    """The column of a group of :data:`rayscope.storage.sql.merge.TOGETHER`."""
+    """The column for a group of :data:`rayscope.storage.sql.merge.TOGETHER`."""
     return f"{known.removesuffix('_ns')}_account"
 
 
@@ -98,16 +99,16 @@ def _scalar(name: str, duck: str) -> Column:
 
 
 def _group(known: str, columns: Sequence[str]) -> Column:
-    """Values that hold together. Flags stand before what may be unknown: NULL comes last, as in DuckDB."""
+    """Values that belong together. Flags precede values that may be NULL, which sorts last, as in DuckDB."""
     types = dict(PART_COLUMNS)
     members = [f"{name}_unknown UInt8, {name} {TYPES[types[name]]}" for name in columns]
     return Column(group_name(known), f"Tuple(unknown UInt8, late UInt8, {', '.join(members)})", "min")
 
 
 def _set(name: str, columns: Sequence[tuple[str, str]]) -> Table:
-    """A table whose rows are a set: the whole row is the key."""
+    """A table whose rows form a set: the key is the whole row."""
     members = (Column(column, f"Nullable({TYPES[duck]})") for column, duck in columns)
-    return Table(name, (_SESSION, *members, _CLUSTER, *_TOLD), 1 + len(KEY))
+    return Table(name, (_SESSION, *members, _CLUSTER, *_PUBLISHED), 1 + len(KEY))
 
 
 ATTEMPTS = Table(
@@ -118,20 +119,20 @@ ATTEMPTS = Table(
         _CLUSTER,
         *(_scalar(name, duck) for name, duck in SCALAR_COLUMNS),
         *(_group(known, columns) for known, columns in TOGETHER.items()),
-        # How the creation of an actor is called that nobody named.
+        # Name for the creation of an actor without a name.
         Column("creation_name", "LowCardinality(Nullable(String))", "min"),
-        # What the newest record inferred of the end, and from which ``failed_ns``; ``known_by`` '': nothing.
+        # The end as inferred by the newest record, and from which ``failed_ns``. ``known_by`` '' means none.
         Column(
             "inferred",
             "Tuple(as_of_ns Int64, known_by String, state String, end_ns Int64, failed_ns Int64)",
             "max",
         ),
         Column("path", "Tuple(as_of_ns Int64, path_id Int64)", "max"),
-        *_TOLD,
+        *_PUBLISHED,
     ),
     1 + len(KEY),
 )
-#: A row for what never changes of an entity (``source`` 0), and one for each transition (1).
+#: A row for the constant properties of an entity (``source`` 0), and one for each transition (1).
 ENTITIES = Table(
     "raw_entities",
     (
@@ -142,9 +143,9 @@ ENTITIES = Table(
         Column("time_ns", "Int64"),
         Column("state", "String"),
         _CLUSTER,
-        # Name -> value, see :mod:`rayscope.warehouse.claims`.
+        # Name -> claim, see :mod:`rayscope.warehouse.claims`.
         Column("said", "Map(String, String)", "minMap"),
-        # The newest snapshot by the rank of :mod:`rayscope.model.entity`; ``said`` is JSON of such a map.
+        # The newest snapshot by the rank of :mod:`rayscope.model.entity`. ``said`` is JSON of such a map.
         Column(
             "observed",
             "Tuple(known UInt8, is_final UInt8, has_exit UInt8, time_ns Int64, state String, "
@@ -152,19 +153,19 @@ ENTITIES = Table(
             "max",
         ),
         Column("inferred", "Tuple(as_of_ns Int64, known_by String, state String, end_ns Int64)", "max"),
-        *_TOLD,
+        *_PUBLISHED,
     ),
     3,
 )
-#: Sessions that people deleted: every server deletes what it has of them.
-DELETIONS = Table("raw_deletions", (_SESSION, *_TOLD), 1)
+#: Deleted sessions. Every server deletes its part of them.
+DELETIONS = Table("raw_deletions", (_SESSION, *_PUBLISHED), 1)
 TABLES: tuple[Table, ...] = (
     ATTEMPTS,
     _set("raw_spans", SPAN_COLUMNS),
     _set("raw_edges", EDGE_COLUMNS),
     _set("raw_annotations", ANNOTATION_COLUMNS),
     ENTITIES,
-    # The id of a path is a hash of its names: every server gives it the same.
+    # The ID of a path is a hash of its names, so all servers use the same.
     Table(
         "raw_paths",
         (
@@ -174,12 +175,12 @@ TABLES: tuple[Table, ...] = (
             Column("parent_path_id", "Nullable(Int64)", "min"),
             Column("name", "LowCardinality(Nullable(String))", "min"),
             Column("depth", "Nullable(Int32)", "min"),
-            *_TOLD,
+            *_PUBLISHED,
         ),
         2,
     ),
     DELETIONS,
-    # Of two accounts of a loss the larger one holds.
+    # The larger of two accounts of a loss wins.
     Table(
         "raw_drops",
         (
@@ -187,12 +188,12 @@ TABLES: tuple[Table, ...] = (
             *(Column(name, "String") for name in ("source", "reason", "event_type")),
             _CLUSTER,
             Column("account", "Tuple(count Int64, observed_ns Int64, first_ns Int64, last_ns Int64)", "max"),
-            *_TOLD,
+            *_PUBLISHED,
         ),
         4,
     ),
-    # Written last. ``complete_ns``: all that was told of the session by then was loaded as a whole, with what
-    # its record makes of it; 0: it was not. ``about``: JSON of :class:`rayscope.storage.about.About`.
+    # Written last. ``complete_ns``: everything published about the session by then was loaded as a whole,
+    # with what its record infers; 0: it was not. ``about``: JSON of :class:`rayscope.storage.about.About`.
     Table(
         "raw_sessions",
         (
@@ -208,44 +209,44 @@ TABLES: tuple[Table, ...] = (
                 "about String)",
                 "max",
             ),
-            # Any server may tell it, also one that has recorded nothing of the session.
+            # Published by any server, even one that has recorded nothing of the session.
             Column("label", "Tuple(set_ns Int64, name String, note String, tags Array(String))", "max"),
-            *_TOLD,
+            *_PUBLISHED,
         ),
         1,
     ),
 )
 BY_NAME = {table.name: table for table in TABLES}
-#: Which version the tables and views are of, and on which cluster they were made.
+#: Version of the tables and views, and the cluster on which they were created.
 VERSIONS = "schema_version"
-#: The servers that share the warehouse: each says again and again that it lives, by the warehouse's clock.
-#: ``stored_ns``: all that it told before is stored; ``watches``: the sessions that it records now.
+#: The servers that share the warehouse. Each sends heartbeats, timed by the warehouse's clock. ``stored_ns``:
+#: everything it published before is stored; ``watches``: the sessions it currently records.
 SERVERS = "servers"
 _SERVERS_KEPT_DAYS = 7
 
 
 def quote(name: str) -> str:
-    """An identifier in ClickHouse's SQL."""
+    """Quote an identifier for ClickHouse's SQL."""
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def text(value: str) -> str:
-    """A text as a literal in ClickHouse's SQL."""
+    """Quote a text for ClickHouse's SQL."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def on_cluster(layout: Layout) -> str:
-    """What follows the name of what a statement makes."""
+    """The clause after the name of a created object, '' for a single node."""
     return f" ON CLUSTER {quote(layout.cluster)}" if layout.cluster else ""
 
 
 def stored_name(table: Table, layout: Layout) -> str:
-    """The table that holds the rows: on a cluster each shard's own."""
+    """The table that holds the rows. On a cluster, each shard has its own."""
     return f"{table.name}_local" if layout.cluster else table.name
 
 
 def ttl(layout: Layout) -> str:
-    """The rule that deletes old sessions, '' for none. Whole parts go: a part is of one day."""
+    """The rule for deleting old sessions, '' for none. It drops whole parts, as a part belongs to one day."""
     if layout.max_age_days is None:
         return ""
     return f"day + toIntervalDay({int(layout.max_age_days)}) WHERE day > toDate(0)"
@@ -258,7 +259,7 @@ def _engine(kind: str, layout: Layout) -> str:
 
 
 def create_table(table: Table, layout: Layout) -> Iterator[str]:
-    """The statements that make a table, if it is not there."""
+    """The statements that create a table if it does not exist."""
     indexed = ", ".join(table.key[: table.indexed])
     columns = ",\n    ".join([*(column.ddl for column in table.columns), f"day Date DEFAULT {DAY}"])
     delete = f"\nTTL {ttl(layout)}" if ttl(layout) else ""
@@ -273,7 +274,7 @@ def create_table(table: Table, layout: Layout) -> Iterator[str]:
 
 
 def _distribute(table: Table, layout: Layout) -> str:
-    """The table over all shards. All rows of a session are on one, so each shard merges what it has."""
+    """The table over all shards. All rows of a session are on one, so each shard merges its own rows."""
     local = stored_name(table, layout)
     return (
         f"CREATE TABLE IF NOT EXISTS {table.name}{on_cluster(layout)} AS {local}\n"
@@ -282,7 +283,7 @@ def _distribute(table: Table, layout: Layout) -> str:
 
 
 def create_versions(layout: Layout) -> str:
-    """The table of versions. On a cluster every node has all of it."""
+    """The table of versions. On a cluster, every node has a full copy."""
     engine = "ReplacingMergeTree"
     if layout.cluster:
         engine = "ReplicatedReplacingMergeTree('/clickhouse/tables/{database}/{table}', '{shard}-{replica}')"
@@ -293,7 +294,7 @@ def create_versions(layout: Layout) -> str:
 
 
 def create_servers(layout: Layout) -> str:
-    """The table of servers. On a cluster every node has all of it."""
+    """The table of servers. On a cluster, every node has a full copy."""
     engine = "ReplacingMergeTree(seen)"
     if layout.cluster:
         place = "'/clickhouse/tables/{database}/{table}', '{shard}-{replica}'"
@@ -307,5 +308,5 @@ def create_servers(layout: Layout) -> str:
 
 
 def create_tables(layout: Layout) -> list[str]:
-    """The statements that make all tables."""
+    """The statements that create all tables."""
     return [create_servers(layout), *(one for table in TABLES for one in create_table(table, layout))]

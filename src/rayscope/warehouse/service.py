@@ -1,7 +1,8 @@
-"""The warehouse of a running server: tells it what comes here, and learns what comes to other servers.
+"""Keeps a running server and its warehouse in sync: publishes what arrives here, and reads what others
+publish.
 
-Every server keeps a record of its own of each session that it records or that somebody opened on it, so that
-all views work as they do without a warehouse.
+Every server keeps its own record of each session that it records, or that a user opened on it, so all views
+work as they do without a warehouse.
 """
 
 from __future__ import annotations
@@ -27,29 +28,37 @@ from rayscope.warehouse.deletions import Deletions
 from rayscope.warehouse.follower import Follower, Merger
 from rayscope.warehouse.news import make_record
 from rayscope.warehouse.reporter import Reporter
-from rayscope.warehouse.servers import BEAT_S, Beats, Teller, keeper, watermark_ns
+from rayscope.warehouse.servers import HEARTBEAT_S, Heartbeat, Publisher, keeper, watermark_ns
 from rayscope.warehouse.sessions import Sessions
 
 log = logging.getLogger("rayscope.server")
 
 _MAX_PAUSE_S = 30.0
-#: How long somebody who deletes a session waits for that.
+#: How long a request to delete a session waits for completion, s.
 _DELETION_S = 15.0
 
 
 class Writer(Merger, Protocol):
-    """Who writes the records, see :class:`rayscope.ingest.writer.Writer`."""
+    """The writer of records, see :class:`rayscope.ingest.writer.Writer`."""
 
     on_merge: Callable[[About, RecordBatch, Tables], None] | None
 
 
 class WarehouseService:
-    """Keeps a data directory and a warehouse in step. :meth:`start` before use, :meth:`stop` at the end.
+    """Keeps a data directory and a warehouse in sync. Call :meth:`start` before use, :meth:`stop` at the end.
 
-    ``server``: the name of this one. ``is_live``, ``polled`` and ``max_age_days``: see
-    :class:`rayscope.warehouse.sessions.Sessions`; ``delete`` and ``position``: see
-    :class:`rayscope.warehouse.deletions.Deletions`. ``work``: a folder for what is made and thrown away.
-    Raises StoreError for what is no URL of a warehouse.
+    Args:
+        url: the warehouse, see :func:`rayscope.warehouse.client.parse_url`.
+        server: name of this server.
+        catalog: the sessions on this disk.
+        writer: writes the records.
+        is_live: see :class:`rayscope.warehouse.sessions.Sessions`, like ``polled`` and ``max_age_days``.
+        delete: see :class:`rayscope.warehouse.deletions.Deletions`, like ``position``.
+        work: folder for temporary files.
+        memory_limit: for DuckDB, while a record is created.
+
+    Raises:
+        StoreError: the URL is invalid.
     """
 
     files: Collection[str] = tuple(part.file for part in PARTS.values())
@@ -71,23 +80,23 @@ class WarehouseService:
         memory_limit: str,
         max_age_days: float | None = None,
     ) -> None:
-        #: Without a password.
+        #: The URL without the password.
         self.shown_url = parse_url(url).shown
         self._url = url
         self._catalog = catalog
         self._work = work
         self._memory_limit = memory_limit
         self._sessions = Sessions(server, catalog, is_live=is_live, polled=polled, max_age_days=max_age_days)
-        self._teller = Teller(server)
-        self._beats = Beats(self._teller, url, self._sessions.watched)
+        self._publisher = Publisher(server)
+        self._heartbeat = Heartbeat(self._publisher, url, self._sessions.watched)
         self._reporter = Reporter(
-            self._sessions, self._teller, flush=writer.flush, watermark_ns=self._watermark_ns, work=work
+            self._sessions, self._publisher, flush=writer.flush, watermark_ns=self._watermark_ns, work=work
         )
         writer.on_merge = self._reporter.note
         self._follower = Follower(self._sessions, writer, watermark_ns=self._watermark_ns)
         self._deletions = Deletions(
             self._sessions,
-            self._teller,
+            self._publisher,
             watermark_ns=self._watermark_ns,
             delete=delete,
             position=position,
@@ -96,28 +105,28 @@ class WarehouseService:
         self._open = ExitStack()
         self._warehouse: Warehouse | None = None
         self._failures = 0
-        self._task = PeriodicTask("rayscope-warehouse", BEAT_S, self._turn, at_once=True)
-        #: Why the warehouse cannot be used now, None if it can.
+        self._task = PeriodicTask("rayscope-warehouse", HEARTBEAT_S, self._turn, at_once=True)
+        #: Why the warehouse cannot be used at the moment, None if it can.
         self.problem: StoreError | None = None
-        shutil.rmtree(work, ignore_errors=True)  # of a server that was killed
+        shutil.rmtree(work, ignore_errors=True)  # left by a server that was killed
 
     def start(self, own_url: str) -> None:
-        """Begin. ``own_url``: the address that people reach this server at."""
-        self._teller.url = own_url
-        self._beats.start()
+        """Start the threads. ``own_url``: the address at which users reach this server."""
+        self._publisher.url = own_url
+        self._heartbeat.start()
         self._task.start()
 
     def stop(self) -> None:
-        """End. What is not told yet is told from the record after the next start."""
+        """Stop the threads. Unpublished changes are published from the record after the next start."""
         self._task.stop(timeout_s=5.0)
-        self._beats.stop()
+        self._heartbeat.stop()
         self._open.close()
 
     def status(self) -> dict[str, Any]:
-        """What ``/api/health`` says."""
+        """The warehouse's part of ``/api/health``."""
         return {
             "url": self.shown_url,
-            "server": self._teller.server,
+            "server": self._publisher.server,
             "waiting_rows": self._reporter.waiting,
             "servers": [
                 {
@@ -127,40 +136,44 @@ class WarehouseService:
                     "age_s": round(member.age_s, 1),
                     "sessions": len(member.watches),
                 }
-                for member in self._beats.members
+                for member in self._heartbeat.members
                 if member.url
             ],
         }
 
-    # What only one server does.
+    # Jobs that only one server may run.
 
     def is_keeper(self, session: str | None = None) -> bool:
-        """Whether this server does what is done once: for a session, or (None) for all of them.
+        """Whether this server runs the jobs that must run only once: for a session, or with None for all.
 
-        Alerts must not fall silent with the warehouse: without it, each server is on its own.
+        Alerts must not stop if the warehouse fails: without it, each server runs them.
         """
-        server, members, is_sure = self._teller.server, self._beats.members, self._teller.is_sure
+        server, members, has_lease = (
+            self._publisher.server,
+            self._heartbeat.members,
+            self._publisher.has_lease,
+        )
         if session is None:
-            return is_sure and keeper(members) == server
+            return has_lease and keeper(members) == server
         if not self._sessions.is_own(session):
             return False
         watching = {member.server for member in members if session in member.watches}
         known = self._sessions.known.get(session)
-        found = keeper(members, watching or (known.told_by if known else ()))
-        return not is_sure or found in (None, server)
+        found = keeper(members, watching or (known.publishers if known else ()))
+        return not has_lease or found in (None, server)
 
-    # Sessions that others recorded.
+    # Sessions recorded by other servers.
 
     def has(self, session: str) -> bool:
-        """Whether the warehouse has a session, as far as is known."""
+        """Whether the warehouse is known to have a session."""
         return session in self._sessions.known and session not in self._sessions.deleted
 
     def is_sealed(self, session: str) -> bool:
-        """Whether the warehouse has all of a session's record that is here."""
+        """Whether the warehouse has the complete local record of a session."""
         return self._sessions.is_sealed(session)
 
-    def bring(self, session: str, file: str) -> None:
-        """Make a session's record, if others have recorded it. Raises StoreError."""
+    def fetch(self, session: str, file: str) -> None:
+        """Create a session's record from what others have recorded. Raises StoreError."""
         if file != RECORD or not self.has(session):
             return
         began = time.monotonic()
@@ -169,7 +182,7 @@ class WarehouseService:
             with connect(self._url) as warehouse:
                 path = self._catalog.path_of(session)
                 until_ns = make_record(warehouse, about, path, self._work, self._memory_limit)
-        except FileExistsError:  # the session has come to this server meanwhile, which follows the rest
+        except FileExistsError:  # data of it has arrived here meanwhile, so the follower adds the rest
             return
         except OSError as error:
             raise StoreError(
@@ -179,27 +192,27 @@ class WarehouseService:
             ) from error
         try:
             self._catalog.about(session).followed_ns = until_ns
-        except NotFound:  # deleted meanwhile
+        except NotFound:  # it was deleted meanwhile
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
         self._catalog.save_about(session)
         log.info("brought %s from the warehouse in %.1f s", session, time.monotonic() - began)
 
     def remove(self, session: str) -> bool:
-        """Have a session deleted by all servers, and from the warehouse. Raises StoreError.
+        """Delete a session from all servers and the warehouse. Raises StoreError.
 
-        Returns whether this server has done so within some seconds; else it goes on.
+        Returns whether this server has finished within some seconds. Otherwise the deletion continues.
         """
         with connect(self._url) as warehouse:
             migrate.check(warehouse)
-            deleted_ns = self._deletions.ask(warehouse, session)
+            deleted_ns = self._deletions.request(warehouse, session)
         deadline = time.monotonic() + _DELETION_S
         while not (is_done := self._deletions.is_done(session, deleted_ns)) and time.monotonic() < deadline:
             self._task.wake()
             time.sleep(0.2)
         return is_done
 
-    # The service's own thread.
+    # Run by the service's own thread.
 
     def _turn(self) -> float | None:
         try:
@@ -207,17 +220,17 @@ class WarehouseService:
             for session in self._deletions.follow(warehouse):
                 self._reporter.forget(session)
                 self._follower.forget(session)
-            self._reporter.tell(warehouse)
+            self._reporter.publish(warehouse)
             self._follower.list(warehouse)
             self._follower.follow(warehouse, self._is_stopping)
-            self._reporter.tell_whole(warehouse, self._is_stopping)
+            self._reporter.publish_whole(warehouse, self._is_stopping)
         except StoreError as error:
             self._disconnect()
             if self.problem is None or self.problem.message != error.message:
                 log.warning("%s %s", error.message, error.remedy)
             self.problem = error
             self._failures += 1
-            return min(_MAX_PAUSE_S, float(BEAT_S * 2 ** min(self._failures, 10)))
+            return min(_MAX_PAUSE_S, float(HEARTBEAT_S * 2 ** min(self._failures, 10)))
         if self.problem is not None:
             log.info("the warehouse at %s can be used again", self.shown_url)
         self.problem, self._failures = None, 0
@@ -230,7 +243,7 @@ class WarehouseService:
             migrate.check(warehouse)
             self._warehouse = warehouse
             self._follower.begin()
-        self._beats.wait()
+        self._heartbeat.wait()
         return self._warehouse
 
     def _disconnect(self) -> None:
@@ -241,4 +254,4 @@ class WarehouseService:
         return self._task.is_stopping
 
     def _watermark_ns(self) -> int:
-        return watermark_ns(self._beats.members)
+        return watermark_ns(self._heartbeat.members)

@@ -1,4 +1,4 @@
-"""What a server has of each session, and what the warehouse has of it."""
+"""The data that a server and its warehouse have of each session."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ _DAY_NS = 86400 * 10**9
 
 
 class Known(msgspec.Struct):
-    """What the warehouse has of a session."""
+    """The warehouse's data of a session.
 
-    told_ns: int
-    told_by: frozenset[str]
+    Attributes:
+        published_ns: when it was last published.
+        publishers: names of the servers that published it.
+        complete_ns: everything published by then was loaded as a whole, 0 if it was not.
+        last_ns: when any of the servers last heard from the session.
+    """
+
+    published_ns: int
+    publishers: frozenset[str]
     complete_ns: int
     last_ns: int
     about: About
@@ -28,8 +35,12 @@ class Known(msgspec.Struct):
 class Sessions:
     """All sessions of this server and of its warehouse.
 
-    ``server``: the name of this one. ``is_live``: whether a session's cluster lives; ``polled()``: the
-    sessions whose clusters this server asks. ``max_age_days``: what began before is not told.
+    Args:
+        server: name of this server.
+        catalog: the sessions on this disk.
+        is_live: whether a session's cluster is alive.
+        polled: returns the sessions whose clusters this server polls.
+        max_age_days: sessions that began earlier are not published.
     """
 
     def __init__(
@@ -46,13 +57,13 @@ class Sessions:
         self.is_live = is_live
         self.polled = polled
         self._max_age_days = max_age_days
-        #: Session -> what the warehouse has of it. The service's thread writes it.
+        #: Session -> what the warehouse has of it. Written by the service's thread.
         self.known: dict[str, Known] = {}
-        #: Session -> when it was deleted, while that is not done everywhere: nothing is told of it.
+        #: Session -> when it was deleted, until all servers have done so. Nothing is published about these.
         self.deleted: dict[str, int] = {}
 
     def about(self, session: str) -> About | None:
-        """What is known of a session; None for one that was removed meanwhile, or is being deleted."""
+        """Facts known about a session. None if it was removed or is being deleted."""
         if session in self.deleted:
             return None
         try:
@@ -61,41 +72,43 @@ class Sessions:
             return None
 
     def is_here(self, session: str) -> bool:
-        """Whether this disk has the record."""
+        """Whether its record is on this disk."""
         return self.catalog.path_of(session).exists()
 
     def is_own(self, session: str) -> bool:
-        """Whether anything of a session came to this server itself."""
+        """Whether any data of a session came directly to this server."""
         about = self.about(session)
         if about is None:
             return False
-        # What was recorded by a Rayscope without several servers has none of these times.
+        # Records of Rayscope versions without multiple servers lack all of these times.
         is_old = not about.followed_ns and self.is_here(session)
         return bool(about.heard_ns) or is_old
 
-    def is_told_by_others(self, session: str) -> bool:
-        """Whether the warehouse has anything of a session from another server."""
+    def is_published_by_others(self, session: str) -> bool:
+        """Whether another server has published anything about a session."""
         known = self.known.get(session)
-        return known is not None and not known.told_by <= {self.server}
+        return known is not None and not known.publishers <= {self.server}
 
     def is_too_old(self, about: About) -> bool:
-        """Whether a session began so long ago that the warehouse does not keep it."""
+        """Whether a session is too old for the warehouse to keep."""
         days = self._max_age_days
         return days is not None and about.first_ns < time.time_ns() - days * _DAY_NS
 
     def is_sealed(self, session: str) -> bool:
-        """Whether the warehouse has all of a session's record that is here."""
+        """Whether the warehouse has the complete local record of a session."""
         known, about = self.known.get(session), self.about(session)
         if about is None:
             return False
-        if self.is_too_old(about):  # the warehouse keeps it no longer, and nor does this disk
+        if self.is_too_old(about):  # neither the warehouse nor this disk will keep it
             return True
         if known is None or not self.is_own(session):
             return known is not None
-        return bool(known.complete_ns) and not about.has_untold and known.complete_ns >= about.told_ns
+        return (
+            bool(known.complete_ns) and not about.has_unpublished and known.complete_ns >= about.published_ns
+        )
 
     def watched(self) -> set[str]:
-        """The live sessions that are recorded here."""
+        """The live sessions that this server records."""
         polled = set(self.polled())
         abouts = filter(None, map(self.about, self.catalog.names()))
         return {

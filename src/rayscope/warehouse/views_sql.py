@@ -1,8 +1,8 @@
-"""The views of a warehouse in ClickHouse's SQL: the tables and documented views of a record, with ``session``
-and ``cluster`` in front. ``FINAL`` merges what was inserted of one key.
+"""The views of a warehouse in ClickHouse's SQL: a record's tables and documented views, plus ``session`` and
+``cluster``. ``FINAL`` merges the rows of a key.
 
-Where a record's own SQL is the same in both dialects it is used as it is. (As DuckDB, ClickHouse takes no
-notice of NULL in ``greatest`` and ``least``, since 24.12.)
+SQL of the record that is valid in both dialects is reused. (ClickHouse ignores NULL in ``greatest`` and
+``least`` since 24.12, like DuckDB.)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import CANCELED, SCALARS
 from rayscope.model.entity import CERTAINTY_OF_END, FINAL_STATES, KNOWS_EXIT_CODE
-from rayscope.storage.inferred_ends import ENDED, GONE
+from rayscope.storage.inferred_ends import ENDED, NOT_RUNNING
 from rayscope.storage.schema import (
     ANNOTATION_COLUMNS,
     ATTEMPT_COLUMNS,
@@ -37,12 +37,12 @@ _NOT_DRIVER = "ifNull(type != 'DRIVER_TASK', true)"
 
 
 def _hex_id(prefix: str) -> str:
-    """A task's whole hex id from its two parts; NULL stays NULL."""
+    """A task's hex ID from its two parts. NULL stays NULL."""
     return f"lower(concat(leftPad(hex({prefix}_hi), 16, '0'), {prefix}_lo))"
 
 
 def _high(task_id: str) -> str:
-    """The first part of a hex id, NULL for what is none."""
+    """The first part of a hex ID, NULL if it is not one."""
     digits = f"leftPad(ifNull(substring({task_id}, 1, 16), ''), 16, '0')"
     return (
         f"if(match(ifNull(substring({task_id}, 1, 16), ''), '^[0-9a-fA-F]+$'), "
@@ -59,14 +59,14 @@ def members(known: str, columns: Sequence[str]) -> Iterator[str]:
 
 
 def _merged(table: str) -> str:
-    """The rows of a table, merged. Members of tuples may only be taken of this as a whole: right beside FINAL
-    the engine reads ``account.count`` as a column of its own, which it does not know how to merge.
+    """The merged rows of a table, as a subquery. With FINAL in the same query, the engine treats
+    ``account.count`` as a separate column that it cannot merge.
     """
     names = ", ".join(column.name for column in BY_NAME[table].columns)
     return f"(SELECT {names}, day FROM {table} FINAL)"
 
 
-#: The columns of parts, from merged rows of ``raw_attempts``.
+#: Columns of parts, from merged rows of ``raw_attempts``.
 _PARTS = ", ".join(
     [
         _WHOSE,
@@ -76,12 +76,12 @@ _PARTS = ", ".join(
         "creation_name, inferred, path",
     ]
 )
-#: The state by Ray's own rule: the last that has a time.
+#: The state by Ray's own rule: the last one with a time.
 _REPORTED = "multiIf(" + ", ".join(
     f"{column} IS NOT NULL, '{state}'"
     for state, column in zip(STATES[::-1], STATE_COLUMNS[::-1], strict=True)
 )
-#: An end holds that was inferred from what Ray reported, and from no less.
+#: An inferred end is valid only as long as the reports that it was inferred from have not changed.
 _IS_INFERRED = (
     "inferred.known_by != '' AND finished_ns IS NULL "
     f"AND ifNull(failed_ns, {UNKNOWN_NS}) = inferred.failed_ns"
@@ -92,14 +92,14 @@ _COMPUTED = ", ".join(
         f"{_IS_INFERRED} AS is_inferred",
         f"{SUBMITTER} AS submitter",
         *(
-            f"if({_IS_INFERRED}, nullIf(inferred.end_ns, {UNKNOWN_NS}), {made}) AS {name}"
+            f"if({_IS_INFERRED}, nullIf(inferred.end_ns, {UNKNOWN_NS}), {definition}) AS {name}"
             if name == END
-            else f"{made} AS {name}"
-            for name, made in DERIVED.items()
+            else f"{definition} AS {name}"
+            for name, definition in DERIVED.items()
         ),
     ]
 )
-_MADE = {
+_DERIVED = {
     "state": "multiIf(is_inferred, nullIf(inferred.state, ''), "
     f"ifNull(finished_ns IS NOT NULL AND error_type = '{CANCELED}', false), 'FAILED', reported_state)",
     "end_known_by": "if(is_inferred, inferred.known_by, NULL)",
@@ -108,13 +108,13 @@ _MADE = {
     "parent_lo": "substring(submitter, 17)",
     "named_parent": "if(caller_task_id IS NOT NULL, ifNull(parent_task_id, ''), NULL)",
 }
-#: A record's names of functions depend on what else is in its session.
+#: All but the distinct name, which depends on the other functions of a session.
 _ATTEMPT_NAMES = [name for name, _ in (*ATTEMPT_COLUMNS, *DERIVED_COLUMNS) if name != "distinct_name"]
 _ALL_ATTEMPTS = ", ".join(
-    f"{_MADE[name]} AS {name}" if name in _MADE else name for name in (*_ATTEMPT_NAMES, "creation_name")
+    f"{_DERIVED[name]} AS {name}" if name in _DERIVED else name for name in (*_ATTEMPT_NAMES, "creation_name")
 )
-#: Merged attempts with the columns of a record's table ``attempts``, and ``last_ns``, until when is known
-#: what became of each.
+#: Merged attempts with the columns of the record's table ``attempts``, and ``last_ns``: the time up to which
+#: each attempt's state is known.
 _ATTEMPTS = f"""
 SELECT {_WHOSE}, {_ALL_ATTEMPTS}, nullIf(inferred.as_of_ns, 0) AS last_ns
 FROM (SELECT *, {_COMPUTED} FROM (SELECT {_PARTS} FROM {_merged("raw_attempts")}))"""
@@ -130,7 +130,7 @@ _FUNCTION = (
     f"concat('{DATA}', name), name IS NOT NULL, name, creation_name)"
 )
 _TIMES = execution.times("last_ns")
-#: Column of the view of tasks -> what it is made of, if it is no column of ``attempts``.
+#: Column of the view of tasks -> its expression, None for a column of ``attempts``.
 _TASK_COLUMNS: dict[str, str | None] = {
     "task_id": _hex_id("task"),
     "attempt": None,
@@ -154,7 +154,7 @@ _TASK_COLUMNS: dict[str, str | None] = {
 
 
 def _renamed(columns: dict[str, str | None], rows: str) -> str:
-    """Columns made of columns of others' names: an alias would hide the column that it is made of."""
+    """Select expressions whose names equal other columns. In one query, the alias would hide the column."""
     made = ", ".join(f"{sql} AS made_{name}" for name, sql in columns.items() if sql is not None)
     shown = ", ".join(name if sql is None else f"made_{name} AS {name}" for name, sql in columns.items())
     return f"SELECT {_WHOSE}, {shown} FROM (SELECT *, {made} FROM ({rows}))"
@@ -169,12 +169,12 @@ FROM (
     FROM attempts WHERE {_NOT_DRIVER})"""
 
 _OF_SPAN = "session, task_hi, task_lo, attempt, begin_ns"
-#: The tasks whose values a call waited for.
+#: Tasks whose values a call waited for.
 _AWAITED = f"""
 SELECT {_OF_SPAN}, groupUniqArray(assumeNotNull({_hex_id("object")})) AS awaited
 FROM edge_rows
 WHERE kind IN ('get', 'wait') AND object_index < {FIRST_PUT} AND object_hi IS NOT NULL GROUP BY {_OF_SPAN}"""
-#: The waits whose end nobody told.
+#: Waits without a reported end.
 _STILL_BLOCKED = f"""
 SELECT session, min(cluster) AS cluster, {_hex_id("task")} AS task_id, attempt,
     substring(assumeNotNull(kind), 9) AS name, begin_ns, NULL AS end_ns, NULL AS duration_ns, NULL AS extra,
@@ -208,7 +208,7 @@ def _texts(states: Sequence[str] | frozenset[str] | set[str]) -> str:
 
 
 def _accounts(kind: Kind) -> str:
-    """What each account of an entity of a kind says, with its rank (see :mod:`rayscope.model.entity`)."""
+    """The claims of each account of an entity, with the account's rank (see :mod:`rayscope.model.entity`)."""
     final = f"state IN ({_texts(FINAL_STATES[kind])})" if FINAL_STATES[kind] else "false"
     certainty = "0"
     if kind == "job":
@@ -230,7 +230,7 @@ def _accounts(kind: Kind) -> str:
 
 
 def _value(name: str, duck: str) -> str:
-    """The value of a column by the greatest account that has it, from its claim."""
+    """A column's value: from the claim of the highest ranked account that has it."""
     claim = f"argMaxIf(said['{name}'], rank, mapContains(said, '{name}'))"
     shown = f"if(startsWith({claim}, '0'), substring({claim}, {NUMBER_AT}), substring({claim}, 2))"
     if duck == "VARCHAR":
@@ -241,10 +241,10 @@ def _value(name: str, duck: str) -> str:
 
 
 def _entity_rows(kind: Kind) -> str:
-    """Merged entities of a kind, with the columns of a record's table but ``doc``."""
+    """Merged entities of a kind, with the columns of the record's table except ``doc``."""
     columns = ENTITY_COLUMNS[kind]
     merged = ", ".join(f"{_value(name, duck)} AS current_{name}" for name, duck in columns)
-    over = {*FINAL_STATES[kind], ENDED[kind], GONE.get(kind, ENDED[kind])}
+    over = {*FINAL_STATES[kind], ENDED[kind], NOT_RUNNING.get(kind, ENDED[kind])}
     is_open = f"newest.known_by != '' AND ifNull(current_state NOT IN ({_texts(over)}), true)"
     inferred = {
         "state": "newest.state",
@@ -264,7 +264,7 @@ def _entity_rows(kind: Kind) -> str:
 
 
 _NAMESPACE = f"ifNull({is_rays_namespace('startsWith')}, false)"
-#: As :mod:`rayscope.storage.sql.internal` has it, for all sessions.
+#: Like :mod:`rayscope.storage.sql.internal`, for all sessions.
 _INTERNAL_JOBS = (
     "SELECT session, id FROM job_rows WHERE is_internal "
     "UNION ALL SELECT session, assumeNotNull(job_id) FROM actor_rows "
@@ -293,7 +293,7 @@ def _entity_view(kind: Kind) -> str:
     if kind in _IS_INTERNAL:
         columns["is_internal"] = f"toBool({_IS_INTERNAL[kind]})"
     shown = _renamed(columns, rows)
-    if kind == "job":  # a submission that got a driver is shown as the driver's job
+    if kind == "job":  # a submission with a driver is shown as the driver's job
         shown += " WHERE alias_of IS NULL AND NOT is_internal"
     return shown
 
@@ -317,7 +317,7 @@ SELECT {_WHOSE}, coalesce(nullIf(label.name, ''), nullIf(account.name, '')) AS n
     account.stamp AS stamp
 FROM {_merged("raw_sessions")}"""
 
-#: View -> its query; each needs only those before it.
+#: View -> its query. Each depends only on earlier ones.
 VIEWS: dict[str, str] = {
     "sessions": _SESSIONS,
     "attempts": f"SELECT {_WHOSE}, {', '.join(_ATTEMPT_NAMES)} FROM ({_ATTEMPTS})",
@@ -337,7 +337,7 @@ VIEWS: dict[str, str] = {
 
 
 def create_views(layout: Layout) -> list[str]:
-    """The statements that make all views, in the place of older ones."""
+    """The statements that create all views, replacing older ones."""
     return [
         f"CREATE OR REPLACE VIEW {name}{on_cluster(layout)} AS {query.strip()}"
         for name, query in VIEWS.items()

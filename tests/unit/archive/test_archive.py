@@ -184,7 +184,7 @@ def test_hostile_manifests_cost_themselves_alone(
         location.write(f"manifests/{name}.json", content)
     catalog = Catalog(tmp_path / "other")
     service = ArchiveService(location, catalog, lambda _: False, tmp_path / "w", after_s=1e9)
-    catalog.elsewhere = [service]
+    catalog.remotes = [service]
     service.start()
     try:
         wait_until(lambda: catalog.names() == [folder.name], "the sound one")

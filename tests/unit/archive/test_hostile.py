@@ -259,8 +259,8 @@ def test_the_lock_of_a_session_is_not_waited_for_without_end(
     service = service_module.ArchiveService(archive, catalog, lambda _: False, tmp_path / "w", after_s=1e9)
     service._list()
     with service._busy_with(pushed.session), pytest.raises(StoreError) as caught:
-        service.bring(pushed.session, "record.duckdb")
+        service.fetch(pushed.session, "record.duckdb")
     assert caught.value.code == "busy"
-    service.bring(pushed.session, "record.duckdb")
+    service.fetch(pushed.session, "record.duckdb")
     assert (tmp_path / "third" / "sessions" / pushed.session / "record.duckdb").exists()
     catalog.close()

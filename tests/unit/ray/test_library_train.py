@@ -40,11 +40,11 @@ def test_a_run_its_attempt_and_its_workers() -> None:
         "start_ns": 1795633269653380161,
         "end_ns": 1795633363185230691,
     }
-    assert run.is_over
+    assert run.has_ended
     assert (run.fields["name"], run.fields["job_id"]) == ("exp", "01000000")
     assert json.loads(str(run.fields["scaling_config"]))["num_workers"] == 2
     assert json.loads(str(run.fields["datasets"])) == ["train"]
-    assert (attempt.kind, attempt.fields["run_id"], attempt.is_over) == ("train_attempt", run.id, True)
+    assert (attempt.kind, attempt.fields["run_id"], attempt.has_ended) == ("train_attempt", run.id, True)
     assert [one.id for one in (first, second)] == [f"{attempt.id}/0", f"{attempt.id}/1"]
     assert (second.fields["world_rank"], second.fields["pid"], second.fields["node_rank"]) == (1, 1663, 0)
     assert str(first.fields["log_path"]).endswith(".log")

@@ -105,7 +105,7 @@ def test_an_experiment_of_ray_tune() -> None:
     running = told("rayscope.tune_experiment", 5, 9, state="RUNNING", **tells)
     ended = told("rayscope.tune_experiment", 15, 19, state="FINISHED", end=18, **tells)
     first, last = records(running, ended).entities
-    assert (first.kind, first.id, first.is_over, last.is_over) == ("tune_experiment", "e1", False, True)
+    assert (first.kind, first.id, first.has_ended, last.has_ended) == ("tune_experiment", "e1", False, True)
     assert first.observed == {"state": "RUNNING", "start_ns": 3}
     assert last.observed == {"state": "FINISHED", "start_ns": 3, "end_ns": 18}
     assert first.fields == last.fields
@@ -140,7 +140,7 @@ def test_trials_of_ray_tune_and_their_results() -> None:
     assert "hush" not in json.dumps(failed.observed)
     assert json.loads(str(failed.observed["parameters"]))["lr"] == 0.1
     assert (failed.observed["metrics"], failed.observed["actor_id"]) == ('{"loss":"nan"}', "02")
-    assert (failed.observed["error"], failed.observed_ns, failed.is_over) == ("ValueError: no", 9, False)
+    assert (failed.observed["error"], failed.observed_ns, failed.has_ended) == ("ValueError: no", 9, False)
     assert fresh.observed["state"] == "PENDING"
     values = {"loss": 0.5, "huge": 1.5e308}
     tells = {"experiment": "e1", "trial": "abc_0", "n": 4, "seconds": 2.5, "values": values, "x": 1}

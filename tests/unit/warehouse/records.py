@@ -19,7 +19,7 @@ from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import INTEGERS
 from rayscope.warehouse.client import Warehouse
-from rayscope.warehouse.servers import Teller
+from rayscope.warehouse.servers import Publisher
 
 START_NS = 1_764_000_000 * 10**9
 LAST_NS = START_NS + 10**11
@@ -30,11 +30,11 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def teller_of(warehouse: Warehouse) -> Teller:
+def publisher_of(warehouse: Warehouse) -> Publisher:
     """Somebody who may tell something now."""
-    teller = Teller("test")
-    teller.beat(warehouse, ())
-    return teller
+    publisher = Publisher("test")
+    publisher.heartbeat(warehouse, ())
+    return publisher
 
 
 def make_record(folder: Path, session: str, seed: int = 0, tasks: int = 60, *, is_over: bool = True) -> Path:

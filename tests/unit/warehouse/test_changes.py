@@ -15,7 +15,7 @@ from rayscope.warehouse import changes
 from rayscope.warehouse.changes import Changes
 from rayscope.warehouse.client import Warehouse
 from rayscope.warehouse.schema import SERVERS
-from rayscope.warehouse.servers import Teller, keeper, read_members, watermark_ns
+from rayscope.warehouse.servers import Publisher, keeper, read_members, watermark_ns
 
 HOUR_NS = 3600 * 10**9
 
@@ -33,17 +33,17 @@ def test_it_is_known_whether_all_of_a_session_was_told() -> None:
     waiting, about = Changes(), About("s")
     assert note(waiting, about, attempts=1)
     assert not note(waiting, about, attempts=1)
-    assert about.has_untold
+    assert about.has_unpublished
     (taken,) = waiting.take().values()
     assert taken.size == 2
     note(waiting, about, entities=1)  # comes while the others are told
-    waiting.set_told(about)
-    assert about.has_untold
+    waiting.mark_published(about)
+    assert about.has_unpublished
     waiting.take()
-    waiting.set_told(about)
-    assert not about.has_untold
+    waiting.mark_published(about)
+    assert not about.has_unpublished
     assert not note(waiting, about)  # nothing
-    assert not about.has_untold
+    assert not about.has_unpublished
 
 
 def test_the_session_with_the_most_is_told_whole_when_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,11 +55,11 @@ def test_the_session_with_the_most_is_told_whole_when_too_much_waits(monkeypatch
     assert waiting.waiting == 50
     assert waiting.behind == {"large"}
     assert set(waiting.take()) == {"small"}
-    waiting.set_told(large)
-    assert large.has_untold
-    waiting.take_behind("large")
-    waiting.set_told(large)
-    assert not large.has_untold
+    waiting.mark_published(large)
+    assert large.has_unpublished
+    waiting.clear("large")
+    waiting.mark_published(large)
+    assert not large.has_unpublished
 
 
 def rows(number: int) -> pa.Table:
@@ -67,19 +67,19 @@ def rows(number: int) -> pa.Table:
 
 
 def test_who_has_not_spoken_tells_nothing(warehouse: Warehouse) -> None:
-    teller = Teller("mute", "http://mute")
+    publisher = Publisher("mute", "http://mute")
     with pytest.raises(StoreError, match="not heard from"):
-        teller.insert(warehouse, "raw_paths", rows(1))
-    members = teller.beat(warehouse, ["s"])
+        publisher.insert(warehouse, "raw_paths", rows(1))
+    members = publisher.heartbeat(warehouse, ["s"])
     (me,) = [one for one in members if one.server == "mute"]
     assert me.is_alive
     assert me.watches == {"s"}
-    teller.insert(warehouse, "raw_paths", rows(1))
-    assert me.stored_ns < teller.told_ns
-    (me,) = [one for one in teller.beat(warehouse, (), is_last=True) if one.server == "mute"]
+    publisher.insert(warehouse, "raw_paths", rows(1))
+    assert me.stored_ns < publisher.published_ns
+    (me,) = [one for one in publisher.heartbeat(warehouse, (), is_last=True) if one.server == "mute"]
     assert not me.is_alive
     with pytest.raises(StoreError, match="not heard from"):
-        teller.insert(warehouse, "raw_paths", rows(2))
+        publisher.insert(warehouse, "raw_paths", rows(2))
 
 
 def test_no_server_is_behind_one_whose_clock_is_ahead(warehouse: Warehouse) -> None:
@@ -87,13 +87,13 @@ def test_no_server_is_behind_one_whose_clock_is_ahead(warehouse: Warehouse) -> N
     ahead_ns = time.time_ns() + HOUR_NS
     row = {"server": ["ahead"], "url": ["http://a"], "began_ns": [1], "stored_ns": [ahead_ns]}
     warehouse.insert(SERVERS, pa.table({**row, "watches": pa.array([["s"]], pa.list_(pa.string()))}))
-    teller = Teller("behind", "http://b")
-    teller.beat(warehouse, ["s"])
-    teller.insert(warehouse, "raw_paths", rows(3))
-    assert teller.told_ns > ahead_ns
+    publisher = Publisher("behind", "http://b")
+    publisher.heartbeat(warehouse, ["s"])
+    publisher.insert(warehouse, "raw_paths", rows(3))
+    assert publisher.published_ns > ahead_ns
     members = read_members(warehouse)
-    assert watermark_ns(members) < teller.told_ns
+    assert watermark_ns(members) < publisher.published_ns
     assert keeper(members) == "ahead"  # it has run longest
     assert keeper(members, {"behind", "nobody"}) == "behind"
     assert keeper(members, ()) is None
-    Teller("ahead").beat(warehouse, (), is_last=True)
+    Publisher("ahead").heartbeat(warehouse, (), is_last=True)

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import msgspec
 import pytest
-from tests.unit.warehouse.records import HOSTILE, LAST_NS, make_record, teller_of
+from tests.unit.warehouse.records import HOSTILE, LAST_NS, make_record, publisher_of
 
 from rayscope.model.attempt import DEFINITION
 from rayscope.storage.catalog import Catalog
@@ -36,7 +36,7 @@ VIEWS_OF_RECORDS = [
 def load_all(warehouse: Warehouse, folder: Path, *, again: bool = False) -> list[str]:
     catalog = Catalog(folder, read_only=True)
     for name in catalog.names():
-        load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name), again=again)
+        load(warehouse, publisher_of(warehouse), catalog.path(name), catalog.about(name), again=again)
     return catalog.names()
 
 
@@ -69,7 +69,7 @@ def read_record(record: Path, view: str) -> tuple[list[str], list[str]]:
 
 def read_warehouse(warehouse: Warehouse, view: str) -> tuple[list[str], dict[str, list[str]]]:
     """The columns of a view, and the rows of each session."""
-    found = warehouse.ask(f"SELECT * FROM {view}")
+    found = warehouse.query(f"SELECT * FROM {view}")
     if not found.result_rows:
         raise AssertionError(view)
     assert list(found.column_names[:2]) == ["session", "cluster"]
@@ -132,8 +132,8 @@ def test_loading_again_changes_nothing(warehouse: Warehouse, data: Path) -> None
     )
     before = [tuple(row) for row in warehouse.rows(counts)]
     name = catalog.names()[0]
-    assert load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name)) is None
-    made = load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name), again=True)
+    assert load(warehouse, publisher_of(warehouse), catalog.path(name), catalog.about(name)) is None
+    made = load(warehouse, publisher_of(warehouse), catalog.path(name), catalog.about(name), again=True)
     assert made is not None
     assert made.attempts == 60
     assert [tuple(row) for row in warehouse.rows(counts)] == before
@@ -173,7 +173,7 @@ def test_a_record_is_made_again_of_what_was_loaded(
     catalog = Catalog(before.parent.parent.parent, read_only=True)
     (name,) = catalog.names()
     about = catalog.about(name)
-    load(warehouse, teller_of(warehouse), before, about, again=True)
+    load(warehouse, publisher_of(warehouse), before, about, again=True)
     after = tmp_path / "after" / "record.duckdb"
     make_again(warehouse, msgspec.structs.replace(about, attempts=0), after, tmp_path / "work", "200MB")
     made = {"state", "reported_state", "end_known_by", "path_id", "ended_at_ns", "end_ns"}
@@ -196,7 +196,8 @@ def test_several_load_at_the_same_time(data: Path, url: str, warehouse: Warehous
     def load_one(name: str) -> None:
         with connect(url) as mine:
             assert (
-                load(mine, teller_of(mine), catalog.path(name), catalog.about(name), again=True) is not None
+                load(mine, publisher_of(mine), catalog.path(name), catalog.about(name), again=True)
+                is not None
             )
 
     with ThreadPoolExecutor(3) as pool:
@@ -250,6 +251,6 @@ def test_a_load_that_is_cut_off_is_not_there_and_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(Warehouse, "insert", fail)
         with pytest.raises(OSError, match="cut off"):
-            load(warehouse, teller_of(warehouse), catalog.path(name), about)
-    assert load(warehouse, teller_of(warehouse), catalog.path(name), about) is not None
+            load(warehouse, publisher_of(warehouse), catalog.path(name), about)
+    assert load(warehouse, publisher_of(warehouse), catalog.path(name), about) is not None
     assert_alike(warehouse, [catalog.path(name)], ["tasks", "actors"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.warehouse.records import make_record, teller_of
+from tests.unit.warehouse.records import make_record, publisher_of
 
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery
@@ -27,7 +27,7 @@ def loaded(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     mine = "SELECT count() FROM attempts WHERE session LIKE 'session_2025-12-2%'"
     with connect(url) as warehouse:
         for name in catalog.names():
-            load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name))
+            load(warehouse, publisher_of(warehouse), catalog.path(name), catalog.about(name))
         yield
         assert [list(row) for row in warehouse.rows(mine)] == [[40]], "a query changed something"
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.unit.warehouse.http_bridge import bridge
-from tests.unit.warehouse.records import make_record, teller_of
+from tests.unit.warehouse.records import make_record, publisher_of
 
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery
@@ -34,9 +34,9 @@ def test_make_load_and_ask(server: tuple[str, list[dict[str, str]]], tmp_path: P
     (name,) = catalog.names()
     with connect(url, create=True) as warehouse:
         assert migrate.init(warehouse, Layout()) == (0, VERSION)
-        made = load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name))
+        made = load(warehouse, publisher_of(warehouse), catalog.path(name), catalog.about(name))
         assert made is not None
-        assert load(warehouse, teller_of(warehouse), catalog.path(name), catalog.about(name)) is None
+        assert load(warehouse, publisher_of(warehouse), catalog.path(name), catalog.about(name)) is None
     with connect(url) as warehouse:
         migrate.check(warehouse)
         sql = "SELECT count() AS n, uniqExact(cluster) FROM attempts -- all"

@@ -24,7 +24,7 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
 from rayscope.warehouse.schema import Layout
-from rayscope.warehouse.servers import BEAT_S
+from rayscope.warehouse.servers import HEARTBEAT_S
 
 #: Answers that must not depend on which server recorded what.
 QUESTIONS = (
@@ -289,7 +289,7 @@ def test_what_is_deleted_on_one_server_is_gone_from_all(
             some = attempts(b)
             for server in (a, c):
                 wait_until(lambda server=server: attempts(server) == some, "a new record has begun")
-            time.sleep(3 * BEAT_S)
+            time.sleep(3 * HEARTBEAT_S)
             assert attempts(b) == some
 
 

@@ -140,7 +140,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         page = records.read(
             chosen,
             lambda file: entities.list_entities(
-                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside, internal=internal
+                file, kind, filters, sort=sort, limit=limit, cursor=cursor, extra=beside, internal=internal
             ),
         )
         if kind == "node":

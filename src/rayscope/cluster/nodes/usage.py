@@ -127,7 +127,7 @@ class NodeUsage:
             nodes[node_id] = NodeStats(node_id=node_id, disks=disks, **whole)
         return nodes
 
-    def beside_nodes(self, session: str) -> entities.Beside:
+    def beside_nodes(self, session: str) -> entities.ExtraColumns:
         """The figures of all nodes, for a list of them."""
 
         def look(file: SessionFile) -> pa.Table:
@@ -144,9 +144,9 @@ class NodeUsage:
             ]
             return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
-        return entities.Beside(self.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
+        return entities.ExtraColumns(self.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
 
-    def beside_workers(self, session: str) -> entities.Beside:
+    def beside_workers(self, session: str) -> entities.ExtraColumns:
         """The figures of all processes, for a list of workers."""
 
         def look(_: SessionFile) -> pa.Table:
@@ -157,7 +157,7 @@ class NodeUsage:
             ]
             return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
-        return entities.Beside(
+        return entities.ExtraColumns(
             self.records.read_cached(session, look),
             WORKER_COLUMNS,
             "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",

@@ -12,19 +12,19 @@ from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.sql.execution import (
     CREATED,
+    CREATED_ACTOR,
     END,
     FIRST_PUT,
     INTERRUPTED,
     IS_DRIVER_TRACED,
     IS_GROUP_WAIT,
+    IS_OPEN_WAIT,
     IS_USERS_SPAN,
     LAST,
-    MADE,
     NOT_DRIVER,
     REACHED,
     STARTING,
     SUMMED,
-    UNTOLD,
     WAITED_GROUP,
     WAITS,
     called_name,
@@ -87,7 +87,7 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_
     state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
     runtime_env AS environment, return_bytes AS returned_bytes,
     worker_pid AS pid
-FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
+FROM (SELECT *, {CREATED_ACTOR} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
     WHERE {CREATED} IS NOT NULL) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made""",
         job,
@@ -119,7 +119,7 @@ def read_open_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
         f"""
 SELECT DISTINCT {_TASK.format("task")} AS task, attempt, kind = 'blocked:ray.wait' AS is_wait, begin_ns,
     {IS_GROUP_WAIT} AS is_group, {_TASK.format("object")} AS object, object_index
-FROM edge_rows b WHERE {UNTOLD} AND {_OF_JOB}
+FROM edge_rows b WHERE {IS_OPEN_WAIT} AND {_OF_JOB}
 ORDER BY ALL""",
         job,
     )
@@ -132,7 +132,7 @@ def read_group_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
         f"""
 SELECT DISTINCT {_TASK.format("task")} AS task, {WAITED_GROUP} AS group_id, begin_ns,
     CASE WHEN kind = 'wait' THEN end_ns END AS end_ns
-FROM edge_rows b WHERE {IS_GROUP_WAIT} AND (kind = 'wait' OR {UNTOLD}) AND {_OF_JOB}""",
+FROM edge_rows b WHERE {IS_GROUP_WAIT} AND (kind = 'wait' OR {IS_OPEN_WAIT}) AND {_OF_JOB}""",
         job,
     )
 

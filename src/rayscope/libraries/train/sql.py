@@ -8,7 +8,7 @@ import duckdb
 
 from rayscope.libraries.sql import with_job
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import START, UNTOLD
+from rayscope.storage.sql.execution import IS_OPEN_WAIT, START
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Classes of the actors of Ray Train: of its second version, and of the workers of both.
@@ -98,7 +98,7 @@ def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
                     w.node_id, w.node_ip, w.pid, w.gpu_ids, w.log_path,
                     CASE WHEN w.state = 'ALIVE' THEN (
                         SELECT max(b.begin_ns) FROM edge_rows b WHERE b.kind = 'blocked:train.report'
-                            AND b.task_lo = w.actor_id AND {UNTOLD}) END AS reporting_since_ns
+                            AND b.task_lo = w.actor_id AND {IS_OPEN_WAIT}) END AS reporting_since_ns
                 FROM train_workers w WHERE w.attempt_id = ? ORDER BY w.world_rank LIMIT ?
                 """,
                 [attempt_id, limit],

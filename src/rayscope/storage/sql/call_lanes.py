@@ -1,4 +1,4 @@
-"""Lanes of the Gantt chart by call path, folded to so many levels."""
+"""Lanes of the Gantt chart by call path, folded below a number of levels."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ import duckdb
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql.pages import Row
 
-#: More different call paths than this are not put in order.
+#: With more distinct call paths than this, lanes are not ordered.
 MAX_PATHS = 200_000
 MAX_LEVELS = 30
-#: SQL of an attempt's lane, '' without a call path, once :func:`prepare` has made the table; order of lanes.
+#: SQL of an attempt's lane, '' without a call path, and of the order of lanes. Both need the table of
+#: :func:`prepare`.
 LANE = "coalesce((SELECT p.in_lane FROM path_lanes p WHERE p.path_id = attempts.path_id), '')"
 ORDER = "(SELECT p.rank FROM path_lanes p WHERE p.path_id = TRY_CAST(lane AS BIGINT)) NULLS LAST, lane"
 
 
 class CallLane(NamedTuple):
-    """Where a call path is shown: the path of that ``lane``, and how that is called and how deep it lies (1:
-    called by a driver). ``rank``: its place in the order of all, callers before what they call.
+    """The lane of a call path.
+
+    Attributes:
+        lane: ID of the path that the lane shows.
+        rank: position among all paths, callers before callees.
+        name: the lane's name.
+        depth: 1 if called by a driver.
     """
 
     lane: int
@@ -31,8 +37,10 @@ class CallLane(NamedTuple):
 
 
 def call_lanes(paths: Iterable[tuple[int, int, str]], levels: int) -> dict[int, CallLane]:
-    """The lane of each of ``paths`` (id, caller's id, name): its own down to ``levels``, below that the
-    caller's. Those with the same caller are in the order of their names.
+    """Path -> its lane: its own down to ``levels``, below that its caller's. ``paths``: (ID, caller's ID,
+    name).
+
+    Paths with the same caller are ordered by name.
     """
     known = {path: (parent, name) for path, parent, name in paths}
     below: dict[int | None, list[int]] = defaultdict(list)
@@ -51,9 +59,7 @@ def call_lanes(paths: Iterable[tuple[int, int, str]], levels: int) -> dict[int, 
 
 
 def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLane]:
-    """Make the table that :data:`LANE` and :data:`ORDER` look into. Returns the lanes by their id. Raises
-    BadQuery.
-    """
+    """Create the table used by :data:`LANE` and :data:`ORDER`. Returns the lanes by ID. Raises BadQuery."""
     paths = reader.execute(
         f"SELECT path_id, parent_path_id, name FROM paths LIMIT {MAX_PATHS + 1}"
     ).fetchall()
@@ -71,7 +77,7 @@ def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLan
 
 
 def label(rows: Iterable[Row], lanes: Mapping[str, CallLane]) -> None:
-    """Tell rows of lanes (``lane``: its id) their ``depth``, and name those of call paths (``label``)."""
+    """Add ``depth`` and ``label`` to rows of lanes (``lane``: its ID) that are call paths."""
     for row in rows:
         call = lanes.get(row["lane"])
         row["depth"] = call.depth if call else None

@@ -1,4 +1,4 @@
-"""Whose values went where, by function: sums over the objects that moved."""
+"""Sums over the objects that moved between functions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import duckdb
 
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
+    CONSUMING_KINDS,
     COUNTED,
     ENDS,
     FIRST_PUT,
     FOREVER,
     NOT_DRIVER,
     SUMMED,
-    TAKEN,
     is_driver,
     moved,
     total,
@@ -20,40 +20,45 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.function_names import Unfolded, box_of, shown_id, tasks_named
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
-#: With more rows of ``edge_rows`` than this, a share of the objects is looked at.
+#: With more rows of ``edge_rows`` than this, only a sample of the objects is used.
 MAX_EDGE_ROWS = 1_000_000
-#: Of fewer attempts than so many for each data edge the edges are looked for, else the attempts of all edges.
+#: Attempts per data edge below which the edges are looked up for the attempts, instead of the other way
+#: round.
 FEW = 6
-#: Of more than so many for each data edge, only those are looked at that are an end of one.
-MANY = 1
+#: Attempts per data edge above which only attempts at an end of an edge are read.
+MAX_ATTEMPTS_PER_EDGE = 1
 
 
 def one_in(share: int) -> str:
-    """SQL of whether a row of ``edge_rows`` is of one of those objects that are told of in a sample."""
+    """SQL that tests whether a row of ``edge_rows`` is in the sample of one in ``share`` objects."""
     return f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"
 
 
 def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> str:
     """SQL of the CTE ``ends``: the objects that moved, with the functions at both ends and their instances.
-    Parameters: those of :class:`Unfolded` and of ``mine``, a condition on the attempts of which an end has to
-    be one.
 
-    ``share``: of the objects every so manieth. ``for_each``: how many of those attempts there are for each
-    row of ``edge_rows``; if they are few, they are looked for first.
+    Its parameters are those of :class:`Unfolded` and of ``mine``.
+
+    Args:
+        mine: condition on attempts, one of which must be at an end of each edge. None for all.
+        share: use one in ``share`` objects.
+        is_unfolded: whether instances are shown.
+        for_each: number of attempts of ``mine`` per row of ``edge_rows``. If it is small, they are looked up
+        first.
     """
     taken = [one_in(share)] if share > 1 else []
     few = ""
     if mine is not None and for_each < FEW:
         found = f"SELECT task_hi FROM attempts WHERE {mine}"
-        if for_each > MANY:
-            ends = f"FROM edge_rows WHERE {' AND '.join([TAKEN, *taken])}"
+        if for_each > MAX_ATTEMPTS_PER_EDGE:
+            ends = f"FROM edge_rows WHERE {' AND '.join([CONSUMING_KINDS, *taken])}"
             found += f" AND task_hi IN (SELECT task_hi {ends} UNION ALL SELECT object_hi {ends})"
         few = f"few AS MATERIALIZED ({found}),"
         taken.append(
             f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM few) "
             "OR object_hi IN (SELECT task_hi FROM few))"
         )
-    # Who made an object is in its id, but for those that were put.
+    # An object's ID contains its task, except for objects that were put.
     made = (
         f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE kind IN ('get', 'argument', 'fetched') "
         f"AND (object_index >= {FIRST_PUT} OR bytes IS NULL))"
@@ -91,7 +96,7 @@ ends AS (
 
 
 def summed(of: str, share: int) -> str:
-    """SQL of the sums by both ends of one in ``share`` of all objects, which are the rows of ``of``."""
+    """SQL of the sums per pair of ends over the rows of ``of``, which are one in ``share`` of all objects."""
     return f"""
 SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_box,
     count(*) FILTER (kind = 'argument') * {int(share)} AS arguments,
@@ -103,8 +108,8 @@ FROM {of} GROUP BY ALL
 
 
 def unnamed_objects(file: SessionFile, where: Where) -> int:
-    """How many objects the attempts of ``where`` got or were given that nobody names: a call names its first
-    256, and calls beyond the tracer's budget are told as sums.
+    """Number of objects that the attempts of ``where`` received without an edge: a call lists its first 256,
+    and calls beyond the tracer's budget are reported as sums.
     """
     mine, values = where.named()
     narrowed = f"AND task_hi IN (SELECT task_hi FROM attempts WHERE {mine})" if values else ""
@@ -123,18 +128,22 @@ def unnamed_objects(file: SessionFile, where: Where) -> int:
 
 
 def share_of(reader: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    """Of how many objects one is told, and how many rows tell of all of them."""
+    """The sampling share (one in how many objects), and the number of rows for all objects."""
     (rows,) = reader.execute("SELECT count(*) FROM edge_rows").fetchone() or (0,)
     return max(1, -(-rows // MAX_EDGE_ROWS)), rows
 
 
-def data_edges(file: SessionFile, where: Where | None, many: int, asked: Unfolded) -> tuple[int, list[Row]]:
-    """Of how many objects one is told, and the data edges with an end among the ``many`` attempts of
+def data_edges(
+    file: SessionFile, where: Where | None, attempts: int, unfolded: Unfolded
+) -> tuple[int, list[Row]]:
+    """The sampling share (one in how many objects), and the data edges with an end among the attempts of
     ``where``.
+
+    ``attempts``: number of those attempts.
     """
     mine, values = where.named() if where is not None else (None, {})
     with file.reader() as reader:
         share, rows = share_of(reader)
-        ends = ends_of(mine, share, bool(asked.unfolded), many / max(1, rows))
-        found = reader.execute(f"{ends}{summed('ends', share)}", {**asked._asdict(), **values})
+        ends = ends_of(mine, share, bool(unfolded.unfolded), attempts / max(1, rows))
+        found = reader.execute(f"{ends}{summed('ends', share)}", {**unfolded._asdict(), **values})
         return share, rows_of(found)

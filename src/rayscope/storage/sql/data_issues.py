@@ -1,6 +1,7 @@
-"""What Ray Data warned of, as SQL: tasks of an operator that hang or use much memory, as its detectors find.
+"""SQL of Ray Data's warnings: tasks of an operator that hang or use much memory, according to its detectors.
 
-The tracer tells of each dataset, operator and kind of issue the first warning (:mod:`rayscope.tracer.data`).
+For each dataset, operator and kind of issue, the tracer reports the first warning
+(:mod:`rayscope.tracer.data`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Actors, nodes, workers, jobs and placement groups: lists, and one of each."""
+"""Lists and details of actors, nodes, workers, jobs and placement groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import (
-    LEAST_PREFIX,
+    MIN_PREFIX,
     Page,
     Row,
     Where,
@@ -37,31 +37,35 @@ from rayscope.storage.sql.restarts import restarts
 from rayscope.storage.sql.worker_names import JOB_OF_WORKER
 
 _CONTAINS = "{} ILIKE ? ESCAPE '\\'"
-#: What ``q`` looks into, besides the id and the pid.
+#: Columns searched by ``q``, besides the ID and the PID.
 _SEARCHED = ("name", "class_name", "node_name", "node_ip", "hostname", "entrypoint", "submission_id")
 
-#: So many things that a text may mean are named.
+#: Candidates listed in the error for an ambiguous text.
 _CANDIDATES = 5
-#: When things of a kind began and ended, where not in ``start_ns`` and ``end_ns``. Only its transitions have
-#: the time when a placement group was removed.
+#: Kind -> SQL of when its entities began and ended, if not ``start_ns`` and ``end_ns``. The removal of a
+#: placement group is only in its transitions.
 _LIVED: Mapping[str, tuple[str, str]] = {
     "placement_group": (
         "created_ns",
         "list_min([(step->>0)::BIGINT FOR step IN CAST(doc->1 AS JSON[]) IF (step->>1) = 'REMOVED'])",
     )
 }
-#: States of one thing that are told, the newest ones.
+#: Number of states in an entity's history, the newest.
 _HISTORY = 1000
 
 
 @dataclass(frozen=True)
 class EntityFilters:
-    """Which actors, nodes, workers ... a list has. What is None or "" asks for nothing.
+    """Filters for a list of entities. None or "" means no filter.
 
-    ``state`` and ids: one, or several joined by commas; ``name`` and ``class_name``: a part of it (of a
-    worker: of the class of its actor); ``at_least``: NAME:NUMBER,... of what is measured; ``q``: a part of a
-    name or an address, a pid, or how the id begins. ``since_ns`` and ``until_ns``: what lived between them;
-    a beginning or an end that is not known is taken to be outside.
+    Attributes:
+        state: one or several, joined by commas, like all IDs.
+        name: a part of it, like ``class_name`` (for a worker, the class of its actor).
+        at_least: NAME:NUMBER,... for measured values.
+        q: a part of a name or an address, a PID, or a prefix of the ID.
+        since_ns: only entities that were alive between this and ``until_ns``. An unknown start or end is
+        assumed to be
+            outside of that range.
     """
 
     state: str | None = None
@@ -78,11 +82,13 @@ class EntityFilters:
     until_ns: int | None = None
 
 
-class Beside(NamedTuple):
-    """What is known beside the record: rows to be joined, as ``u``, to those of an entity, ``r``.
+class ExtraColumns(NamedTuple):
+    """Columns that are not in the record, to be joined as ``u`` to the rows ``r`` of an entity.
 
-    ``columns``: name -> DuckDB type of those that rows of the answer get; ``on``: SQL of constants alone, by
-    which each row of an entity has one at most.
+    Attributes:
+        table: the rows.
+        columns: name -> DuckDB type of the columns to return.
+        on: SQL of the join condition, made of constants. It must match at most one row per entity.
     """
 
     table: pa.Table
@@ -91,7 +97,7 @@ class Beside(NamedTuple):
 
 
 class EntityPage(Page):
-    """A page of entities. ``internal_hidden``: how many of Ray's own it hides that fulfil the filters."""
+    """A page of entities. ``internal_hidden``: number of Ray's own entities that match but are hidden."""
 
     internal_hidden: int = 0
 
@@ -104,18 +110,18 @@ def list_entities(
     sort: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
-    beside: Beside | None = None,
+    extra: ExtraColumns | None = None,
     internal: bool = False,
 ) -> EntityPage:
     """A page of actors, nodes, workers, jobs or placement groups. Raises BadQuery.
 
-    ``beside``: more columns; they can be sorted by, and ``at_least`` of the filters is about them.
-    ``internal``: what is Ray's own too.
+    ``extra``: further columns, for which ``sort`` and the filter ``at_least`` work. ``internal``: include
+    Ray's own entities.
     """
     check_limit(limit)
     _, id_column = ENTITY_VIEWS[kind]
     columns = dict(ENTITY_COLUMNS[kind])
-    measured = beside.columns if beside is not None else {}
+    measured = extra.columns if extra is not None else {}
     columns |= measured
     begins = next(name for name in ("start_ns", "created_ns", "deployed_ns", "end_ns") if name in columns)
     sort = sort or f"-{begins}"
@@ -146,9 +152,9 @@ def list_entities(
         where.add(f"{name_of} >= ?", least)
     rows = counted = f"{kind}_rows r"
     with file.reader() as reader:
-        if beside is not None:
-            reader.register("beside", beside.table)
-            rows += f" LEFT JOIN beside u ON {beside.on}"
+        if extra is not None:
+            reader.register("extra", extra.table)
+            rows += f" LEFT JOIN extra u ON {extra.on}"
             if used or name in measured:
                 counted = rows
         hidden = 0
@@ -182,7 +188,7 @@ def list_entities(
 
 
 def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[str]) -> None:
-    """Narrow ``where`` to what the filters leave, ``at_least`` apart. Raises BadQuery."""
+    """Add the filters to ``where``, except ``at_least``. Raises BadQuery."""
     view, id_column = ENTITY_VIEWS[kind]
     for name in ("state", "job_id", "node_id", "worker_id", "actor_id", "type", "name", "class_name"):
         value = getattr(filters, name)
@@ -219,14 +225,14 @@ def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[
 
 
 def _selected(kind: Kind, columns: Iterable[str]) -> str:
-    """Columns of a kind of entity but its id, for SELECT; ``is_internal`` of all that can be Ray's own."""
+    """SELECT columns of a kind of entity, without its ID. Kinds that can be internal get ``is_internal``."""
     names = [name for name in columns if name not in (ENTITY_VIEWS[kind][1], "is_internal")]
     own = [f"{IS_INTERNAL[kind]} AS is_internal"] if kind in IS_INTERNAL else []
     return ", ".join([*names, *own])
 
 
 def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
-    """``NAME:NUMBER,...`` as columns (of ``columns``) and what they must be at least. Raises BadQuery."""
+    """Parse ``NAME:NUMBER,...`` to (column, minimum), with names from ``columns``. Raises BadQuery."""
     found = []
     for part in str(text).split(",") if text else []:
         name, _, number = part.partition(":")
@@ -242,7 +248,7 @@ def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
 
 
 def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
-    """The jobs whose driver has this process id and began at that time or later."""
+    """Jobs whose driver has this process ID and started at or after ``since_ns``."""
     with file.reader() as reader:
         found = reader.execute(
             "SELECT id FROM job_rows WHERE driver_pid = ? AND coalesce(start_ns, 0) >= ?", [pid, since_ns]
@@ -251,8 +257,8 @@ def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
 
 
 def place_of_driver(file: SessionFile, pids: Collection[int], since_ns: int) -> tuple[str, str] | None:
-    """The first job of a driver with one of these process ids that began at that time or later, and the node
-    of that driver, or the head.
+    """The first job whose driver has one of these process IDs and started at or after ``since_ns``, and the
+    driver's node, or the head node if that is unknown.
     """
     with file.reader() as reader:
         found = reader.execute(
@@ -266,7 +272,7 @@ def place_of_driver(file: SessionFile, pids: Collection[int], since_ns: int) -> 
 
 
 def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]:
-    """The script of the first job ('' if no job has told it), and the machine of the head node."""
+    """The script of the first job ('' if no job has reported one), and the host name of the head node."""
     job = cursor.execute(
         "SELECT entrypoint FROM jobs WHERE entrypoint != '' ORDER BY start_ns NULLS LAST, job_id LIMIT 1"
     ).fetchone()
@@ -278,14 +284,15 @@ def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]
 
 
 def find_id(file: SessionFile, kind: Kind, text: str) -> str:
-    """The id of the one actor, node, ... whose id is ``text`` or begins so; ``text`` itself if there is none.
+    """The full ID of the entity whose ID is ``text`` or begins with it; ``text`` itself if there is none.
 
-    The name that the UI shows for a node will do, too. Raises BadQuery if there are several, and names some.
+    For a node, the name shown in the UI works, too. Raises BadQuery, with some candidates, if there are
+    several.
     """
     is_named = f"OR {node_name('node_rows')} = $1" if kind == "node" else ""
     with file.reader() as reader:
         found = reader.execute(
-            f"SELECT id, state FROM {kind}_rows WHERE id = $1 OR (length($1) >= {LEAST_PREFIX} AND "
+            f"SELECT id, state FROM {kind}_rows WHERE id = $1 OR (length($1) >= {MIN_PREFIX} AND "
             f"starts_with(id, $1)) {is_named} ORDER BY id != $1, state, id LIMIT {_CANDIDATES + 1}",
             [text],
         ).fetchall()
@@ -293,9 +300,9 @@ def find_id(file: SessionFile, kind: Kind, text: str) -> str:
 
 
 def find_nodes(file: SessionFile, text: str) -> str:
-    """The nodes of a filter, joined by commas: a name that the UI shows becomes the node's ID.
+    """Replace node names, as shown in the UI, by IDs in a comma-separated filter.
 
-    The beginning of IDs stays as it is. Raises BadQuery for a name that several nodes have.
+    Prefixes of IDs are kept. Raises BadQuery for a name that several nodes have.
     """
     parts = [part.strip() for part in text.split(",")]
     with file.reader() as reader:
@@ -309,12 +316,15 @@ def find_nodes(file: SessionFile, text: str) -> str:
     )
 
 
-def _only(found: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
-    """The ID that was found (with its state), or ``text`` if there is none. Raises BadQuery for several."""
-    ids = [str(one) for one, _ in found]
+def _only(matches: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
+    """The ID of the only match (ID, state), ``text`` if there is none.
+
+    Raises BadQuery if there are several.
+    """
+    ids = [str(match) for match, _ in matches]
     if len(ids) > 1 and ids[0] != text:
-        shown = [f"{one[: max(12, len(text) + 4)]} ({state})" for one, state in found[:_CANDIDATES]]
-        more = ", ..." if len(found) > _CANDIDATES else ""
+        shown = [f"{match[: max(12, len(text) + 4)]} ({state})" for match, state in matches[:_CANDIDATES]]
+        more = ", ..." if len(matches) > _CANDIDATES else ""
         raise BadQuery(
             f"{text[:80]!r} matches several {kind.replace('_', ' ')}s: {', '.join(shown)}{more}.",
             "Use one of these IDs.",
@@ -323,11 +333,13 @@ def _only(found: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
 
 
 def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
-    """One actor, node, worker, job or placement group, by its id or the beginning of it.
+    """One entity, by its ID or a prefix of it.
 
-    Raises NotFound, and BadQuery for what begins several ids.
-    ``history``: every reported state, by time: ``time_ns``, ``state`` and what came with it. The restart of
-    an actor has a ``message``: why the worker before it ended, if that is on record.
+    Raises NotFound, and BadQuery for an ambiguous prefix.
+
+    Returns:
+        Its columns and ``history``: every reported state in order of time, with ``time_ns``, ``state`` and
+        further fields. A restart of an actor has a ``message``: why the previous worker ended, if recorded.
     """
     _, id_column = ENTITY_VIEWS[kind]
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))

@@ -1,31 +1,31 @@
-"""The line of an error's text that names the error, and the frame that raised it, as SQL.
+"""SQL that extracts the line that names an error, and the frame that raised it, from an error's text.
 
-All expressions are RE2's, which takes time linear in the text.
+All regular expressions use RE2, so they take linear time.
 """
 
 from __future__ import annotations
 
 from rayscope.storage.sql.pages import literal
 
-#: Longer texts are read from their end, where a traceback names the exception.
+#: Only the end of longer texts is searched, where a traceback names the exception, characters.
 _TEXT_CHARS = 20_000
 _HEADLINE_CHARS = 300
-#: Whether Ray kept only the end of an error. By default it keeps 500 characters.
+#: Whether Ray kept only the end of an error. The default is 500 characters.
 CUT_ERROR = (
     "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516 AND NOT "
     r"regexp_matches(error_message, '^User exception:\n([^\n]*\(pid=\d+, ip=|\+ Exception Group )'), false)"
 )
 
-#: Colours, and what Ray puts before all that a task raises.
+#: Color codes, and Ray's prefix of all task errors.
 _NOT_TEXT = r"\x1b\[[0-9;]*m|^User exception:\n"
-#: Between an exception and the one that was raised because of it, or while it was handled.
+#: Separates an exception from the next one in its chain.
 _NEXT_IN_CHAIN = (
     r"\n\s*(?:The above exception was the direct cause of|During handling of the above exception, another)"
     r"[^\n]*\n"
 )
-#: Exceptions in which libraries wrap what the user's code raised.
+#: Exceptions of libraries that wrap an exception of user code.
 _WRAPPER = r"(?m)^ray\.exceptions\.(?:RayTaskError\(UserCodeException\)|UserCodeException)\b"
-#: Before each exception of a group, and the margin of its lines.
+#: Precedes each exception of a group. ``_MARGIN`` is the margin of its lines.
 _MEMBER = r"\n *\+-[+-]*-+ \d+ -+\n"
 _MARGIN = r"(?m)^ *\| ?"
 _FRAME = r'(?m)^ *File "[^"\n]+", line \d+, in '
@@ -35,7 +35,7 @@ _EXCEPTION = (
     r"(?m)^[ |]*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|Group)"
     r"(?:\(\w+\))?(?::.*)?)$"
 )
-#: A frame of Python, of a package, of Ray, or of compiled code.
+#: A frame of Python, a package, Ray, or compiled code.
 _LIBRARY = (
     r'File "([^"]*[/\\](site-packages|dist-packages|lib/python3[^/"]*|python/ray)[/\\]|<frozen '
     r'|[^"]*\.(pyx|pxi)")'
@@ -43,12 +43,12 @@ _LIBRARY = (
 
 
 def _let(name: str, value: str, body: str) -> str:
-    """SQL of ``body``, in which ``name`` stands for ``value``."""
+    """SQL of ``body`` with ``name`` bound to ``value``."""
     return f"list_transform([{value}], lambda {name}: {body})[1]"
 
 
 def _headline_of(text: str) -> str:
-    """SQL of the line of one exception's text that names it: the first after its frames."""
+    """SQL of the line that names one exception: the first after its frames."""
     behind = f"regexp_replace({text}, {literal(_UNTIL_LAST_FRAME)}, '')"
     lines = f"list_filter(string_split({text}, chr(10)), lambda line: regexp_matches(line, '\\w'))"
     return (
@@ -59,17 +59,17 @@ def _headline_of(text: str) -> str:
 
 
 def _user_frame(text: str) -> str:
-    """SQL of the innermost frame that is of no library; None if there is none."""
+    """SQL of the innermost frame outside of libraries, NULL if there is none."""
     frames = f"regexp_extract_all({text}, {literal(_FRAME)})"
     return f"list_last(list_filter({frames}, lambda frame: NOT regexp_matches(frame, {literal(_LIBRARY)})))"
 
 
 def error_parts(message: str, without: str = "NULL") -> str:
-    """SQL of ``{'headline': ..., 'frame': ...}`` of an error's text.
+    """SQL of ``{'headline': ..., 'frame': ...}`` for an error's text. Both skip exceptions that wrap others.
 
-    ``headline``: the line that names the error, of a group with that of its first member. ``frame``: the
-    innermost ``File "...", line 1, in `` of the user's own code, else of any. Both look through the wrappers
-    of libraries. ``without``: SQL of the headline of an error that has no text.
+    ``headline``: the line that names the error; for an exception group also that of its first member.
+    ``frame``: the innermost ``File "...", line 1, in `` of user code, or of any code. ``without``: SQL of the
+    headline of an error without text.
     """
     parts = {
         "whole": f"regexp_replace(right({message}, {_TEXT_CHARS}), {literal(_NOT_TEXT)}, '', 'g')",
@@ -93,10 +93,10 @@ def error_parts(message: str, without: str = "NULL") -> str:
     return made
 
 
-#: The headline of an error without a text: "Task cancelled".
+#: The headline of an error without text, such as "Task cancelled".
 TYPE_IN_WORDS = "upper(error_type[1]) || lower(replace(error_type[2:], '_', ' '))"
 _SUMMARY = f"{error_parts('error_message', TYPE_IN_WORDS)}['headline']"
-#: The line that names an attempt's error, as lists show it.
+#: The line that names an attempt's error in lists.
 ERROR_SUMMARY = (
     f"CASE WHEN {CUT_ERROR} AND NOT regexp_matches({_SUMMARY}, {literal(_EXCEPTION)}) THEN '…' ELSE '' END "
     f"|| {_SUMMARY} AS error_summary"

@@ -1,4 +1,4 @@
-"""SQL of what Rayscope understands of an execution: which objects moved, who waits for whom, where time went.
+"""SQL that interprets an execution: which objects moved, what waits for what, and where time went.
 
 Used by the documented views (:mod:`rayscope.storage.schema`) and by queries over a part of the record.
 """
@@ -8,75 +8,84 @@ from __future__ import annotations
 from rayscope.model import NO_OBJECT
 from rayscope.storage.call_paths import DRIVER_PREFIX
 
-#: Later than any time (ns), and more than any sum that is told: what is larger is cut to it.
+#: Later than any time (ns), and larger than any sum. Larger values are clamped to it.
 FOREVER = 2**62
 
 
-#: The two parts of what drivers' task ids begin with; the rest is the job's id.
+#: The two parts of the prefix of drivers' task IDs. The rest is the job's ID.
 DRIVER_HI, DRIVER_LO = int(DRIVER_PREFIX[:16], 16), DRIVER_PREFIX[16:]
 
 
 def hex_id(prefix: str) -> str:
-    """SQL for a task's whole hex id from its two parts; NULL stays NULL."""
+    """SQL of a task's full hex ID from its two parts. NULL stays NULL."""
     return f"lower(lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo)"
 
 
 TASK_ID = hex_id("task")
-#: The task that made the call, and the one that Ray names.
+#: The caller, and the parent according to Ray.
 PARENT_ID = hex_id("parent")
 NAMED_PARENT_ID = f"CASE WHEN named_parent IS NULL THEN {PARENT_ID} ELSE nullif(named_parent, '') END"
 
 
 def attempt_key(of: str = "") -> str:
-    """SQL of an attempt's number, cheap to join by. Two of 10^7 share one in one of 10^5 records."""
+    """SQL of a number per attempt, for cheap joins. Two of 10^7 attempts collide in one of 10^5 records."""
     return f"hash({of}task_hi, {of}task_lo, {of}attempt)"
 
 
 def is_driver(prefix: str) -> str:
-    """SQL of whether a task's id is a driver's, from its two parts."""
+    """SQL that tests whether a task ID, in two parts, belongs to a driver."""
     return f"({prefix}_hi = {DRIVER_HI} AND starts_with({prefix}_lo, '{DRIVER_LO}'))"
 
 
 def total(of: str) -> str:
-    """SQL of a sum that fits into 64 bits; of nothing it is 0."""
+    """SQL of a sum clamped to 64 bits, 0 if there are no rows."""
     return f"least(coalesce(sum({of}), 0), {FOREVER})::BIGINT"
 
 
-#: When an attempt was submitted, came to a worker (what waits there in a queue does not hold it yet), began
-#: to execute, and ended (Ray's ``end_time_ms``: of FINISHED and FAILED the later in its order). Columns that
-#: are computed when a row is written: see :data:`DERIVED`.
-CREATED, REACHED, EXECUTING, END = "created_at_ns", "reached_at_ns", "executing_at_ns", "ended_at_ns"
+# Columns computed when a row is written, see :data:`DERIVED`.
+#: When an attempt was submitted.
+CREATED = "created_at_ns"
+#: When it reached a worker. Waiting in that worker's queue does not occupy the worker yet.
+REACHED = "reached_at_ns"
+#: When it began to execute.
+EXECUTING = "executing_at_ns"
+#: When it ended: Ray's ``end_time_ms``, which is FAILED if that was reported, otherwise FINISHED.
+END = "ended_at_ns"
 START = "running_ns"
 #: Drivers run as tasks of their own; lists and counts leave them out.
 NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
-#: Rows of a state and how many attempts are in it, in one order.
+#: Query for each state and the number of attempts in it, ordered.
 COUNT_STATES = (
     f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} GROUP BY 1 ORDER BY 1"
 )
 
 
-#: Whether a row of ``span_rows`` is of the user's (``rayscope.span``), whose name may be any.
+#: Whether a row of ``span_rows`` was created by user code (``rayscope.span``). Its name can be anything.
 IS_USERS_SPAN = """coalesce(starts_with(extra, '{"user":'), false)"""
-#: What the names of Ray Data's tasks begin with here.
+#: Prefix of our names for Ray Data's tasks.
 DATA = "Data: "
-#: The same for the tasks of Dask on Ray, and the function that runs them all.
-DASK, _DASK_TASK = "Dask: ", "dask_task_wrapper"
-#: The function in the name of such a task, ``dask:KEY``: the words of the key before its hash, as Dask
-#: shows them ("load" of ``dask:load-8d3c3a7f``, "read-csv" of ``dask:('read-csv-8d3c3a7f', 3)``).
+#: Prefix of our names for tasks of Dask on Ray.
+DASK = "Dask: "
+#: The function that runs all tasks of Dask on Ray.
+_DASK_TASK = "dask_task_wrapper"
+#: Extracts the function from the name of such a task, ``dask:KEY``: the words before the key's hash, as in
+#: Dask's UI ("load" of ``dask:load-8d3c3a7f``, "read-csv" of ``dask:('read-csv-8d3c3a7f', 3)``).
 _DASK_FUNCTION = r"^dask:[(]*[\x27\x22]?([A-Za-z_]\w*(?:-[A-Za-z]+)*)(?:[-\x27\x22,)]|$)"
-#: Ray's function of an attempt, told from others of its name.
+#: An attempt's function, distinguished from others with the same name in Ray.
 FUNCTION = "coalesce(distinct_name, func_name)"
-#: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
-MADE = "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
+#: The actor created by a row of ``attempts`` without a name: Ray's restarts of actors have no definition.
+CREATED_ACTOR = (
+    "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
+)
 
 
 def creation_name(actor: str) -> str:
-    """SQL of how the creation of an actor is called, by its class; NULL if that is not known."""
+    """SQL of the name of an actor's creation, made of its class. NULL if that is unknown."""
     return f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {actor})"
 
 
 def is_of_data(of: str) -> str:
-    """SQL of whether a row ``of`` is a task of Ray Data's that has a name. All operators run the same few
+    """SQL that tests whether a row ``of`` is a named task of Ray Data. All operators run the same few
     functions (``_map_task``), and name their tasks after themselves.
     """
     return (
@@ -86,13 +95,19 @@ def is_of_data(of: str) -> str:
 
 
 def is_of_dask(of: str) -> str:
-    """SQL of whether a row ``of`` is a task of Dask on Ray: these are named after the keys of its graph."""
+    """SQL that tests whether a row ``of`` is a task of Dask on Ray.
+
+    Those are named after keys of its graph.
+    """
     matches = f"regexp_matches({of}.name, '{_DASK_FUNCTION}')"
     return f"coalesce({of}.func_name = '{_DASK_TASK}' AND {matches}, false)"
 
 
 def rays_name(of: str) -> str:
-    """SQL of Ray's function of a row ``of``; NULL of tasks of Ray Data and Dask, which name themselves."""
+    """SQL of Ray's function of a row ``of``.
+
+    NULL for tasks of Ray Data and Dask, which have names of their own.
+    """
     return f"CASE WHEN NOT ({is_of_data(of)} OR {is_of_dask(of)}) THEN {of}.func_name END"
 
 
@@ -101,32 +116,33 @@ def _dask_name(of: str) -> str:
 
 
 def full_name(of: str, *, is_placed: bool = True) -> str:
-    """SQL of a name that no other function has, for a row ``of`` of ``attempts`` (or of parts of them); NULL
-    if it is unknown. ``is_placed``: use what the tracer reported of lambdas, closures, and wrappers.
+    """SQL of a unique name for the function of a row ``of`` of ``attempts`` (or of parts), NULL if unknown.
+
+    ``is_placed``: use the tracer's descriptions of lambdas, closures, and wrappers.
     """
     placed = f"(SELECT p.full_name FROM placed_functions p WHERE p.function_hash = {of}.function_hash)"
     return (
         f"CASE WHEN {is_of_data(of)} THEN '{DATA}' || {of}.name WHEN {is_of_dask(of)} THEN {_dask_name(of)} "
         f"WHEN {of}.func_name IS NULL THEN {of}.name "
         f"ELSE coalesce({placed if is_placed else 'NULL'}, "
-        # Without the tracer each definition of a lambda is another function.
+        # Without the tracer, each definition of a lambda counts as a separate function.
         f"CASE WHEN {of}.func_name = '<lambda>' THEN '<lambda> (' || {of}.function_hash[:8] || ')' END, "
         f"{of}.module_name || '.' || {of}.func_name, {of}.func_name) END"
     )
 
 
 def actors_worker(of: str) -> str:
-    """SQL of the worker that a call, a row ``of`` of ``attempts``, comes to: its actor's; NULL if unknown."""
+    """SQL of the worker of the actor that a call, a row ``of`` of ``attempts``, is for. NULL if unknown."""
     return f"(SELECT any_value(worker_id) FROM actor_rows WHERE id = {of}.actor_id)"
 
 
 def called_name(of: str) -> str:
-    """SQL of the name of a row ``of`` of ``attempts``; NULL if it is unknown.
+    """SQL of the function's name for a row ``of`` of ``attempts``, NULL if unknown.
 
-    That is Ray's function, or ``distinct_name`` where several functions share that. Tasks of Ray Data are
-    ``Data: MapBatches(parse)``, and those of Dask on Ray ``Dask: load``.
+    This is Ray's function, or ``distinct_name`` if several functions share that. Tasks of Ray Data are
+    ``Data: MapBatches(parse)``, and tasks of Dask on Ray ``Dask: load``.
     """
-    # Where no row is of Ray Data, which is the rule, DuckDB takes the other branch as it is, for nothing.
+    # If there is no row of Ray Data, as usual, DuckDB evaluates only the other branch.
     return (
         f"CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
         f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name "
@@ -136,30 +152,30 @@ def called_name(of: str) -> str:
 
 
 def function_name(of: str) -> str:
-    """SQL of the function of a row ``of`` of ``attempts``, NULL if nobody told it."""
+    """SQL of the function of a row ``of`` of ``attempts``, NULL if it was not reported."""
     return (
         f"coalesce({called_name(of)}, "
         f"CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN {creation_name(f'{of}.actor_id')} END)"
     )
 
 
-#: Whether nobody told when an attempt that was handed to its worker began: a worker reports its tasks once a
-#: second, and one that dies takes along what it has not reported. How long it waited and ran is not known.
+#: Whether the start of an attempt that was sent to its worker is unknown: a worker reports its tasks once a
+#: second, and when it dies, unreported events are lost. Then waiting and running times are unknown.
 START_LOST = (
     "(coalesce(running_ns, execute_begin_ns, total_begin_ns) IS NULL AND (state = 'FINISHED' OR "
     "state = 'FAILED' AND (submitted_to_worker_ns IS NOT NULL OR error_type = 'TASK_EXECUTION_EXCEPTION')))"
 )
 
-# Objects and the edges that they make.
+# Objects and the edges between tasks.
 
-#: Objects of ``ray.put`` have indices from here on, and the attempt in the first byte of their task's id.
+#: Indices of objects created by ``ray.put`` start here. The first byte of their task ID is the attempt.
 FIRST_PUT = 100_000_001
-#: Rows of ``edge_rows`` of what a task was given or got.
-TAKEN = "kind IN ('get', 'argument', 'nested', 'fetched')"
+#: Rows of ``edge_rows`` for objects that a task received or got.
+CONSUMING_KINDS = "kind IN ('get', 'argument', 'nested', 'fetched')"
 
 
 def object_id(prefix: str) -> str:
-    """SQL for an object's whole hex id: the number behind the task's id is little-endian."""
+    """SQL of an object's full hex ID: the task's ID and the index in little-endian order."""
     index = f"{prefix}_index"
     swapped = (
         f"((({index} & 255) << 24) | (({index} & 65280) << 8) | (({index} >> 8) & 65280) | ({index} >> 24))"
@@ -167,14 +183,14 @@ def object_id(prefix: str) -> str:
     return f"{hex_id(prefix)} || lower(lpad(to_hex({swapped}), 8, '0'))"
 
 
-#: A value that was stored before its task's function ended is what a generator yields. Its object's number is
-#: one more than its order: the first is that of the generator itself. (One time is told by Python's clock,
-#: the other by that of Ray's C++, both of the same machine.)
+#: Whether a value was yielded by a generator: it was stored before its task's function ended. The index of
+#: its object is one more than its order, because the first object is the generator itself. (The two times
+#: come from Python's clock and from that of Ray's C++, on the same machine.)
 _YIELDED = "coalesce(a.returned_ns < a.execute_end_ns - 5000, false)"
 
 
-def _made(of: str) -> str:
-    """SQL of the objects that were returned or put, once each: retries make the same one again.
+def _created_objects(of: str) -> str:
+    """SQL of the objects that were returned or put, once each: retries create the same object again.
 
     ``of``: a condition on the object's columns, with ``{}`` for their prefix.
     """
@@ -202,10 +218,10 @@ GROUP BY object_hi, object_lo, object_index
 
 
 def _passed_by_value(taken_if: str) -> str:
-    """SQL of the objects that Ray itself put for a call, and who called.
+    """SQL of the objects that Ray itself put for a call, with the caller.
 
-    Ray stores a large argument as an object with a number like that of ``ray.put``. No reference to it
-    exists, so an object that was put, got, waited for or passed on is another.
+    Ray stores a large argument as an object with an index like that of ``ray.put``. No reference to it
+    exists, so an object that was put, got, waited for or passed on is a different one.
     """
     puts = f"kind = 'fetched' AND object_index >= {FIRST_PUT} AND {taken_if}"
     return f"""
@@ -223,20 +239,21 @@ WHERE NOT EXISTS (
 
 
 def moved(taken_if: str, made_if: str, by: str = "NULL::INTEGER") -> str:
-    """SQL of one row for each object that a task was given or got, and for each that it returned or put.
+    """SQL of one row per object that a task received or got, and per object that it returned or put.
 
-    ``taken_if``: which rows of ``edge_rows`` count; ``made_if``: which objects, see :func:`_made`.
-    ``by``: ``attempt`` for a row for each attempt that took it, which ``taken_by`` tells then.
+    ``taken_if``: condition on rows of ``edge_rows``; ``made_if``: condition on objects, see
+    :func:`_created_objects`. ``by``: ``attempt`` for one row per attempt that took the object, in
+    ``taken_by``.
     """
     return f"""
-WITH made AS ({_made(made_if)}),
+WITH made AS ({_created_objects(made_if)}),
 by_value AS ({_passed_by_value(taken_if)}),
 taken AS (
     SELECT task_hi, task_lo, {by} AS taken_by, object_hi, object_lo, object_index,
         CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS taken_as, bool_and(kind = 'nested') AS nested,
         max(bytes) AS bytes, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns,
         count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
-    FROM edge_rows WHERE {TAKEN} AND {taken_if}
+    FROM edge_rows WHERE {CONSUMING_KINDS} AND {taken_if}
     GROUP BY task_hi, task_lo, taken_by, object_hi, object_lo, object_index, taken_as)
 SELECT CASE WHEN made.task_hi IS NOT NULL THEN made.task_hi
         WHEN taken.object_index < {FIRST_PUT} THEN taken.object_hi ELSE by_value.caller_hi END AS producer_hi,
@@ -269,8 +286,9 @@ _SHOWN = (
 
 
 def nodes_of(which: str = "true") -> str:
-    """SQL of where tasks ran (``task_hi``, ``task_lo``, ``node_id``), and drivers. ``which``: a condition on
-    ``attempts``.
+    """SQL of where tasks and drivers ran (``task_hi``, ``task_lo``, ``node_id``).
+
+    ``which``: condition on ``attempts``.
     """
     return f"""
 SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
@@ -281,7 +299,7 @@ WHERE driver_node_id IS NOT NULL
 """
 
 
-#: ``task_hi`` of the tasks at both ends of what a CTE ``moved`` has.
+#: ``task_hi`` of the tasks at both ends of the rows of a CTE ``moved``.
 ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
 _PLACED = f"""
 SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
@@ -295,7 +313,7 @@ WITH moved AS ({moved("true", "true")}), nodes AS ({nodes_of()}){_PLACED}"""
 
 
 def edges_of(part: int, parts: int) -> str:
-    """SQL of one of ``parts`` about equal parts of :data:`EDGES`; each needs its share of memory alone."""
+    """SQL of one of ``parts`` roughly equal parts of :data:`EDGES`, to limit the memory needed."""
     of = f"_hi % {int(parts)} = {int(part)}"
     return f"""
 WITH moved AS MATERIALIZED ({moved("object" + of, "{}" + of)}),
@@ -317,36 +335,36 @@ _NEAR_TASK = moved(
     f"{{}}_hi IN (SELECT $high::UBIGINT UNION ALL SELECT object_hi {_PUT_BY_TASK} "
     f"UNION ALL SELECT object_hi FROM edge_rows WHERE {_OF_TASK})",
 )
-#: Those of one task ($high, $low): what it made and took, and who took what it made; and a little more.
+#: Edges near one task ($high, $low): what it created and took, who took what it created, and a few more.
 EDGES_NEAR_TASK = f"SELECT {_SHOWN} FROM ({_NEAR_TASK})"
 
-# Who waits for whom.
+# Waits.
 
 #: Spans during which a task waits for others.
 BLOCKING_SPANS = ("ray.get", "ray.wait", "await", "placement_group.wait")
-#: Whether a row of ``span_rows`` is such a wait; a span of a user's own blocks nobody, whatever its name.
+#: Whether a row of ``span_rows`` is such a wait. Spans of user code never are, whatever their name.
 WAITS = (
     f"name IN ({', '.join(map(repr, BLOCKING_SPANS))}) "
     "AND NOT coalesce(starts_with(extra, '{\"user\":'), false)"
 )
-#: Stretches in which calls of async methods were suspended, other than for object references; and the edges
-#: of those that were reported while they last.
+#: Stretches in which calls of async methods were suspended for anything but object references, and the edges
+#: of those that were reported before their end.
 AWAITING = "awaiting"
 #: Whether a row of ``span_rows`` is such a stretch.
 IS_AWAITING = f"name = '{AWAITING}' AND NOT {IS_USERS_SPAN}"
-#: Whether a row of ``span_rows`` sums up several calls: its text is ours.
+#: Whether a row of ``span_rows`` is the sum of several calls. The text is ours.
 SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
-#: Whether a row of ``span_rows`` is of a wait that a signal ended, such as Ctrl-C: not what it was for.
+#: Whether a row of ``span_rows`` is a wait that was ended by a signal such as Ctrl-C.
 INTERRUPTED = """coalesce(ends_with(extra, '"interrupted":1}'), false)"""
-#: Whether a row of ``span_rows`` is of one call with more objects than it names.
+#: Whether a row of ``span_rows`` is a call with more objects than listed.
 COUNTED = "(starts_with(extra, '{\"objects\":') AND json_valid(extra))"
 _HAS_NO_END = """NOT EXISTS (
     SELECT 1 FROM span_rows s
     WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)"""
-#: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it
-#: lasted: it lasts still, or its task died.
-UNTOLD = f"starts_with(b.kind, 'blocked:') AND {_HAS_NO_END}"
-#: The same of a wait or a stretch of :data:`AWAITING`.
+#: Whether a row ``b`` of ``edge_rows`` is a wait that was reported while it lasted, but whose end was not: it
+#: still lasts, or its task died.
+IS_OPEN_WAIT = f"starts_with(b.kind, 'blocked:') AND {_HAS_NO_END}"
+#: The same for a wait or a stretch of :data:`AWAITING`.
 IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS_NO_END}"
 
 #: Whether the tracer ran in the driver of $job, whose task is $high and $low: it reported that, or a wait.
@@ -358,10 +376,10 @@ OR EXISTS (SELECT 1 FROM edge_rows
     WHERE task_hi = $high AND task_lo = $low AND starts_with(kind, 'blocked:')))
 """
 
-#: Whether a row of ``edge_rows`` is of a wait for a placement group; and SQL of the group's ID.
+#: Whether a row of ``edge_rows`` is a wait for a placement group. ``WAITED_GROUP`` is SQL of the group's ID.
 IS_GROUP_WAIT = f"object_index = {NO_OBJECT} AND kind != 'blocked:train.report'"
 WAITED_GROUP = f"substr({hex_id('object')}, 1, 36)"
-#: The tasks whose values a span of ray.get, ray.wait or await (a row of ``span_rows``) waited for.
+#: The tasks whose values a row of ``span_rows`` (ray.get, ray.wait or await) waited for.
 BLOCKED_ON = f"""
 (SELECT list(DISTINCT {hex_id("object")}) FROM edge_rows e
  WHERE e.task_hi = span_rows.task_hi AND e.task_lo = span_rows.task_lo
@@ -369,19 +387,19 @@ BLOCKED_ON = f"""
     AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
 """
 
-#: SQL of the waits (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``) that last at $at. Calls
-#: that the tracer summed up say nothing of one time, and spans of a user's own block nobody.
+#: SQL of the waits in progress at $at (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``). Summed
+#: up calls have no exact times, and spans of user code do not block.
 BLOCKED_AT = f"""
 SELECT task_hi, task_lo, attempt, begin_ns, name AS call FROM span_rows
 WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
 UNION
 SELECT task_hi, task_lo, attempt, begin_ns, split_part(kind, ':', -1) FROM edge_rows b
-WHERE {UNTOLD} AND begin_ns <= $at
+WHERE {IS_OPEN_WAIT} AND begin_ns <= $at
 """
 
 
 def still_blocked(where: str = "true") -> str:
-    """SQL of what :data:`IS_OPEN`, as rows of the view of spans."""
+    """SQL of the waits of :data:`IS_OPEN`, as rows of the view of spans."""
     return f"""
 SELECT {TASK_ID} AS task_id, attempt, split_part(kind, ':', -1) AS name, begin_ns, NULL::BIGINT AS end_ns,
     NULL::BIGINT AS duration_ns, NULL::VARCHAR AS extra,
@@ -396,22 +414,24 @@ GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 
 #: Column of :func:`with_worker_starts`.
 STARTING = "starting_worker_ns"
-#: No worker starts faster than this, and one that has started is given its first task within this time, ns.
-FASTEST_START_NS, FIRST_TASK_NS = 50_000_000, 250_000_000
-#: When an attempt was given to a worker.
-_GIVEN = "coalesce(submitted_to_worker_ns, running_ns)"
+#: No worker starts faster than this, ns.
+FASTEST_START_NS = 50_000_000
+#: A started worker gets its first task within this time, ns.
+FIRST_TASK_NS = 250_000_000
+#: When an attempt was assigned to a worker.
+_ASSIGNED = "coalesce(submitted_to_worker_ns, running_ns)"
 
 
 def with_worker_starts(where: str = "true") -> str:
-    """SQL of the rows of ``attempts`` that ``where`` picks, with when the process that each is the first to
-    run in began to start (``starting_worker_ns``), if it had to wait for that.
+    """SQL of the rows of ``attempts`` selected by ``where``. ``starting_worker_ns`` is when the worker's
+    process began to start, for the first attempt in that process if it had to wait for it.
     """
     return f"""
 SELECT a.* EXCLUDE (awaited_worker), CASE WHEN w.started_ns BETWEEN
-        greatest(pending_node_assignment_ns, {_GIVEN} - {FIRST_TASK_NS}) AND {_GIVEN}
+        greatest(pending_node_assignment_ns, {_ASSIGNED} - {FIRST_TASK_NS}) AND {_ASSIGNED}
     THEN least(w.started_ns, greatest(pending_node_assignment_ns, w.launched_at_ns)) END AS {STARTING}
 FROM (
-    SELECT *, CASE WHEN {_GIVEN} - pending_node_assignment_ns > {FASTEST_START_NS} THEN worker_id END
+    SELECT *, CASE WHEN {_ASSIGNED} - pending_node_assignment_ns > {FASTEST_START_NS} THEN worker_id END
         AS awaited_worker
     FROM attempts WHERE {where}) a
 LEFT JOIN (
@@ -419,19 +439,19 @@ LEFT JOIN (
     WHERE launch_ns > 0) w ON w.started_worker = a.awaited_worker"""
 
 
-#: The phases of an attempt in their order: (name, SQL of its begin). One lasts until the next that is known
-#: begins, the last until the attempt ends; so they add up to the whole, whatever is missing.
+#: The phases of an attempt in order: (name, SQL of its begin). A phase lasts until the next known one begins,
+#: the last until the attempt ends, so they add up to the whole even if some are unknown.
 BEGINS: tuple[tuple[str, str], ...] = (
     ("waiting_args", CREATED),
     ("waiting_node", "pending_node_assignment_ns"),
-    # Of rows that :func:`with_worker_starts` gives; in the others there is none.
+    # Only in rows of :func:`with_worker_starts`.
     ("starting_worker", STARTING),
     ("queued", "submitted_to_worker_ns"),
     (
         "fetching",
         "coalesce(pending_actor_task_args_fetch_ns, getting_and_pinning_args_ns, pending_args_fetch_ns)",
     ),
-    # An actor's task that has its arguments waits for its turn.
+    # A task of an actor that has its arguments waits for its turn.
     ("queued", "pending_actor_task_ordering_or_concurrency_ns"),
     ("loading", "CASE WHEN deserialize_begin_ns IS NOT NULL THEN running_ns END"),
     (
@@ -441,7 +461,7 @@ BEGINS: tuple[tuple[str, str], ...] = (
     ("executing", "coalesce(execute_begin_ns, running_ns)"),
     ("storing", "execute_end_ns"),
 )
-#: The phases that the view gives, in order; ``executing`` is without ``awaiting`` and ``blocked``.
+#: The phases in the view, in order. ``executing`` excludes ``awaiting`` and ``blocked``.
 SCHEDULING_PHASES = (
     "waiting_args",
     "waiting_node",
@@ -456,12 +476,12 @@ SCHEDULING_PHASES = (
 )
 
 
-#: Those that a row of ``attempts`` tells by itself. (A worker starts before it is given anything.)
+#: Phases stored in a row of ``attempts``. (A worker's start precedes the assignment.)
 RECORDED = tuple((name, begin) for name, begin in BEGINS if begin != STARTING)
 
 
-def _begun(number: int, begins: tuple[tuple[str, str], ...] = BEGINS) -> str:
-    """SQL of when a phase began, no earlier than those before it: clocks of two nodes may differ."""
+def _phase_begin(number: int, begins: tuple[tuple[str, str], ...] = BEGINS) -> str:
+    """SQL of when a phase began, no earlier than the previous ones: clocks of two nodes may differ."""
     _, begin = begins[number]
     known = ", ".join(earlier for _, earlier in begins[: number + 1])
     return f"CASE WHEN {begin} IS NOT NULL THEN greatest({known}) END"
@@ -471,39 +491,41 @@ _CREATED = (
     "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
     "finished_ns, failed_ns, total_begin_ns)"
 )
-#: What the rest of a row of ``attempts`` tells once for all: column -> its SQL.
+#: Columns computed once from the rest of a row of ``attempts``: column -> its SQL.
 DERIVED = {
     CREATED: _CREATED,
     REACHED: "coalesce(least(running_ns, getting_and_pinning_args_ns), execute_begin_ns, "
     "CASE WHEN coalesce(failed_ns, finished_ns) IS NOT NULL THEN submitted_to_worker_ns END)",
-    EXECUTING: _begun([name for name, _ in RECORDED].index("executing"), RECORDED).replace(CREATED, _CREATED),
+    EXECUTING: _phase_begin([name for name, _ in RECORDED].index("executing"), RECORDED).replace(
+        CREATED, _CREATED
+    ),
     END: "coalesce(failed_ns, finished_ns)",
 }
 
 
-#: The last that a record tells of (ns), for views: queries are told a time instead.
+#: The last time in a record (ns), for views. Queries get a time as a parameter instead.
 LAST = "(SELECT value::BIGINT FROM meta WHERE key = 'last_ns')"
 
 
 def ended_at(last: str | int) -> str:
-    """SQL of when an attempt ended. One that has not lasts until ``last``, or until its worker was done."""
+    """SQL of when an attempt ended. An open one lasts until ``last``, or until its worker ended."""
     return f"coalesce({END}, total_end_ns, {last})"
 
 
 def all_ended_at(last: str | int) -> str:
-    """SQL of when all phases of an attempt ended: no earlier than anything else that is known of it, as the
-    clocks of two nodes may differ.
+    """SQL of when all phases of an attempt ended: not before any of its other times, as clocks of two nodes
+    may differ.
     """
     known = ", ".join(begin for _, begin in RECORDED)
     return f"greatest({ended_at(last)}, {known}, total_end_ns)"
 
 
 def times(last: str | int) -> dict[str, str]:
-    """SQL of the times (ns) of an attempt; docs/reference/glossary.md defines them, and nothing else may.
+    """SQL of an attempt's times (ns), as defined in docs/reference/glossary.md.
 
-    ``executing`` still has the time in it that :func:`waited_ns` returns. What never began to run has no
-    ``duration`` and no ``executing``; where the begin was lost, ``waiting`` is not known.
-    ``last``: until when what has not ended lasts.
+    ``executing`` includes the time returned by :func:`waited_ns`. Attempts that never ran have no
+    ``duration`` and ``executing``. If the begin was lost, ``waiting`` is unknown. ``last``: the end of
+    attempts that have not ended.
     """
     return {
         "total": f"({all_ended_at(last)} - {CREATED})",
@@ -515,7 +537,7 @@ def times(last: str | int) -> dict[str, str]:
 
 
 def executed_at(last: str | int) -> str:
-    """SQL of when an attempt's function returned; NULL of what never began to execute."""
+    """SQL of when an attempt's function returned, NULL if it never began to execute."""
     return (
         f"CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, {EXECUTING}) "
         f"WHEN {EXECUTING} IS NOT NULL THEN {all_ended_at(last)} END"
@@ -523,26 +545,26 @@ def executed_at(last: str | int) -> str:
 
 
 def phase_begins(last: str | int) -> str:
-    """SQL of the columns ``b0`` ... of when the phases of an attempt began, each no earlier than those before
-    it, ``b_end``, its end, and ``b_last``, when the last of these phases ended: not known where the begin of
-    the attempt was lost. ``last``: until when what has not ended lasts. It needs rows of
-    :func:`with_worker_starts`.
+    """SQL of the begins of an attempt's phases as columns ``b0`` ..., each no earlier than the previous ones.
+
+    ``b_end`` is the attempt's end, and ``b_last`` the end of the last phase, unknown if the attempt's begin
+    was lost. ``last``: the end of attempts that have not ended. Needs rows of :func:`with_worker_starts`.
     """
-    begins = [f"{_begun(number)} AS b{number}" for number in range(len(BEGINS))]
+    begins = [f"{_phase_begin(number)} AS b{number}" for number in range(len(BEGINS))]
     end = all_ended_at(last)
     return ", ".join([*begins, f"{end} AS b_end", f"CASE WHEN NOT {START_LOST} THEN {end} END AS b_last"])
 
 
 def phase_durations(since: str | None = None, upto: str | None = None) -> str:
-    """SQL of a column for each phase: what of it (ns) lies between ``since`` and ``upto``, or all of it; from
-    the columns of :func:`phase_begins`. ``executing`` has the time in it that :func:`waited_ns` returns.
+    """SQL of a column per phase: its duration (ns), or the part between ``since`` and ``upto``, from the
+    columns of :func:`phase_begins`. ``executing`` includes the time returned by :func:`waited_ns`.
     """
     durations: dict[str, list[str]] = {}
     for number, (name, _) in enumerate(BEGINS):
         later = [*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_last"]
         begin, end = f"b{number}", f"coalesce({', '.join(later)})"
         lasted = f"{end} - {begin}"
-        if since and upto:  # (greatest() takes no notice of a NULL.)
+        if since and upto:  # greatest() ignores NULL
             lasted = (
                 f"CASE WHEN {begin} IS NOT NULL AND {end} IS NOT NULL THEN "
                 f"greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
@@ -552,30 +574,33 @@ def phase_durations(since: str | None = None, upto: str | None = None) -> str:
 
 
 def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None = None) -> str:
-    """SQL of how long attempts did not run between their begin and their end: ``key`` (:func:`attempt_key`),
-    ``blocked`` and ``awaiting``, ns.
+    """SQL of how long attempts waited while running: ``key`` (:func:`attempt_key`), ``blocked`` and
+    ``awaiting`` (ns).
 
-    Waits may overlap (``asyncio.gather``): what counts is the union, and of calls that were summed up the
-    sum. Most attempts wait once; only the waits of the others are put in order.
+    Waits may overlap (``asyncio.gather``), so it is the union of the waits, plus the sums of calls that were
+    summed up. Most attempts wait once. Only the waits of the others are sorted.
 
-    ``of`` narrows whose waits are looked at. ``ended``: SQL of attempts with ``ended``, until when those of
-    their waits lasted that are :data:`IS_OPEN`; without it these do not count. ``inside``: SQL of two times;
-    what lies between them counts, of summed calls their share by time.
+    Args:
+        of: condition on the waits to read.
+        ended: SQL of attempts with ``ended``, which is the end of their waits that are :data:`IS_OPEN`.
+        Without it,
+            open waits are ignored.
+        inside: SQL of two times. Only waits between them count, with a proportional share of summed up calls.
     """
     key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""
-    told = f"least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})"
+    summed = f"least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})"
     if inside:
         since, upto = inside
         clipped = f"greatest(begin_ns, {since}) AS begin_ns, least(end_ns, {upto}) AS end_ns"
         touching = f" AND end_ns >= {since} AND begin_ns <= {upto}"
         within = f"(least(end_ns, {upto}) - greatest(begin_ns, {since}))"
-        told = (
-            f"CASE WHEN begin_ns >= {since} AND end_ns <= {upto} THEN {told} "
-            f"ELSE ({told} * ({within} / (end_ns - begin_ns)))::BIGINT END"
+        summed = (
+            f"CASE WHEN begin_ns >= {since} AND end_ns <= {upto} THEN {summed} "
+            f"ELSE ({summed} * ({within} / (end_ns - begin_ns)))::BIGINT END"
         )
     waits = f"""
     SELECT {key} AS key, name = '{AWAITING}' AS awaits, {clipped}, coalesce({SUMMED}, false) AS is_sum,
-        CASE WHEN is_sum THEN {told} END AS summed
+        CASE WHEN is_sum THEN {summed} END AS summed
     FROM span_rows WHERE (({WAITS}) OR ({IS_AWAITING})) AND {of}{touching}"""
     if ended:
         waits += f"""
@@ -609,8 +634,10 @@ FROM (
 
 
 def waited_columns(of: str = "b.", executing: str = "executing") -> str:
-    """SQL of ``blocked`` and ``awaiting`` of an attempt from its row ``of`` of :func:`waited_ns`, if it has
-    one: together they are no longer than ``executing``, which has both in it.
+    """SQL of an attempt's ``blocked`` and ``awaiting`` from its row ``of`` of :func:`waited_ns`, if it has
+    one.
+
+    Together they are at most ``executing``, which includes both.
     """
     blocked = f"least({executing}, coalesce({of}blocked, 0))"
     awaiting = f"least({executing} - {blocked}, coalesce({of}awaiting, 0))"
@@ -618,11 +645,15 @@ def waited_columns(of: str = "b.", executing: str = "executing") -> str:
 
 
 def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", last: str | int = LAST) -> str:
-    """SQL of the times and phases (ns) of the attempts that ``where`` picks, and where they ran.
+    """SQL of the times and phases (ns) of the attempts selected by ``where``, and where they ran.
 
-    ``of`` and ``parents`` narrow what is looked at besides: spans, and the attempts of submitters. ``last``:
-    until when what has not ended lasts. Where the begin of an attempt was lost, the phases from its last
-    reported state on are not known: NULL.
+    If the begin of an attempt was lost, the phases from its last reported state on are unknown: NULL.
+
+    Args:
+        where: condition on attempts.
+        of: condition on the spans to read.
+        parents: condition on the attempts of submitters to read.
+        last: the end of attempts that have not ended.
     """
 
     def known(phase: str) -> str:

@@ -1,4 +1,4 @@
-"""Which task attempts a request is about, as SQL."""
+"""Filters for task attempts, as SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, is_operator, libr
 from rayscope.storage.sql.pages import Row, Where, choices, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
-#: How much of an error's message lists show.
+#: Characters of an error's message in lists.
 MESSAGE_CHARS = 500
 _EQUALS = (
     "job_id",
@@ -30,9 +30,10 @@ _EQUALS = (
 
 
 def is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
-    """SQL of whether a task's id, from its two parts, is this or begins so, and its values. Raises BadQuery.
+    """SQL, with values, that tests whether a task ID, in two parts, equals or begins with this one. Raises
+    BadQuery.
 
-    The end of an id after an ellipsis will do too: that is how the UI shows ids that all begin alike.
+    An ellipsis followed by the end of an ID works, too: the UI abbreviates IDs like this if all begin alike.
     """
     text = task_id.strip().lower()
     digits = text.strip("…")
@@ -47,7 +48,7 @@ def is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
 
 
 def restart_of(condition: str) -> str:
-    """SQL for the nameless restarts of actors, by the name that :func:`_name_restarts` gives them."""
+    """SQL condition on the name that :func:`_name_restarts` gives to unnamed restarts of actors."""
     return (
         "(name IS NULL AND type = 'ACTOR_CREATION_TASK' AND actor_id IN "
         f"(SELECT id FROM actor_rows WHERE class_name || '.__init__' {condition}))"
@@ -55,19 +56,24 @@ def restart_of(condition: str) -> str:
 
 
 _LIKE = "ILIKE ? ESCAPE '\\'"
-#: A part of a task's name, also of Ray's where another is shown. ``?``: the pattern, three times.
+#: A part of a task's name, or of Ray's name if another one is shown. ``?``: the pattern, three times.
 _NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR (distinct_name IS NOT NULL AND name {_LIKE}) OR {restart_of(_LIKE)})"
 
 
 @dataclass(frozen=True)
 class TaskFilters:
-    """Which task attempts a request is about. What is None or "" asks for nothing.
+    """Filters for task attempts. None or "" means no filter.
 
-    ``state``, ``type``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or
-    NAME=VALUE; ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what
-    was in flight between them. ``func_name``: a function, also by the name that it shares with others, or an
-    operator of a library ("Serve: shop/Model").
-    ``only``: ``mine`` leaves the internals of libraries out.
+    Attributes:
+        name: a part of it.
+        func_name: a function, also by the name that it shares with others, or an operator of a library
+        ("Serve:
+            shop/Model").
+        state: one or several, joined by commas, like ``type``.
+        annotation: NAME or NAME=VALUE.
+        q: a part of the name, or a prefix of the task ID.
+        only: ``mine`` excludes internals of libraries.
+        since_ns: only attempts that were in flight between this and ``until_ns``.
     """
 
     job_id: str | None = None
@@ -88,24 +94,24 @@ class TaskFilters:
     since_ns: int | None = None
     until_ns: int | None = None
 
-    def given(self) -> dict[str, str | int]:
-        """Those that are set."""
+    def active(self) -> dict[str, str | int]:
+        """The filters that are set."""
         return {name: value for name, value in vars(self).items() if value not in (None, "")}
 
-    def whenever(self) -> TaskFilters:
-        """The same without a range of time."""
+    def without_range(self) -> TaskFilters:
+        """The same filters without the range of time."""
         return replace(self, since_ns=None, until_ns=None)
 
-    def whosever(self) -> TaskFilters:
-        """The same with the functions of libraries."""
+    def with_libraries(self) -> TaskFilters:
+        """The same filters, including the functions of libraries."""
         return replace(self, only=None)
 
 
 def attempt_filters(filters: TaskFilters) -> Where:
-    """The condition on rows of ``attempts`` that a request's filters make. Raises BadQuery."""
+    """The condition on rows of ``attempts`` for a request's filters. Raises BadQuery."""
     where = Where([], [])
     if filters.type != "DRIVER_TASK":
-        # A driver is a job, not a task; Ray's own list leaves it out too.
+        # A driver is a job, not a task. Ray's own list excludes it, too.
         where.add(NOT_DRIVER)
     for name in _EQUALS:
         if value := getattr(filters, name):
@@ -148,15 +154,15 @@ def attempt_filters(filters: TaskFilters) -> Where:
 
 
 def hidden_libraries(file: SessionFile, filters: TaskFilters) -> list[Row]:
-    """The libraries whose attempts ``only=mine`` leaves out; none without it. Raises BadQuery."""
+    """The libraries whose attempts ``only=mine`` excludes, none without it. Raises BadQuery."""
     if not filters.only:
         return []
     with file.reader() as reader:
-        return libraries(reader, attempt_filters(filters.whosever()))
+        return libraries(reader, attempt_filters(filters.with_libraries()))
 
 
 def _annotated(where: Where, text: str) -> None:
-    """``NAME`` or ``NAME=VALUE`` of an annotation of the attempt's."""
+    """Add the condition for an annotation ``NAME`` or ``NAME=VALUE``."""
     name, equals, value = text.partition("=")
     where.add(
         "EXISTS (SELECT 1 FROM annotation_rows n WHERE n.task_hi = attempts.task_hi AND "
@@ -187,8 +193,8 @@ def _search(where: Where, text: str) -> None:
 def default_time(
     reader: duckdb.DuckDBPyConnection, filters: TaskFilters, last_ns: int, live: bool
 ) -> int | None:
-    """``last_ns`` (now) of a live session; of one that is over when the last of the attempts that ``filters``
-    leave was in flight (ns), None if there are none.
+    """``last_ns`` (now) for a live session. Otherwise the last time at which an attempt selected by
+    ``filters`` was in flight (ns), None if there are none.
     """
     if live:
         return last_ns

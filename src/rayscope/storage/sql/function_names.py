@@ -1,5 +1,5 @@
-"""SQL of what the logical graph calls attempts and tasks: their functions, classes, and, of what is unfolded,
-the instances and calls that they belong to.
+"""SQL of the names that the logical graph gives to attempts and tasks: functions, classes, and for unfolded
+ones the instance or call that they belong to.
 """
 
 from __future__ import annotations
@@ -8,27 +8,28 @@ from typing import NamedTuple
 
 from rayscope.storage.sql.execution import function_name, hex_id
 
-#: Whether an attempt is one of an actor.
+#: Whether an attempt belongs to an actor.
 IS_ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
 
 
 def class_of(name: str) -> str:
-    """SQL of the class of a method's name; NULL if it has none. A function's distinct name gives its
-    module instead.
+    """SQL of the class in a method's name, NULL if it has none.
+
+    For a distinct name it is the module instead.
     """
     return f"nullif(left({name}, greatest(0, length({name}) - length(split_part({name}, '.', -1)) - 1)), '')"
 
 
 def with_function(of: str, select: str) -> str:
-    """SQL of rows of ``of`` with ``func``, their function."""
+    """SQL of rows of ``of`` with their function as ``func``."""
     return f"SELECT {select}, {function_name('p')} AS func FROM {of} p"
 
 
 def tasks_named(which: str, mine: str | None = None) -> str:
-    """SQL of task ids, each once, with their function and actor, of the attempts that ``which`` picks; and
-    ``is_mine``: whether one of these attempts fulfils that condition.
+    """SQL of the task IDs, each once, of the attempts selected by ``which``, with their function and actor,
+    and ``is_mine``: whether any of these attempts fulfills ``mine``.
 
-    Nearly all tasks have a first attempt on record: only the others need to be grouped.
+    Nearly all tasks have their first attempt on record. Only the others need grouping.
     """
     key = "p.task_hi, p.task_lo, p.actor_id, p.is_mine"
     again = f"FROM attempts WHERE attempt != 0 AND {which}"
@@ -50,7 +51,7 @@ GROUP BY task_hi, task_lo
 
 
 def box_of(func: str, actor: str, task: str) -> str:
-    """SQL of the instance or call that a row belongs to: '' in one that is not shown; NULL if its class or
+    """SQL of the instance or call that a row belongs to: '' if that is not shown, NULL if its class or
     function is folded. ``task``: see :func:`shown_id`.
     """
     return (
@@ -62,8 +63,8 @@ def box_of(func: str, actor: str, task: str) -> str:
 
 
 def shown_id(task: str) -> str:
-    """SQL of a task's id if it is one of those that are shown, else NULL."""
-    # Put together for few tasks only: a subquery with IN would do so for all.
+    """SQL of a task's ID if it is shown, otherwise NULL."""
+    # The ID is built for few tasks only. A subquery with IN would build it for all.
     identifier = hex_id(task)
     return (
         f"CASE WHEN list_contains((SELECT highs FROM asked), {task}_hi) THEN "
@@ -72,7 +73,9 @@ def shown_id(task: str) -> str:
 
 
 class Unfolded(NamedTuple):
-    """What is unfolded, the actors and tasks that are shown of it, and the first parts of the tasks' ids."""
+    """Unfolded functions and classes, the actors and tasks shown of them, and the first parts of the tasks'
+    IDs.
+    """
 
     unfolded: list[str]
     actors: list[str]
@@ -80,7 +83,7 @@ class Unfolded(NamedTuple):
     highs: list[int]
 
 
-#: SQL of the CTE ``asked``, but for its end. ``?``: :class:`Unfolded`.
+#: SQL of the CTE ``asked``, without its closing parenthesis. ``?``: :class:`Unfolded`.
 UNFOLDED = (
     "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks, "
     "?::UBIGINT[] AS highs"

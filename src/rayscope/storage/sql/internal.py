@@ -1,10 +1,10 @@
-"""What of a session is Ray's own, as SQL.
+"""SQL that recognizes Ray's own jobs, actors and processes.
 
-Ray's dashboard connects to the cluster as a driver of its own, in a namespace that begins with
-``_ray_internal_`` (Ray's job API leaves such jobs out), and starts an actor ``JobSupervisor`` for each
-submitted job, in ``SUPERVISOR_ACTOR_RAY_NAMESPACE``. Ray's own are these jobs and actors, all other actors of
-such a job, and the processes of both. Actors of Ray's libraries (Serve, Data, Train) belong to the user's
-jobs that start them.
+Ray's dashboard connects to the cluster as a driver, in a namespace that begins with ``_ray_internal_`` (Ray's
+job API hides such jobs). For each submitted job it starts an actor ``JobSupervisor`` in
+``SUPERVISOR_ACTOR_RAY_NAMESPACE``. Ray's own are these jobs and actors, all other actors of such a job, and
+the processes of both. Actors of Ray's libraries (Serve, Data, Train) belong to the user's jobs that start
+them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from rayscope.model import Kind
 
 
 def is_rays_namespace(starts_with: str) -> str:
-    """SQL of whether ``ray_namespace`` is Ray's own. ``starts_with``: that function in the dialect."""
+    """SQL that tests whether ``ray_namespace`` is Ray's own.
+
+    ``starts_with``: name of that function in the dialect.
+    """
     return (
         f"ray_namespace = 'SUPERVISOR_ACTOR_RAY_NAMESPACE' OR {starts_with}(ray_namespace, '_ray_internal_')"
     )
 
 
 _NAMESPACE = is_rays_namespace("starts_with")
-#: A job is known by its own namespace, which the GCS tells, or by an actor in one of Ray's.
+#: A job is recognized by its namespace, which the GCS reports, or by an actor in one of Ray's.
 _JOBS = (
     "SELECT id FROM job_rows WHERE is_internal "
     f"UNION ALL SELECT job_id FROM actor_rows WHERE job_id IS NOT NULL AND ({_NAMESPACE})"

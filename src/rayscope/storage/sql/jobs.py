@@ -1,4 +1,4 @@
-"""Which job is meant where nobody names one."""
+"""The default job of a request."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rayscope.storage.sql.execution import CREATED, END, EXECUTING, NOT_DRIVER
 
 
 def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str | None:
-    """Of the jobs that ran tasks the one that took longest; None without any task.
+    """The job with tasks that took longest, None if no job has tasks.
 
-    ``last_ns``: until when what has not ended lasts.
+    ``last_ns``: the end of jobs that have not ended.
     """
     found = reader.execute(
         f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "

@@ -1,4 +1,4 @@
-"""What the Gantt chart's lanes are, and what their labels are made of."""
+"""Definitions of the Gantt chart's lanes and their labels."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from rayscope.storage.sql import call_lanes
 from rayscope.storage.sql.execution import function_name
 from rayscope.storage.sql.node_names import node_name
 
-#: SQL of the function of an attempt, '' if nobody told it.
+#: SQL of an attempt's function, '' if it was not reported.
 NAME = f"coalesce({function_name('attempts')}, '')"
 _OF_ACTOR = (
     "max(node_id) AS node_id, max(worker_pid) AS pid, max(actor_id) AS actor_id, "
     "max(actor_repr_name) AS repr_name"
 )
-#: All attempts of a worker tell the same, or nothing: there is no need to compare them.
+#: All attempts of a worker have the same values or none, so there is no need to compare them.
 _OF_WORKER = _OF_ACTOR.replace("max(", "any_value(")
 _OF_NOBODY = "NULL AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name"
-#: By -> (SQL of the lane, of what its label is made of, order of lanes).
+#: Grouping -> (SQL of the lane, of the columns for its label, and of the order of lanes).
 LANES: Mapping[str, tuple[str, str, str]] = {
     "worker": (
         "coalesce(worker_id, '')",
@@ -48,7 +48,7 @@ LANES: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-#: What labels of lanes ``l`` are made of, and what that is joined from.
+#: Columns for the labels of lanes ``l``. ``LABELS`` are the joins that they need.
 LABELLED = (
     f"l.*, {node_name('n')} AS label, n.node_ip AS node_ip, "
     "a.class_name AS class_name, coalesce(nullif(a.name, ''), l.repr_name) AS actor_name"
@@ -57,7 +57,7 @@ LABELS = "LEFT JOIN node_rows n ON n.id = l.node_id LEFT JOIN actor_rows a ON a.
 
 
 def lanes_by(by: str) -> tuple[str, str, str]:
-    """What :data:`LANES` says of ``by``. Raises BadQuery."""
+    """The entry of :data:`LANES`. Raises BadQuery."""
     if by not in LANES:
         raise BadQuery(f"Unknown lanes: {by[:80]!r}.", f"Use one of: {', '.join(LANES)}.")
     return LANES[by]

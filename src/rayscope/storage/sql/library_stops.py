@@ -1,9 +1,9 @@
-"""Failures that are no failure of the program, as SQL: what Ray's libraries cancel or end on purpose.
+"""SQL that recognizes attempts which Ray's libraries canceled or ended on purpose.
 
-Libraries end actors of their own with ``ray.kill``: Serve its proxies and its controller at the end, Data the
-readers of Parquet files' footers. And they cancel calls that they need no longer: Serve's proxies most
-requests, once they have the whole answer. Ray declares all of these FAILED, and so does the record; but
-nothing went wrong.
+Libraries end their own actors with ``ray.kill``: Serve its proxies and its controller, Data its readers of
+Parquet footers. They also cancel calls that they no longer need: Serve's proxies cancel most requests once
+they have the full response. Ray reports all of these as FAILED, and so does the record, but nothing went
+wrong.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from rayscope.storage.sql.execution import NOT_DRIVER, called_name
 from rayscope.storage.sql.origins import is_internal
 from rayscope.storage.sql.pages import Where
 
-#: Why an actor died, and whether a row of ``actor_rows`` says that nobody is to blame: its owner, its user or
-#: its job let it go.
+#: SQL of why an actor died, and whether a row of ``actor_rows`` died as intended by its owner, user or job.
 # (A long cause is cut, and is no JSON then.)
 _DEATH = "TRY_CAST(death_cause AS JSON)->>'$.actor_died_error_context.reason'"
 LET_GO = (
@@ -30,10 +29,10 @@ _LOST = (
     "(coalesce(error_type, '') IN ('ACTOR_DIED', 'WORKER_DIED') "
     f"AND coalesce(actor_id, '') IN (SELECT id FROM actor_rows WHERE {LET_GO}))"
 )
-# DuckDB cannot optimize functions of a column that is NULL throughout: hence '' for it.
+# DuckDB cannot optimize functions of a column that is NULL throughout, hence ''.
 _MODULE = "coalesce(module_name, '')"
 _FUNCTION = f"coalesce({called_name('attempts')}, '')"
-#: Whether a failed attempt is one that a library stopped on purpose.
+#: Whether a failed attempt was stopped by a library on purpose.
 IS_STOPPED = (
     f"(coalesce(state, '') = 'FAILED' AND starts_with({_MODULE}, 'ray.') AND ({_CANCELLED} "
     f"OR ({_LOST} AND {is_internal(_FUNCTION, _MODULE)})))"
@@ -41,7 +40,7 @@ IS_STOPPED = (
 
 
 def count_stopped(reader: duckdb.DuckDBPyConnection, where: Where | None = None) -> int:
-    """How many attempts are so, of those that ``where`` picks."""
+    """Number of such attempts among those selected by ``where``."""
     picked = where if where is not None else Where([NOT_DRIVER], [])
     found = reader.execute(
         f"SELECT count(*) FROM attempts{picked.sql} AND {IS_STOPPED}", picked.values
@@ -50,7 +49,7 @@ def count_stopped(reader: duckdb.DuckDBPyConnection, where: Where | None = None)
 
 
 def stopped_by(reader: duckdb.DuckDBPyConnection, key: str, where: Where) -> dict[str | None, int]:
-    """By ``key`` (SQL) how many attempts are so, of those that ``where`` picks; what has none is left out."""
+    """Number of such attempts by ``key`` (SQL) among those selected by ``where``. Omits keys without any."""
     found = reader.execute(
         f"SELECT {key} AS key, count(*) FROM attempts{where.sql} AND {IS_STOPPED} GROUP BY key", where.values
     ).fetchall()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 
 def node_name(of: str) -> str:
-    """SQL of the name of a row ``of`` of ``node_rows``: its own if somebody gave it one, else its host name.
+    """SQL of the name of a row ``of`` of ``node_rows``: the one that was given to it, otherwise its host
+    name.
 
-    Without another name, Ray uses the address. Without either the address, or the ID's start.
+    Ray uses the address as the name of an unnamed node. Without a host name it is the address, or the ID's
+    start.
     """
     return (
         f"coalesce(nullif(nullif({of}.node_name, {of}.node_ip), ''), nullif({of}.hostname, ''), "

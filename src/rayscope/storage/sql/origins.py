@@ -1,9 +1,9 @@
-"""Whose functions are, and what a library runs them for, as SQL.
+"""SQL that attributes functions to the user or a library, and a library's functions to its operators.
 
-Ray's libraries run the user's code in functions of their own: a Data task runs the user's ``parse``, a Serve
-replica the user's class. Such functions have an *operator*, in the library's own words: ``Data:
+Ray's libraries run user code inside functions of their own: a Data task runs the user's ``parse``, a Serve
+replica the user's class. Such functions belong to an *operator*, named as in the library: ``Data:
 MapBatches(parse)``, ``Serve: shop/Model``, ``Train: workers``, ``Tune: trials``. The library's bookkeeping
-has another one: ``Data: internals``. The functions of other libraries have the library's name for it.
+has its own: ``Data: internals``. For functions of other libraries, the operator is the library's name.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rayscope.storage.sql.execution import DASK, DATA, NOT_DRIVER, called_name, 
 from rayscope.storage.sql.function_names import class_of
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
-#: (One text to be split: DuckDB takes long to plan an IN of hundreds of constants, here for each question.)
+# One text to be split: DuckDB takes long to plan an IN with hundreds of constants in every query.
 _NAMES = f"string_split('{' '.join(sorted(LIBRARIES))}', ' ')"
 _INTERNALS = ": internals"
-#: Library -> what the names of its operators begin with, and SQL of those that run the user's code: WHEN ...
-#: THEN ..., of {func} (see ``called_name``) and {module}.
+#: Library -> prefix of its operators' names, and SQL of those that run user code: WHEN ... THEN ..., with
+#: {func} (see ``called_name``) and {module}.
 _OPERATORS: dict[str, tuple[str, str]] = {
-    # Shuffles run the functions of the operators before them, but do not tell theirs.
+    # Shuffles run the functions of the preceding operators, but do not report which.
     "ray.data": (
         DATA,
         f"WHEN starts_with({{func}}, 'MapWorker(') "
@@ -39,7 +39,7 @@ _OPERATORS: dict[str, tuple[str, str]] = {
         "'^ServeReplica:.*\\.(__init__|initialize_and_get_metadata|reconfigure|handle_request\\w*)$') "
         "THEN regexp_replace({func}, '^ServeReplica:(.*):([^:]*)\\.[^.]*$', 'Serve: \\1/\\2')",
     ),
-    # RLlib's learners run in the worker of Ray Train that takes any class.
+    # RLlib's learners run in Ray Train's worker, which accepts any class.
     "ray.train": (
         "Train: ",
         "WHEN starts_with({func}, 'RayTrainWorker.') THEN 'Train: workers' "
@@ -55,7 +55,7 @@ _OPERATORS: dict[str, tuple[str, str]] = {
 
 
 def origin_of(module: str) -> str:
-    """SQL of :func:`rayscope.model.origin.origin` of a module, '' if it is not known."""
+    """SQL of :func:`rayscope.model.origin.origin` of a module, '' if it is unknown."""
     top, part = (f"split_part({module}, '.', {number})" for number in (1, 2))
     return (
         f"CASE WHEN {module} = '' THEN NULL WHEN {top} = 'ray' THEN CASE "
@@ -65,7 +65,7 @@ def origin_of(module: str) -> str:
 
 
 def _operator_of_library(func: str, module: str) -> str:
-    """SQL of the operator of a function of one of the libraries that have some; NULL of all others."""
+    """SQL of the operator of a function of a library with operators, NULL for all others."""
     cases = " ".join(
         f"WHEN starts_with({module} || '.', '{library}.') "
         f"THEN CASE {rules.format(func=func, module=module)} "
@@ -76,18 +76,18 @@ def _operator_of_library(func: str, module: str) -> str:
 
 
 def operator_of(func: str, module: str) -> str:
-    """SQL of the operator of a function and its module; NULL if that is not known, or is the user's."""
+    """SQL of the operator of a function and its module. NULL if unknown, or if the function is the user's."""
     return f"coalesce({_operator_of_library(func, module)}, nullif({origin_of(module)}, '{USER}'))"
 
 
 def is_internal(func: str, module: str) -> str:
-    """SQL of whether a function with this module is bookkeeping of one of Ray's libraries."""
+    """SQL that tests whether a function with this module is bookkeeping of one of Ray's libraries."""
     return f"coalesce(ends_with({_operator_of_library(func, module)}, '{_INTERNALS}'), false)"
 
 
-#: SQL of rows (func, origin, operator): whose each function is, and its operator; NULL if it is not known.
-#: All methods of a class have one origin. A name that both the user and a library use is the user's. (DuckDB
-#: cannot optimize the CASE over a column that is NULL throughout: hence '' for it.)
+#: SQL of rows (func, origin, operator), NULL where unknown. All methods of a class have one origin. A name
+#: used by both the user and a library is attributed to the user. (DuckDB cannot optimize the CASE over a
+#: column that is NULL throughout, hence ''.)
 ORIGINS = f"""
 SELECT func, origin, CASE WHEN origin != '{USER}' THEN operator END AS operator
 FROM (
@@ -102,23 +102,23 @@ FROM (
         WHERE func IS NOT NULL)
     GROUP BY func WINDOW of_class AS (PARTITION BY coalesce({class_of("func")}, func)))
 """
-#: Whether a row of :data:`ORIGINS` is of a library's function that is not known to run code of the user's.
+#: Whether a row of :data:`ORIGINS` is a library's function that is not known to run user code.
 _IS_INTERNAL = f"(operator = origin OR ends_with(operator, '{_INTERNALS}'))"
-#: Whether an attempt runs the user's code: a library's internals are left out, what is not known is not.
+#: Whether an attempt runs user code. Excludes a library's internals, but not unknown functions.
 IS_MINE = (
     f"coalesce({function_name('attempts')}, '') NOT IN (SELECT func FROM ({ORIGINS}) WHERE {_IS_INTERNAL})"
 )
-#: Whether an attempt is of a function of this operator, or of this name. ``?``: the operator, twice.
+#: Whether an attempt belongs to this operator, or its function has this name. ``?``: the operator, twice.
 OF_OPERATOR = f"{function_name('attempts')} IN (SELECT func FROM ({ORIGINS}) WHERE operator = ? OR func = ?)"
 
 
 def is_operator(name: str) -> bool:
-    """Whether a name is one of an operator of Ray's libraries, not of a function."""
+    """Whether a name is that of an operator of Ray's libraries, not of a function."""
     return name.startswith(tuple(prefix for prefix, _ in _OPERATORS.values()))
 
 
 def origins(reader: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | None]]:
-    """By function whose it is and its operator, where that is known."""
+    """Function -> its origin and operator, where known."""
     found = reader.execute(
         f"SELECT func, origin, operator FROM ({ORIGINS}) WHERE origin IS NOT NULL"
     ).fetchall()
@@ -126,7 +126,7 @@ def origins(reader: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | Non
 
 
 def operators(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """By function of a library its operator, if that is not what it is called anyhow."""
+    """Library function -> its operator, unless they have the same name."""
     return {
         func: operator
         for func, (_, operator) in origins(reader).items()
@@ -135,14 +135,14 @@ def operators(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def with_origin(row: Row, known: Mapping[str, tuple[str, str | None]]) -> Row:
-    """The row of a function (``func_name``) with its ``origin`` and ``operator``."""
+    """A row with ``func_name``, extended by its ``origin`` and ``operator``."""
     origin, operator = known.get(row["func_name"], (None, None))
     return {**row, "origin": origin, "operator": operator}
 
 
 def libraries(reader: duckdb.DuckDBPyConnection, where: Where) -> list[Row]:
-    """By library, of the internals among the attempts that ``where`` picks: how many ``functions`` and
-    ``attempts`` it has. ``library``: their operator.
+    """Libraries whose internals are among the attempts selected by ``where``, with the number of
+    ``functions`` and ``attempts``. ``library``: the operator of its internals.
     """
     counted = (
         f"SELECT {function_name('attempts')} AS func, count(*) AS n FROM attempts{where.sql} GROUP BY func"

@@ -1,4 +1,4 @@
-"""What all lists share: conditions, orders, keyset cursors and pages."""
+"""Shared by all lists: conditions, sort orders, keyset cursors and pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LIMIT = 1000
 
 
 class Page(msgspec.Struct):
-    """One page of a list: ``total`` counts what the filters left, ``next`` is the following page's cursor."""
+    """A page of a list. ``total``: number of matching rows; ``next``: cursor of the next page."""
 
     items: list[Row]
     next: str | None
@@ -26,41 +26,43 @@ class Page(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Where:
-    """Conditions joined by AND, and the values of their parameters."""
+    """Conditions joined by AND, with the values of their parameters."""
 
     clauses: list[str]
     values: list[Any]
 
     @property
     def sql(self) -> str:
-        """`` WHERE ...``, or nothing."""
+        """`` WHERE ...``, or "" without conditions."""
         return f" WHERE {' AND '.join(self.clauses)}" if self.clauses else ""
 
     def named(self) -> tuple[str, dict[str, Any]]:
-        """All conditions as one, with named parameters ($p0, ...) for their question marks; and these."""
+        """All conditions as one, with named parameters ($p0, ...) instead of question marks, and their
+        values.
+        """
         parts = " AND ".join(self.clauses).split("?")
         named = {f"p{number}": value for number, value in enumerate(self.values)}
         text = parts[0] + "".join(f"$p{number}{part}" for number, part in enumerate(parts[1:]))
         return f"({text or 'true'})", named
 
     def add(self, clause: str, *values: Any) -> None:
-        """One more condition."""
+        """Add a condition."""
         self.clauses.append(clause)
         self.values.extend(values)
 
 
-#: How many letters the ids in these columns have. Fewer are the beginning of one.
+#: Length of the IDs in these columns. Shorter texts are prefixes.
 _ID_LENGTHS = {"node_id": 56, "worker_id": 56, "actor_id": 32, "placement_group_id": 36, "job_id": 8}
-#: An id may be given by its first letters, as the UI and the command line show it: this many at least.
-LEAST_PREFIX = 4
+#: Minimum length of a prefix of an ID. The UI and the command line abbreviate IDs to prefixes.
+MIN_PREFIX = 4
 
 
 def equals(field: str, value: str, column: str | None = None) -> str:
-    """SQL of whether a field is ``value``, its one parameter, or an id that begins so.
+    """SQL that tests whether a field equals its one parameter, or is an ID that begins with it.
 
     ``column``: where the field is, if not in a column of its name.
     """
-    is_prefix = LEAST_PREFIX <= len(value) < _ID_LENGTHS.get(field, 0)
+    is_prefix = MIN_PREFIX <= len(value) < _ID_LENGTHS.get(field, 0)
     return f"starts_with({column or field}, ?)" if is_prefix else f"{column or field} = ?"
 
 
@@ -74,12 +76,12 @@ def choices(field: str, text: str, known: Sequence[str]) -> list[str]:
 
 
 def encode_cursor(values: Sequence[Any]) -> str:
-    """The sort and the last row's key as an opaque text."""
+    """Encode the sort order and the last row's key as an opaque text."""
     return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
-    """The values again, if they are of one of ``types``. Raises BadQuery."""
+    """Decode a cursor whose values have one of ``types``. Raises BadQuery."""
     try:
         values = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError as error:
@@ -98,7 +100,7 @@ def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
 
 
 def direction_of(sort: str, allowed: Sequence[str]) -> tuple[str, bool]:
-    """Field and whether it descends (``-field``). Raises BadQuery."""
+    """The field to sort by, and whether in descending order (``-field``). Raises BadQuery."""
     descending = sort.startswith("-")
     name = sort.removeprefix("-")
     if name not in allowed:
@@ -107,7 +109,7 @@ def direction_of(sort: str, allowed: Sequence[str]) -> tuple[str, bool]:
 
 
 def check_limit(limit: int) -> int:
-    """``limit`` if a page may have so many. Raises BadQuery."""
+    """Return ``limit`` if a page may have that many rows. Raises BadQuery otherwise."""
     if not 1 <= limit <= MAX_LIMIT:
         raise BadQuery(f"limit must be 1 to {MAX_LIMIT}.")
     return limit
@@ -123,11 +125,11 @@ def count_and_edge(
     descending: bool,
     limit: int,
 ) -> int:
-    """How many of ``rows`` (SQL) the conditions leave. Narrows ``where`` to a page of them.
+    """Number of ``rows`` (SQL) that match. Narrows ``where`` to a page of them.
 
-    ``after``: the cursor's condition; ``key``: what the page is sorted by first. What is left are the page's
-    rows and those with the last one's key: to sort 100,000 whole rows costs three times as much as this. In
-    one transaction with the page, or rows could be missing from it.
+    ``after``: the cursor's condition; ``key``: the first sort column. The remaining rows are the page and any
+    others with the key of its last row: sorting 100,000 full rows costs three times as much. Must run in the
+    same transaction as the query for the page, or rows could be missing from it.
     """
     aggregate, operator = ("max", ">=") if descending else ("min", "<=")
     filtered = f" FILTER ({' AND '.join(after.clauses)})" if after.clauses else ""
@@ -143,16 +145,16 @@ def count_and_edge(
 
 
 def like(text: str) -> str:
-    """A text as a part of an ILIKE pattern, its wildcards taken literally."""
+    """Escape a text for use inside an ILIKE pattern."""
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 def literal(text: str) -> str:
-    """A constant as an SQL literal. Values of requests are parameters instead."""
+    """A constant as an SQL literal. Use parameters for values from requests."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-    """All rows of a result as dicts."""
+    """All rows of a result, as dicts."""
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

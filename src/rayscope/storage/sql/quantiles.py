@@ -1,21 +1,22 @@
-"""SQL of quantiles of durations that are estimated from counts: much cheaper than sorting all of them.
+"""SQL of quantiles of durations, estimated from counts per bucket, which is much cheaper than sorting.
 
-Exact ones of each call path took as long as all its sums (docs/explanation/decisions/0008-views-in-sql.md).
+Exact quantiles per call path took as long as all other sums
+(docs/explanation/decisions/0008-views-in-sql.md).
 """
 
 from __future__ import annotations
 
 
 def bucket(duration: str) -> str:
-    """SQL of the bucket of a duration (ns, not negative): eight for each power of two."""
+    """SQL of the bucket of a duration (ns, not negative). There are eight per power of two."""
     return f"(log2(1 + {duration}) * 8)::INTEGER"
 
 
 def quantile(share: float, where: str = "true") -> str:
-    """SQL of a quantile of durations, from rows of counts by :func:`bucket`, NULL of none.
+    """SQL of a quantile of durations, from rows of counts by :func:`bucket`. NULL without rows.
 
-    Columns: ``took_n`` durations from ``min_took`` to ``max_took`` (taken as evenly spread), ``below`` of
-    them in lower buckets, ``took_of`` in all. Exact for up to two in a bucket.
+    Columns: ``took_n`` durations from ``min_took`` to ``max_took``, assumed to be spread evenly, ``below`` in
+    lower buckets, ``took_of`` in total. Exact for up to two in a bucket.
     """
     rank = f"({share} * (took_of - 1))"
 
@@ -32,8 +33,8 @@ def quantile(share: float, where: str = "true") -> str:
 
 
 def ranked(rows: str, by: str) -> str:
-    """SQL of the rows of counts in ``rows`` with the columns ``below`` and ``took_of`` that :func:`quantile`
-    reads. ``by``: the columns that tell apart whose durations they are.
+    """SQL that adds the columns ``below`` and ``took_of``, which :func:`quantile` reads, to the rows of
+    counts in ``rows``. ``by``: columns that identify a group of durations.
     """
     return (
         f"SELECT *, sum(took_n) OVER (PARTITION BY {by} ORDER BY bucket NULLS LAST) - took_n AS below, "

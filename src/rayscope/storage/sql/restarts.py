@@ -1,13 +1,13 @@
-"""The restarts of actors, and why the worker before each of them ended."""
+"""Restarts of actors, and why the previous worker ended."""
 
 from __future__ import annotations
 
 
 def restarts(condition: str) -> str:
-    """SQL of the restarts of the actors that fit ``condition``.
+    """SQL of the restarts of the actors that match ``condition``.
 
-    Columns: those of ``actor_rows``, ``step`` (the JSON of the change of state), and ``message``: the exit of
-    the worker that the actor had before, NULL if it is not on record.
+    Columns: those of ``actor_rows``, ``step`` (JSON of the change of state), and ``message``: the exit of the
+    actor's previous worker, NULL if it was not recorded.
     """
     return f"""
 SELECT r.*, nullif(concat_ws(': ', exit_type, exit_detail), '') AS message

@@ -1,4 +1,4 @@
-"""What attempts and drivers are doing at one time: the one rule for views, nodes and workers."""
+"""Situations of attempts and drivers at a given time. Shared by views, nodes and workers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rayscope.storage.sql.execution import (
     is_driver,
 )
 
-#: Attempts that were submitted by $at and had not ended then.
+#: Attempts that were submitted and had not ended at $at.
 IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at"
-#: Those of them that a worker had begun to run.
+#: Those that a worker had begun to run.
 ON_WORKER = f"{IN_FLIGHT} AND worker_id IS NOT NULL AND {START} <= $at"
 
 
 def _reached(value: str) -> str:
-    """SQL of the situation at $at, or of when it began: of the phases that have begun by then the last."""
+    """SQL of the situation at $at, or of its begin: the last phase that has begun by then."""
     begins = execution.BEGINS
     cases = []
     for number, (name, begin) in reversed(list(enumerate(begins))):
@@ -51,8 +51,8 @@ CREATE TEMP TABLE blocked AS
 SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
     SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
 """
-#: A blocking call stops the event loop of its async actor. Ray reports calls that came since as running, but
-#: they have not executed a line.
+#: A blocking call stops the event loop of its async actor. Ray reports later calls as running, but they have
+#: not executed anything.
 _STUCK = """
 UPDATE flight SET situation = 'queued' FROM (
     SELECT f.worker_id, min(b.begin_ns) AS begin_ns
@@ -69,7 +69,7 @@ UPDATE flight SET situation = 'blocked', since = b.begin_ns FROM (
     SELECT task_hi, task_lo, attempt, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL) b
 WHERE b.task_hi = flight.task_hi AND b.task_lo = flight.task_lo AND b.attempt = flight.attempt
 """
-#: Whether a row ``e`` of ``edge_rows`` names a task's value that a wait is for.
+#: Whether a row ``e`` of ``edge_rows`` is a task's value that a wait is for.
 AWAITED = f"(e.kind IN ('get', 'wait') OR starts_with(e.kind, 'blocked:')) AND e.object_index < {FIRST_PUT}"
 
 
@@ -81,11 +81,11 @@ def create_flight(
     counted: str = "true",
     values: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make the temporary tables ``flight`` and ``blocked`` of what ``where`` picks of the attempts at $at.
+    """Create the temporary tables ``flight`` and ``blocked`` for the attempts at $at selected by ``where``.
 
-    ``flight`` has the ``situation`` of each attempt and ``since`` when (ns) it is in it, and ``counted``, the
-    value of that condition. ``blocked`` has the waits of these attempts and of all drivers: ``task_hi``,
-    ``task_lo``, ``attempt``, ``begin_ns`` and ``call``. ``values``: of further parameters of the conditions.
+    ``flight`` has each attempt's ``situation``, ``since`` when (ns) it is in it, and ``counted``, the value
+    of that condition. ``blocked`` has the waits of these attempts and of all drivers: ``task_hi``,
+    ``task_lo``, ``attempt``, ``begin_ns`` and ``call``. ``values``: further parameters of the conditions.
     """
     started = execution.with_worker_starts(where)
     reader.execute(_FLIGHT.format(started=started, counted=counted), {"at": at_ns, **(values or {})})

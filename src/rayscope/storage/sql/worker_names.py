@@ -1,4 +1,4 @@
-"""What people know a worker by: its actor, or the functions that it ran."""
+"""Names of workers: their actor, or the functions that they ran."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rayscope.storage.sql.execution import NOT_DRIVER, START
 from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Functions that a worker is named by: those that it ran first, since more may still come.
+#: Functions in a worker's name: the first that it ran, so that the name is stable.
 NAMED_FUNCTIONS = 3
 
-#: SQL of the job of a row ``r`` of ``worker_rows`` that is a driver: Ray begins its id with that of the job.
+#: SQL of the job of a row ``r`` of ``worker_rows`` that is a driver: its ID begins with that of the job.
 DRIVERS_JOB = "CASE WHEN r.worker_type = 'DRIVER' THEN r.id[:8] END"
-#: SQL of the job of any row ``r``: Ray itself names the jobs of hardly any workers.
+#: SQL of the job of any row ``r``. Ray itself reports the jobs of few workers.
 JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
     (SELECT max(a.job_id) FROM actor_rows a WHERE a.worker_id = r.id),
     (SELECT max(t.job_id) FROM attempts t WHERE t.worker_id = r.id))"""
@@ -44,8 +44,8 @@ LEFT JOIN worker_rows r ON r.id = w.worker_id
 
 
 def worker_names(reader: duckdb.DuckDBPyConnection, worker_ids: Collection[str]) -> dict[str, Row]:
-    """Worker -> ``actor_id``, ``actor_class``, ``actor_name``, the first ``functions`` that it ran of
-    ``functions_total``, and ``job_id``; None where that is not known.
+    """Worker -> ``actor_id``, ``actor_class``, ``actor_name``, the first ``functions`` that it ran, their
+    number ``functions_total``, and ``job_id``. Unknown values are None.
     """
     if not worker_ids:
         return {}
@@ -54,7 +54,7 @@ def worker_names(reader: duckdb.DuckDBPyConnection, worker_ids: Collection[str])
 
 
 def name_lanes(reader: duckdb.DuckDBPyConnection, lanes: list[Row], by: str) -> None:
-    """Tell rows of lanes the functions that people know a worker by."""
+    """Add the functions that identify a worker to rows of lanes."""
     names = worker_names(reader, [lane["lane"] for lane in lanes]) if by == "worker" else {}
     for lane in lanes:
         name = names.get(lane["lane"])
@@ -63,7 +63,7 @@ def name_lanes(reader: duckdb.DuckDBPyConnection, lanes: list[Row], by: str) -> 
 
 
 def job_scripts(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Job, or submission -> the script that it runs, of those that told it."""
+    """Job or submission -> the script that it runs, if it was reported."""
     found: list[tuple[Any, ...]] = reader.execute(
         "SELECT id, submission_id, entrypoint FROM job_rows WHERE entrypoint != ''"
     ).fetchall()

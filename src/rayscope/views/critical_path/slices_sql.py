@@ -14,16 +14,16 @@ import pyarrow as pa
 from rayscope.storage.rows import join_id, split_id
 from rayscope.storage.sql.execution import (
     CREATED,
+    CREATED_ACTOR,
     END,
     FIRST_PUT,
     FOREVER,
     INTERRUPTED,
     IS_GROUP_WAIT,
-    MADE,
+    IS_OPEN_WAIT,
     REACHED,
     RECORDED,
     SUMMED,
-    UNTOLD,
     WAITS,
     actors_worker,
     called_name,
@@ -64,7 +64,7 @@ SELECT task_hi, task_lo, attempt, coalesce({called_name("a")}, creation, '') AS 
     coalesce(worker_id, {_ACTORS_WORKER}) AS worker_id,
     coalesce({REACHED}, {FOREVER}) AS reached_ns, {ended_at(FOREVER)} AS end_ns, {begins},
     coalesce(return_bytes, 0) AS return_bytes, coalesce({is_guessed}, false) AS is_guessed
-FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
+FROM (SELECT *, {CREATED_ACTOR} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
 ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
 
@@ -143,7 +143,7 @@ WITH named AS (
         first({_KEY} ORDER BY {_longest(last_ns)}) FILTER ({is_of_task}) AS awaited,
         max({ended_at(last_ns)}) FILTER ({is_of_task}) AS ended
     FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
-    WHERE {UNTOLD}
+    WHERE {IS_OPEN_WAIT}
     GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns),
 children AS (
     SELECT parent_hi, parent_lo, first({_KEY} ORDER BY {_longest(last_ns)}) AS child,

@@ -58,7 +58,7 @@ class Export:
             "exporter": f"rayscope {__version__}",
             "ray_version": ray_version,
             "session": session,
-            "filters": {name: str(value) for name, value in filters.given().items()},
+            "filters": {name: str(value) for name, value in filters.active().items()},
         }
         make: Mapping[Format, Callable[[], Iterator[bytes]]] = {
             Format.perfetto: self._perfetto,

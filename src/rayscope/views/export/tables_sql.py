@@ -38,7 +38,7 @@ class Tables:
 
     def __init__(self, reader: duckdb.DuckDBPyConnection, filters: TaskFilters) -> None:
         self._reader = reader
-        self.narrowed = bool(filters.given())
+        self.narrowed = bool(filters.active())
         if self.narrowed:
             where = attempt_filters(filters)
             where.add(NOT_DRIVER)

@@ -25,12 +25,12 @@ from rayscope.storage.sql.execution import (
     DRIVER_LO,
     END,
     FUNCTION,
+    IS_OPEN_WAIT,
     NAMED_PARENT_ID,
     NOT_DRIVER,
     PARENT_ID,
     REACHED,
     START,
-    UNTOLD,
     hex_id,
     is_driver,
     moved,
@@ -79,7 +79,7 @@ SELECT row_number() OVER (ORDER BY ordinal, begin_ns, end_ns DESC, name) AS seq,
     UNION ALL
     SELECT p.ordinal, b.begin_ns, p.end_ns, b.name, NULL FROM (
         SELECT DISTINCT task_hi, task_lo, attempt, begin_ns, substr(kind, 9) AS name
-        FROM edge_rows b WHERE {UNTOLD}) b
+        FROM edge_rows b WHERE {IS_OPEN_WAIT}) b
     JOIN placed p ON p.task = hash(b.task_hi, b.task_lo) AND p.attempt = b.attempt
     WHERE p.begin_ns <= b.begin_ns AND p.end_ns >= b.begin_ns)
 """

@@ -58,7 +58,7 @@ def flow_flame(
     With ``only=mine`` the calls of an operator of a library that follow each other are one frame. The weight
     ``critical_path`` is of one job: that of ``job_id``, else the longest one.
     """
-    is_folded, filters = filters.only is not None, filters.whosever()
+    is_folded, filters = filters.only is not None, filters.with_libraries()
     if weight not in WEIGHTS:
         raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
     baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
@@ -70,7 +70,7 @@ def flow_flame(
         baseline = _rest(filters)
     if of and (focus or baseline):
         raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
-    if weight == "critical_path" and (baseline or filters.given().keys() - {"job_id"}):
+    if weight == "critical_path" and (baseline or filters.active().keys() - {"job_id"}):
         raise BadQuery(
             "The critical path is of a whole job, not of a part of it.",
             "Filter by job_id alone, or use another weight.",
@@ -81,7 +81,7 @@ def flow_flame(
         above = [] if focus is None else sql.paths_to(file, focus)
         last_ns = records.last_ns(chosen)
         sums = None
-        if not filters.given() and not baseline:
+        if not filters.active() and not baseline:
             sums = rollups.read(file, chosen, "flame", _ROLLUP)
         if sums is None:
             sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)

@@ -13,9 +13,9 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
     CREATED,
+    CREATED_ACTOR,
     EXECUTING,
     FOREVER,
-    MADE,
     START,
     attempt_key,
     called_name,
@@ -62,7 +62,7 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
     timed = f"""
 WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN {called_name("attempts")} END AS lone,
-        CASE WHEN path_id IS NULL THEN {MADE} END AS made,
+        CASE WHEN path_id IS NULL THEN {CREATED_ACTOR} END AS made,
         state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {ended_at(last)} AS ended,
         {EXECUTING} AS runs, {executed_at(last)} AS executed
     FROM attempts{where.sql}),

@@ -52,7 +52,7 @@ def bars(
 
     def find(file: SessionFile) -> dict[str, Any]:
         # The same while a window is moved.
-        extent = _extent_of(records, rollups, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
+        extent = _extent_of(records, rollups, chosen, file, filters.without_range(), by, levels, lanes_from, lanes)
         window = sql.window_bars(
             file,
             filters,
@@ -135,7 +135,7 @@ def _extent_of(
     """The extent with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
-    chosen = filters.given()
+    chosen = filters.active()
     extent = None
     if is_first and not chosen and by in _ROLLED_UP:
         extent = rollups.read(file, session, f"gantt by {by}", _EXTENT)

@@ -168,7 +168,7 @@ def window_bars(
 
 
 def _base(filters: TaskFilters, lane: str, last_ns: int, by: str | None = None) -> _Base:
-    where = attempt_filters(filters.whenever())
+    where = attempt_filters(filters.without_range())
     where.add(f"{CREATED} IS NOT NULL")
     return _Base(where, lane, last_ns, by)
 

@@ -59,11 +59,11 @@ def flow_logical(
     With ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
     """
     chosen = records.resolve(session)
-    is_folded, filters = filters.only is not None, filters.whosever()
+    is_folded, filters = filters.only is not None, filters.with_libraries()
 
     def find(file: SessionFile) -> dict[str, Any]:
         rows = None
-        if not filters.given() and not expand and not fold:
+        if not filters.active() and not expand and not fold:
             rows = rollups.read(file, chosen, "logical", _ROLLUP)
         if rows is None:
             last_ns = records.last_ns(chosen)

@@ -155,7 +155,7 @@ def logical_rows(
             "Use fewer `expand` parameters.",
         )
     where = attempts_where(filters)
-    is_filtered = bool(filters.given())
+    is_filtered = bool(filters.active())
     unfolded = list(dict.fromkeys(expand))
     with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
         many, waits = (

@@ -6,8 +6,8 @@ import duckdb
 
 from rayscope.storage.sql.execution import (
     CREATED,
+    CREATED_ACTOR,
     END,
-    MADE,
     attempt_key,
     called_name,
     creation_name,
@@ -85,8 +85,8 @@ def keyed(where: Where, last: int) -> str:
 WITH {_KNOWN},
 picked AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, {called_name("attempts")} AS own, coalesce(state, 'NIL') AS state, output_bytes,
-        parent_hi, parent_lo, type, name, func_name, actor_repr_name, job_id, node_id, {MADE} AS made,
-        {RESTARTED} AS restarted,
+        parent_hi, parent_lo, type, name, func_name, actor_repr_name, job_id, node_id,
+        {CREATED_ACTOR} AS made, {RESTARTED} AS restarted,
         coalesce({IS_ACTOR}, false) AS is_method,
         CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
         coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,

@@ -39,7 +39,7 @@ def physical(
 ) -> Response:
     """What ran, and what was reserved, on each worker of each node at a given time."""
     chosen = records.resolve(session)
-    is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.given())
+    is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.active())
 
     def look(file: SessionFile) -> dict[str, Any]:
         live = records.is_live(chosen)
