@@ -1,1 +1,1 @@
-"""Series of figures over time: collectors (plug-ins), the store of samples, and queries."""
+"""Metrics: collectors (plug-ins), the store of samples, and queries."""

@@ -1,4 +1,4 @@
-"""Metrics: the newest values, the names, and what Prometheus wants of us."""
+"""Routes for metrics: newest values, names, and what Prometheus needs from us."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from rayscope.storage.sql.pages import decode_cursor, encode_cursor
 from rayscope.version import __version__
 
 _MAX_NAMES = 2000
-#: The order of the newest values, for cursors.
+#: The sort order of the newest values, for cursors.
 _ORDER = "name"
-#: Ended sessions are told until then; live ones always.
+#: Sessions summarized in our own metrics: all live ones, and the newest ended ones up to this total.
 _MAX_SESSIONS = 50
 
 Pairs = Annotated[
@@ -157,16 +157,16 @@ def discovery(metrics: CurrentMetrics) -> Response:
     return answer([target for session in metrics.live() for target in _targets(metrics, session)])
 
 
-def _names(store: SeriesStore, asked: str | None) -> list[str] | None:
-    if not asked or asked == "*":
+def _names(store: SeriesStore, pattern: str | None) -> list[str] | None:
+    if not pattern or pattern == "*":
         return None
-    if asked.endswith("*"):
-        return [name for name in store.names() if name.startswith(asked[:-1])]
-    return [asked]
+    if pattern.endswith("*"):
+        return [name for name in store.names() if name.startswith(pattern[:-1])]
+    return [pattern]
 
 
 def collected(store: SeriesStore, collector: str) -> list[str]:
-    """The names that a collector tells. Raises BadQuery for one that tells none."""
+    """The names provided by a collector. Raises BadQuery if it provides none."""
     families = store.families().values()
     names = [family.name for family in families if family.collector == collector]
     if not names:
@@ -179,7 +179,7 @@ def collected(store: SeriesStore, collector: str) -> list[str]:
 
 
 def _place(cursor: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The series at which a page ended. Raises BadQuery."""
+    """The series at which the previous page ended. Raises BadQuery."""
     _, name, labels = decode_cursor(cursor, _ORDER, [str, list])
     try:
         return name, msgspec.convert(labels, tuple[tuple[str, str], ...])
@@ -211,14 +211,14 @@ def _targets(metrics: Metrics, session: str) -> Iterator[dict[str, Any]]:
 
 
 class _Ours(Collector):
-    """The server's figures, without labels; of each session a summary, with label ``session``."""
+    """The server's own metrics without labels, and a summary of each session with the label ``session``."""
 
     def __init__(self, catalog: Catalog, metrics: Metrics) -> None:
         self._catalog = catalog
         self._metrics = metrics
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
-        """Made anew at each question."""
+        """Collect the current values."""
         yield GaugeMetricFamily("rayscope_up", "Always 1.", value=1)
         version = GaugeMetricFamily("rayscope_version", "Always 1.", labels=["version"])
         version.add_metric([__version__], 1)
@@ -237,7 +237,7 @@ class _Ours(Collector):
         abouts = []
         for at, name in enumerate(known):
             if name in live or at < _MAX_SESSIONS:
-                with contextlib.suppress(NotFound):  # retention has just dropped it
+                with contextlib.suppress(NotFound):  # retention has just deleted it
                     abouts.append(self._catalog.about(name))
         yield GaugeMetricFamily("rayscope_sessions", "Sessions on record.", value=len(known))
         gauges = {

@@ -1,7 +1,7 @@
-"""The charts of the pages, once: the UI draws from this list, and Grafana's dashboards are generated from it.
+"""Definitions of the pages' charts, used by the UI and to generate Grafana's dashboards.
 
-Names and labels are Ray's own (read from a node of Ray 2.60), with `node_id` and `node_ip` added, or begin
-with `rayscope_`. `$node_id` and `$job_id` stand for what a page is about; both Grafana and the UI put it in.
+Names and labels are Ray's own (as of Ray 2.60), with `node_id` and `node_ip` added, or begin with
+`rayscope_`. Grafana and the UI replace `$node_id` and `$job_id` with the subject of a page.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Query(NamedTuple):
-    """PromQL, and the name of each of its series: `{{label}}` is the label's value. ``bold``: thick."""
+    """PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line."""
 
     expr: str
     legend: str
@@ -18,9 +18,12 @@ class Query(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """``key`` is unique among all pages: its title in other languages stands under it in the UI's texts.
+    """A chart.
 
-    ``unit``: "", "bytes", "percent", "s", "bytes/s", "count" or "count/s". ``width``: of three columns.
+    Attributes:
+        key: unique among all pages. The UI's texts have the translated title under it.
+        unit: "", "bytes", "percent", "s", "bytes/s", "count" or "count/s".
+        width: in columns, of three.
     """
 
     key: str
@@ -32,7 +35,7 @@ class Chart(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """What must be put in for `$NAME`: a value of a label of a metric."""
+    """A variable `$NAME`, whose values are those of a metric's label."""
 
     name: str
     label: str
@@ -40,7 +43,7 @@ class Variable(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Charts that stand together."""
+    """A page of charts."""
 
     name: str
     title: str
@@ -59,7 +62,7 @@ def _chart(
     return Chart(key, title, tuple(Query(*query) for query in queries), unit, stacked, width)
 
 
-#: What the values of Ray's labels mean.
+# Values of Ray's labels, with the names shown for them.
 _LOCATIONS = (
     ("MMAP_SHM", "shared memory"),
     ("MMAP_DISK", "fallback on disk"),
@@ -75,13 +78,13 @@ _TRANSFERS = (
 
 
 def _each(metric: str, label: str, names: tuple[tuple[str, str], ...], of: str = "") -> list[tuple[str, str]]:
-    """A query for each value of a label, under a name that people know."""
+    """A query for each value of a label, with the name shown for it."""
     more = f",{of}" if of else ""
     return [(f'sum({metric}{{{label}="{value}"{more}}})', name) for value, name in names]
 
 
 def _by_component(metric: str, of: str) -> tuple[tuple[str, str], ...]:
-    """Sums by process, those of workers under the name of what they run."""
+    """Sums by process. Workers have the name of the function or class that they run."""
     busy = f'sum by (Component) ({metric}{{{of},Component!="ray::IDLE"}})'
     return (
         (f'label_replace({busy}, "Component", "$1", "Component", "ray::(.*)")', "{{Component}}"),
@@ -90,13 +93,13 @@ def _by_component(metric: str, of: str) -> tuple[tuple[str, str], ...]:
 
 
 def _of_nodes(expr: str, of: str) -> tuple[Query, ...]:
-    """A line for each node, and before them the average of several nodes."""
+    """A line for each node, preceded by the average if there are several."""
     average = Query(f"avg({expr}) and count({expr}) > 1", "average", bold=True)
     return (*(() if of else (average,)), Query(expr, "{{node_ip}}"))
 
 
 def _used(of: str = "") -> tuple[Chart, ...]:
-    """What the machines do, of all nodes or of those that the matchers ``of`` leave."""
+    """Charts of the usage of all nodes, or of those selected by the matchers ``of``."""
     key = "node" if of else "cluster"
     gpu = "{{node_ip}} GPU {{GpuIndex}}"
     return (
@@ -142,7 +145,7 @@ def _used(of: str = "") -> tuple[Chart, ...]:
 
 
 def _capacity(of: str = "") -> tuple[Chart, ...]:
-    """What there is, what Ray has reserved for tasks and actors, and what is used."""
+    """Charts of total, reserved and used resources."""
     key = "node" if of else "cluster"
     all_of = f"{{{of}}}" if of else ""
 
@@ -180,7 +183,7 @@ def _capacity(of: str = "") -> tuple[Chart, ...]:
 
 
 def _of_session(name: str) -> str:
-    """A counter's growth: it is called otherwise in a session's own series than at our `/metrics`."""
+    """A counter's growth. Its name differs between a session's own series and our `/metrics`."""
     return f"sum(rate(rayscope_{name}[1m])) or sum(rate(rayscope_session_{name}[1m]))"
 
 

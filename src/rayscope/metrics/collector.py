@@ -1,4 +1,4 @@
-"""What a collector is, and what it is given: the door for plug-ins (``docs/reference/metrics.md``)."""
+"""The interface of collectors, which plug-ins implement (``docs/reference/metrics.md``)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rayscope.ray.gcs.node_table import NodeAddress
 from rayscope.storage.session_file import SessionFile
 
 GROUP = "rayscope.collectors"
-#: What to do about a collector that cannot be loaded or made.
+#: Remedy for a collector that cannot be loaded or created.
 BROKEN_REMEDY = "Fix or uninstall the package that provides it, then restart the server."
 
 __all__ = ["GROUP", "Cluster", "Collector", "CollectorError", "Family", "NotDue", "Sample", "load", "sample"]
 
 
 class CollectorError(RayscopeError):
-    """A collector cannot tell its figures now.
+    """A collector cannot provide its metrics at the moment.
 
-    ``code`` and ``params``, which the built-in ones give: the kind of error, and what ``message`` names.
+    ``code`` and ``params``, set by built-in collectors: the kind of error, and the parameters of ``message``.
     """
 
     remedy = "Rayscope keeps retrying."
@@ -32,17 +32,23 @@ class CollectorError(RayscopeError):
 
 
 class NotDue(Exception):
-    """There is nothing newer yet: what was told the last time still holds."""
+    """There are no newer values, so the last ones remain valid."""
 
 
 @dataclass
 class Cluster:
-    """What a collector may ask about the cluster whose figures it is to tell. Each call may raise.
+    """Data about a cluster for its collectors. Each call may raise.
 
-    ``time_ns``: the time that the samples will have. ``nodes``: the GCS' node table; ``usage``: what each
-    node's agent last published; ``resources``: what the GCS says is free and waits; ``text``: what the
-    nodes' Prometheus endpoints say; ``figures``: our own. ``record(function)`` asks the session's record; a
-    function's answer is shared, and at most a tenth of the time goes into each.
+    Attributes:
+        time_ns: timestamp of the samples.
+        nodes: returns the GCS's node table.
+        usage: returns the latest report of each node's agent.
+        resources: returns free resources and pending demand, from the GCS.
+        text: returns the nodes' Prometheus texts.
+        record: calls a function with the session's record. Its result is cached, so that each function uses
+        at most a
+            tenth of the time.
+        figures: returns our own metrics.
     """
 
     session: str
@@ -53,28 +59,28 @@ class Cluster:
     text: Callable[[], Texts]
     record: Callable[[Callable[[SessionFile], Any]], Any]
     figures: Callable[[], Mapping[str, float]]
-    #: What the collector did not tell, as there was too much: it adds to this.
+    #: Number of series that the collector dropped, to be increased by the collector.
     left_out: int = 0
-    #: What went wrong in part; the rest counts.
+    #: Partial failures. The other samples are used.
     warnings: list[str | CollectorError] = field(default_factory=list)
 
 
 class Collector(Protocol):
-    """Tells some figures of a cluster. One object serves one session, by one thread at a time.
+    """Provides metrics of a cluster. An object serves one session, from one thread at a time.
 
-    ``interval_s``: how often, at least each step of the server (``metrics_interval_s``); a collector that
-    costs much is asked less often. ``timeout_s``: an answer that takes longer is not waited for.
+    ``interval_s``: minimum interval, at least the server's ``metrics_interval_s``; expensive collectors are
+    called less often. ``timeout_s``: longer calls are abandoned.
     """
 
     interval_s: float
     timeout_s: float
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """All its samples now, and families that say what the names mean. May raise anything."""
+        """All current samples, and families that describe their names. May raise anything."""
 
 
 class Broken:
-    """Stands for a collector that could not be loaded, and says why."""
+    """Replaces a collector that could not be loaded, and reports the error."""
 
     interval_s = 60.0
     timeout_s = 1.0
@@ -88,12 +94,12 @@ class Broken:
 
 
 def load(group: str = GROUP) -> dict[str, tuple[str, Callable[[], Collector]]]:
-    """All installed collectors by name, the built-in ones too: (``module:Class``, how to make one)."""
+    """All installed collectors, including built-in ones: name -> (``module:Class``, factory)."""
     found: dict[str, tuple[str, Callable[[], Collector]]] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
         try:
             made = entry.load()
-        except Exception as error:  # whatever a plug-in's module does at import
+        except Exception as error:  # importing a plug-in may raise anything
             text = f"Could not load {entry.value}: {type(error).__name__}: {error}"
             made = _broken(text)
         name = entry.name if entry.name not in found else f"{entry.name} ({entry.value})"

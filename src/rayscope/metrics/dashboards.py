@@ -1,4 +1,4 @@
-"""Dashboards that users make: JSON files in DATA_DIR/dashboards, one each, named as the dashboard is."""
+"""Dashboards created by users. Each is a JSON file in DATA_DIR/dashboards with the dashboard's name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StoredChart(msgspec.Struct):
 
 
 class StoredDashboard(msgspec.Struct):
-    """What a file holds."""
+    """The content of a dashboard's file."""
 
     title: str
     charts: list[StoredChart]
@@ -43,7 +43,7 @@ _decode_dashboard = msgspec.json.Decoder(StoredDashboard).decode
 
 
 def encode(dashboard: StoredDashboard) -> bytes:
-    """A dashboard as its file has it. Raises BadQuery for one that is too large."""
+    """Encode a dashboard for its file. Raises BadQuery if it is too large."""
     body = msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
     if len(body) > _MAX_BYTES:
         raise BadQuery(f"The dashboard is larger than {_MAX_BYTES} bytes.", "Split it in two.")
@@ -58,9 +58,9 @@ class Dashboards:
         self._lock = threading.Lock()
 
     def all(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Every dashboard in short, by name, and the files that cannot be read.
+        """Summaries of all dashboards by name, and the files that cannot be read.
 
-        In short: ``name``, ``title``, ``charts_total``, and ``changed_ns``, when its file was written.
+        A summary has ``name``, ``title``, ``charts_total``, and ``changed_ns``, when the file was written.
         """
         found, unreadable = [], []
         for name in self._names():
@@ -73,11 +73,11 @@ class Dashboards:
         return found, unreadable
 
     def get(self, name: str) -> dict[str, Any]:
-        """One of them. Raises NotFound, and StoreError for a file that is none."""
+        """A dashboard. Raises NotFound, and StoreError if its file is invalid."""
         return {"name": name, **msgspec.to_builtins(self._read(name)[0])}
 
     def put(self, name: str, dashboard: StoredDashboard) -> dict[str, Any]:
-        """Keep a dashboard: the file is replaced whole, or stays as it was. Raises BadQuery, StoreError."""
+        """Store a dashboard, replacing its file atomically. Raises BadQuery, StoreError."""
         path = self._path(name)
         body = encode(dashboard)
         with self._lock:
@@ -91,7 +91,7 @@ class Dashboards:
         return {"name": name, **msgspec.to_builtins(dashboard)}
 
     def delete(self, name: str) -> None:
-        """Remove one. Raises NotFound."""
+        """Delete a dashboard. Raises NotFound."""
         with self._lock:
             try:
                 self._path(name).unlink()
@@ -110,7 +110,7 @@ class Dashboards:
         }
 
     def _read(self, name: str) -> tuple[StoredDashboard, int]:
-        """A dashboard and when its file was written (ns). Raises NotFound, StoreError."""
+        """A dashboard, and when its file was written (ns). Raises NotFound, StoreError."""
         path = self._path(name)
         try:
             about = path.stat()
@@ -129,7 +129,7 @@ class Dashboards:
         return sorted(stem for stem in stems if re.fullmatch(NAME, stem))
 
     def _path(self, name: str) -> Path:
-        """A dashboard's file, which is never outside the folder."""
+        """A dashboard's file, always inside the folder."""
         if not re.fullmatch(NAME, name):
             raise BadQuery(
                 f"{name[:80]!r} is not a valid dashboard name.",

@@ -1,4 +1,4 @@
-"""Grafana's dashboards, made of our own pages' charts: `python -m rayscope.metrics.grafana OUT`."""
+"""Generates Grafana dashboards from our pages' charts: `python -m rayscope.metrics.grafana OUT`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _UNITS = {
     "count/s": "cps",
     "": "short",
 }
-#: Grafana's grid is 24 columns wide.
-_WIDTH, _HEIGHT = 8, 8
+#: Size of a panel in Grafana's grid, which is 24 columns wide.
+_WIDTH = 8
+_HEIGHT = 8
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
 def dashboard(page: Page) -> dict[str, Any]:
-    """A page as Grafana reads it (its JSON model, schema version 39)."""
+    """Convert a page to Grafana's JSON model (schema version 39)."""
     panels, x, y = [], 0, 0
     for number, chart in enumerate(page.charts, 1):
         width = _WIDTH * chart.width
@@ -108,7 +109,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write every dashboard into a folder. Returns the files."""
+    """Write all dashboards into a folder. Returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for page in PAGES:

@@ -1,4 +1,4 @@
-"""The threads in which the collectors of all sessions run."""
+"""A pool of threads shared by the collectors of all sessions."""
 
 from __future__ import annotations
 
@@ -31,19 +31,22 @@ class CollectorPool:
         self._jobs: deque[_Job] = deque()
         self._threads: set[threading.Thread] = set()
         self._idle = 0
-        #: Job -> the thread that is at it, of those that count.
+        #: Running job -> its thread, without released ones.
         self._running: dict[object, threading.Thread] = {}
         self._closed = False
 
     def submit(self, key: object, name: str, run: Callable[[], None]) -> None:
-        """Call ``run`` when a thread is free. ``key``: what :meth:`release` knows it by."""
+        """Call ``run`` when a thread is free. ``key`` identifies the job for :meth:`release`."""
         with self._changed:
             self._jobs.append(_Job(key, name, run))
             self._add_threads()
             self._changed.notify()
 
     def release(self, key: object) -> None:
-        """This job takes long: let another thread take the place of its own, which ends with it."""
+        """Free the place of a job that takes long, so that another thread can start.
+
+        Its own ends after the job.
+        """
         with self._changed:
             thread = self._running.pop(key, None)
             if thread is not None:
@@ -51,7 +54,7 @@ class CollectorPool:
                 self._add_threads()
 
     def close(self) -> None:
-        """End the threads; those at work end with their jobs."""
+        """Stop the threads. Busy ones stop after their jobs."""
         with self._changed:
             self._closed = True
             self._jobs.clear()
@@ -74,12 +77,12 @@ class CollectorPool:
             me.name = f"rayscope-collect-{job.name}"[:60]
             try:
                 job.run()
-            except BaseException:  # a plug-in may raise anything, and the thread belongs to all
+            except BaseException:  # a plug-in may raise anything, and the thread is shared
                 log.exception("collector %s", job.name)
             me.name = "rayscope-collect"
             with self._changed:
                 if self._running.pop(job.key, None) is None:
-                    return  # another thread has taken this one's place
+                    return  # another thread has replaced this one
                 self._idle += 1
 
     def _next(self, me: threading.Thread) -> _Job | None:

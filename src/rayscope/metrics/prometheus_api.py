@@ -1,4 +1,4 @@
-"""Any server that answers PromQL over HTTP as Prometheus does: ranges that are longer than what we keep."""
+"""A client for servers with Prometheus' HTTP API, for ranges longer than our retention."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import msgspec
 from rayscope.errors import RayscopeError
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
-#: For the whole answer, s: a server that sends a byte now and then keeps no timeout.
+#: Time limit for the whole response, s, in case a server sends it slowly.
 _DEADLINE_S = 20.0
 _MAX_BYTES = 32 << 20
 
 
 class PromqlError(RayscopeError):
-    """The PromQL server could not be asked, or would not answer."""
+    """The PromQL server could not be reached, or returned an error."""
 
 
 class _Series(msgspec.Struct):
@@ -43,9 +43,9 @@ _decode_answer = msgspec.json.Decoder(_Answer).decode
 def query_range(
     url: str, expr: str, times_ns: list[int], step_ns: int
 ) -> tuple[list[tuple[dict[str, str], list[float | None]]], list[str]]:
-    """The values of an expression at some times, one step apart: its series, and the server's warnings.
+    """Evaluate an expression at evenly spaced times. Returns its series, and the server's warnings.
 
-    ``url`` is where its API begins (`http://host:9090`). Raises PromqlError.
+    ``url``: base URL of the API (`http://host:9090`). Raises PromqlError.
     """
     form = {
         "query": expr,

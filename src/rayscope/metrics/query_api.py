@@ -1,4 +1,4 @@
-"""PromQL over a session's metrics, the charts of the pages, and dashboards that users make."""
+"""Routes for PromQL over a session's metrics, the pages' charts, and users' dashboards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rayscope.storage.errors import BadQuery
 
 _HOUR_NS = 3600 * 10**9
 _DAY_NS = 24 * _HOUR_NS
-#: Distances between points to choose from, s: about 300 of them make a chart.
+#: Steps to choose from, s, so that a chart has about 300 points.
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _POINTS = 300
 
@@ -120,14 +120,14 @@ def charts() -> Response:
 
 
 @router.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
-def listed(dashboards: CurrentDashboards) -> Response:
+def list_dashboards(dashboards: CurrentDashboards) -> Response:
     """All dashboards, without their charts, by name."""
     items, unreadable = dashboards.all()
     return answer({"items": items, "unreadable": unreadable})
 
 
 @router.get("/api/dashboards/{name}", responses={**ERRORS, 200: {"model": query_schemas.Dashboard}})
-def one(dashboards: CurrentDashboards, name: Name) -> Response:
+def get_dashboard(dashboards: CurrentDashboards, name: Name) -> Response:
     """One dashboard."""
     return answer(dashboards.get(name))
 
@@ -137,10 +137,10 @@ def one(dashboards: CurrentDashboards, name: Name) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": query_schemas.Dashboard}},
 )
-def put(dashboards: CurrentDashboards, name: Name, given: query_schemas.DashboardGiven) -> Response:
+def put(dashboards: CurrentDashboards, name: Name, body: query_schemas.DashboardGiven) -> Response:
     """Create or replace a dashboard. Every expression must be valid."""
-    kept = StoredDashboard(given.title, [_stored_chart(chart) for chart in given.charts])
-    encode(kept)  # before what is long is parsed
+    kept = StoredDashboard(body.title, [_stored_chart(chart) for chart in body.charts])
+    encode(kept)  # check the size before parsing the expressions
     for chart in kept.charts:
         _check(chart)
     return answer(dashboards.put(name, kept))
@@ -178,9 +178,9 @@ def _times(
     to_ns: int | None,
     step_ns: int | None,
 ) -> range:
-    """The times of a chart, ns: multiples of the step, so that they stay while the range moves on.
+    """The times of a chart, ns: multiples of the step, so that they do not change while the range moves.
 
-    One time alone (from = to) is taken as it is. Raises BadQuery for none or too many.
+    A single time (from = to) is used as it is. Raises BadQuery if there are none or too many.
     """
     to_ns = records.last_ns(session) if to_ns is None else to_ns
     from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
@@ -203,7 +203,7 @@ def _times(
 def _evaluate(
     settings: Settings, metrics: Metrics, session: str, expr: str, times: range, limit: int
 ) -> tuple[str, Result]:
-    """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
+    """The values, and their source: the record (``limit`` series), or the configured Prometheus."""
     url = settings.prometheus_url
     warnings = []
     if url and times[-1] - times[0] > settings.metrics_full_h * _HOUR_NS:
@@ -218,22 +218,22 @@ def _evaluate(
 
 
 def _collected(metrics: Metrics, session: str, collector: str, times: range, limit: int) -> Result:
-    """The values of all series of a collector, as they are."""
+    """The raw values of all series of a collector."""
     store = metrics.store(session)
     whole = Result(list(times), [], 0, [])
     for name in collected(store, collector):
-        one = evaluate(store, name, times[0], times[-1], times.step, limit)
-        whole.series += one.series
-        whole.others += one.others
-        whole.left_out += one.left_out
-        whole.warnings += one.warnings
+        part = evaluate(store, name, times[0], times[-1], times.step, limit)
+        whole.series += part.series
+        whole.others += part.others
+        whole.left_out += part.left_out
+        whole.warnings += part.warnings
     return whole
 
 
 def greatest(
     series: list[tuple[dict[str, str], list[float | None]]], limit: int
 ) -> tuple[list[tuple[dict[str, Any], list[float | None]]], int]:
-    """The series with the greatest mean, in their order, and how many others there are."""
+    """The series with the greatest mean, in their original order, and the number of others."""
     if len(series) <= limit:
         return series, 0
 

@@ -1,4 +1,4 @@
-"""The shapes of expressions' values, charts and dashboards, for the OpenAPI description."""
+"""OpenAPI schemas of query results, charts and dashboards."""
 
 from __future__ import annotations
 

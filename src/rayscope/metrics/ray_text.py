@@ -1,4 +1,4 @@
-"""What the nodes' Prometheus endpoints say, asked once a step for all collectors that tell parts of it."""
+"""Scrapes the nodes' Prometheus endpoints once per step, for all collectors that use parts of the texts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from rayscope.model.metric import Family, Sample
 from rayscope.ray.agents.scrape import Endpoint, Scraper, ScrapeResult
 from rayscope.ray.gcs.node_table import NodeAddress
 
-#: Reading the texts may take this share of one core.
+#: Share of one core that scraping may use.
 LOAD = 0.1
-#: Share of a session's series that the nodes' own may take, and what a node has in any case.
+#: Share of a session's series available for the nodes' own.
 _SHARE = 0.8
+#: Minimum number of series per node.
 _MIN_SERIES = 12
-#: Series of the autoscaler, and of the dashboard.
+#: Series of the autoscaler and of the dashboard, each.
 _MAX_HEAD_SERIES = 500
-#: How far apart nodes are asked, s: in a burst of 1,000 texts nothing else would be answered.
+#: Interval between requests to two nodes, s. A burst of 1,000 responses would block everything else.
 _APART_S = 0.002
-#: Which collector tells the names with a beginning; ``ray`` tells the rest.
+#: Prefix of a name -> the collector that provides it. ``ray`` provides all others.
 _OWNERS = (
     ("ray_node_network_", "network"),
     ("ray_node_gpu", "gpu"),
@@ -39,34 +40,42 @@ _OWNERS = (
 
 
 class Texts(NamedTuple):
-    """All texts of one step. ``samples`` and ``families`` by collector; ``asked``: the endpoint of each node.
+    """All texts of a step.
 
-    ``head``: those of the autoscaler and the dashboard on the head node.
+    Attributes:
+        samples: by collector.
+        families: by collector.
+        results: of each node.
+        cpu_s: CPU time for scraping, s.
+        head: results for the autoscaler and the dashboard on the head node.
     """
 
     samples: dict[str, list[Sample]]
     families: dict[str, list[Family]]
-    asked: list[ScrapeResult]
+    results: list[ScrapeResult]
     cpu_s: float
     head: Sequence[ScrapeResult] = ()
 
 
 class TextsNotDue(Exception):
-    """The texts of so many nodes are read less often than each step."""
+    """With this many nodes, the texts are not read at every step."""
 
 
 def owner(name: str) -> str:
-    """The collector that tells a name of Ray's text."""
+    """The collector that provides a name of Ray's texts."""
     return next((who for beginning, who in _OWNERS if name.startswith(beginning)), "ray")
 
 
 class RayText:
-    """The endpoints of one cluster. Thread-safe: the first caller reads them, the others wait for it."""
+    """The endpoints of one cluster.
+
+    Thread-safe: the first caller scrapes them, others wait for the result.
+    """
 
     def __init__(self, step_s: float, max_series: int, session: str) -> None:
         self._session = session
         self._scraper = Scraper()
-        # The nodes' figures wait for these two, so they get little time.
+        # Scraping of the nodes waits for these two, so they get a short timeout.
         self._head_scraper = Scraper(concurrency=2, timeout_s=1.0)
         self._step_ns = int(step_s * 1e9)
         self._max_series = max_series
@@ -76,7 +85,7 @@ class RayText:
         self._owners: dict[str, str] = {}
 
     def read(self, time_ns: int, nodes: Sequence[NodeAddress]) -> Texts:
-        """What the nodes say at a step. Raises TextsNotDue."""
+        """Scrape the nodes for a step. Raises TextsNotDue."""
         with self._lock:
             if self._texts is not None and time_ns <= self._time_ns:
                 return self._texts
@@ -87,7 +96,7 @@ class RayText:
             ]
             each = max(_MIN_SERIES, int(self._max_series * _SHARE / max(1, len(endpoints))))
             spread_s = min(len(endpoints) * _APART_S, self._step_ns / 2e9)
-            asked = self._scraper.scrape(endpoints, each, deadline_s=8.0, spread_s=spread_s)
+            results = self._scraper.scrape(endpoints, each, deadline_s=8.0, spread_s=spread_s)
             head = self._head_scraper.scrape(
                 [
                     Endpoint(node.node_id, node.host, port, self._session)
@@ -96,16 +105,16 @@ class RayText:
                 ],
                 _MAX_HEAD_SERIES,
             )
-            self._texts, self._time_ns = self._sorted(asked, head), time_ns
+            self._texts, self._time_ns = self._sorted(results, head), time_ns
             pause_ns = int(self._texts.cpu_s / LOAD * 1e9)
             self._due_ns = time_ns + (0 if pause_ns <= self._step_ns else pause_ns)
             return self._texts
 
-    def _sorted(self, asked: list[ScrapeResult], head: list[ScrapeResult]) -> Texts:
+    def _sorted(self, results: list[ScrapeResult], head: list[ScrapeResult]) -> Texts:
         samples: dict[str, list[Sample]] = defaultdict(list)
         families: dict[str, dict[str, Family]] = defaultdict(dict)
         owners = self._owners
-        for scraped in (*asked, *head):
+        for scraped in (*results, *head):
             for sample in scraped.samples:
                 who = owners.get(sample.name)
                 if who is None:
@@ -114,11 +123,11 @@ class RayText:
             for family in scraped.families:
                 families[owner(family.name)][family.name] = family
         named = {who: list(known.values()) for who, known in families.items()}
-        return Texts(samples, named, asked, sum(scraped.cpu_s for scraped in (*asked, *head)), head)
+        return Texts(samples, named, results, sum(scraped.cpu_s for scraped in (*results, *head)), head)
 
     @property
     def interval_s(self) -> float:
-        """How often the texts are read at present."""
+        """Current interval between readings, s."""
         return max(self._step_ns, self._due_ns - self._time_ns) / 1e9
 
     def close(self) -> None:

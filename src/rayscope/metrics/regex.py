@@ -1,4 +1,4 @@
-"""Go's regular expressions: RE2 itself, whose time is linear in the text."""
+"""Go's regular expressions, with RE2, which takes linear time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rayscope.storage.errors import BadQuery
 
 
 def matches(pattern: str, texts: Sequence[str]) -> list[bool]:
-    """Whether the pattern matches somewhere in each text. Raises BadQuery."""
+    """Whether the pattern matches a part of each text. Raises BadQuery."""
     try:
         found: list[bool] = pc.match_substring_regex(pa.array(texts, pa.string()), pattern).to_pylist()
     except (pa.ArrowInvalid, OSError) as error:
@@ -21,7 +21,7 @@ def matches(pattern: str, texts: Sequence[str]) -> list[bool]:
 
 
 def replaced(pattern: str, replacement: str, texts: Sequence[str]) -> list[str]:
-    """The texts with each match replaced; ``$1`` and ``${name}`` mean groups. Raises BadQuery."""
+    """Replace each match in the texts. ``$1`` and ``${name}`` refer to groups. Raises BadQuery."""
     rewritten = _rewritten(replacement, pattern)
     try:
         found: list[str] = pc.replace_substring_regex(
@@ -40,7 +40,10 @@ def _invalid(pattern: str, error: Exception) -> BadQuery:
 
 
 def _rewritten(replacement: str, pattern: str) -> str:
-    r"""Go's `$1` and `${name}` as RE2's `\1`: the longest possible name counts, an unknown one is empty."""
+    r"""Convert Go's `$1` and `${name}` to RE2's `\1`.
+
+    Names extend as far as possible; unknown ones are empty.
+    """
     names = _groups(pattern)
 
     def group(match: re.Match[str]) -> str:
@@ -54,7 +57,7 @@ def _rewritten(replacement: str, pattern: str) -> str:
 
 
 def _groups(pattern: str) -> list[str]:
-    """The names of a pattern's capturing groups, "" where they have none; the first is the whole match."""
+    """Names of a pattern's groups, "" for unnamed ones. The first is the whole match."""
     found = [""]
     for match in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?P?<(\w+)>", pattern, re.DOTALL):
         if match[0].startswith("("):

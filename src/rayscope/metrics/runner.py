@@ -1,4 +1,4 @@
-"""Runs the collectors of one session, so that none waits for another that hangs."""
+"""Runs the collectors of one session, so that none is blocked by another that hangs."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger(__name__)
 
-#: A collector may take this share of the time; one that costs more is asked less often.
+#: Share of the time that a collector may use. Expensive collectors run less often.
 LOAD = 0.1
 _MAX_SAMPLES = 200_000
-#: A collector that is at work for longer does not keep a thread from the others.
+#: After this time a running collector no longer occupies a thread of the pool, s.
 _SLOW_S = 1.0
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,99}")
+#: Characters of a label's value.
 _MAX_VALUE = 1000
-#: How much before its time a collector is asked: steps are not exact.
+#: Tolerance for running a collector early, in steps, because steps are not exact.
 _SLACK = 0.5
 
-#: Where the samples go: (time in ns, samples, collector's name, families).
+#: Receives samples: (time in ns, samples, collector's name, families).
 Append = Callable[[int, list[Sample], str, list[Family]], int]
 
 
 class _Problem(NamedTuple):
-    """What went wrong with a collector, what to do, and the code and parameters of an error of ours."""
+    """An error of a collector, the remedy, and for our own errors a code with parameters."""
 
     error: str | None = None
     remedy: str | None = None
@@ -64,7 +65,7 @@ class _State:
 
 
 class Runner:
-    """The collectors of one session. :meth:`tick` at each step, :meth:`check` between."""
+    """The collectors of one session. Call :meth:`tick` at each step, :meth:`check` in between."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Runner:
         for name, target, make in collectors:
             try:
                 self._states.append(_State(name, target, make()))
-            except Exception as error:  # a plug-in's constructor
+            except Exception as error:  # raised by a plug-in's constructor
                 state = _State(name, target, _Never())
                 text = f"{type(error).__name__}: {error}"[:500]
                 state.ok = False
@@ -89,7 +90,7 @@ class Runner:
                 self._states.append(state)
 
     def tick(self, cluster: Callable[[], Cluster], time_ns: int) -> None:
-        """Ask every collector that is due and not still at work. Returns at once."""
+        """Start every collector that is due and not running. Does not wait for them."""
         self.check()
         for state in self._states:
             with self._lock:
@@ -101,7 +102,7 @@ class Runner:
             self._pool.submit(run, state.name, partial(self._collect, state, run, cluster(), time_ns))
 
     def check(self) -> None:
-        """Give up on collectors that take too long; they are not asked again until they have ended."""
+        """Abandon collectors that take too long. They are not started again until they have ended."""
         for state in self._states:
             with self._lock:
                 took_s = time.monotonic() - state.began
@@ -124,7 +125,7 @@ class Runner:
                 self._append(state.asked_ns, [], state.name, [])
 
     def busy(self) -> bool:
-        """Whether any collector is at work within its time."""
+        """Whether any collector is running within its time limit."""
         with self._lock:
             return any(state.run is not None and not state.late for state in self._states)
 
@@ -150,7 +151,7 @@ class Runner:
                     )
         except NotDue:
             skipped = True
-        except Exception as error:  # whatever a plug-in or the network does
+        except Exception as error:  # raised by a plug-in or the network
             problem = _problem(error)
         with self._lock:
             if state.run is not run:
@@ -185,7 +186,7 @@ class Runner:
                 state.known = set()
 
     def statuses(self) -> list[dict[str, Any]]:
-        """How each goes: see ``docs/reference/metrics.md``."""
+        """The state of each collector: see ``docs/reference/metrics.md``."""
         with self._lock:
             return [
                 {
@@ -206,7 +207,7 @@ class Runner:
 
 
 def _problem(error: Exception) -> _Problem:
-    """What an exception of a collector says. Only our own have codes."""
+    """The error of a collector. Only our own exceptions have codes."""
     ours = error if isinstance(error, (CollectorError, GcsError, StoreError)) else None
     return _Problem(
         str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")[:500],
@@ -217,15 +218,15 @@ def _problem(error: Exception) -> _Problem:
 
 
 def _warned(warnings: Sequence[str | CollectorError]) -> _Problem:
-    """What went wrong in part; several things in one text, which has no code."""
+    """Partial failures. Several ones are joined into one text without a code."""
     if len(warnings) == 1 and isinstance(warnings[0], CollectorError):
         return _problem(warnings[0])
-    texts = [one if isinstance(one, str) else one.message for one in warnings]
+    texts = [warning if isinstance(warning, str) else warning.message for warning in warnings]
     return _Problem("; ".join(texts)[:500] or None)
 
 
 class _Never:
-    """Stands for a collector that could not be made."""
+    """Replaces a collector that could not be created."""
 
     interval_s = 1e9
     timeout_s = 1.0
@@ -235,20 +236,20 @@ class _Never:
 
 
 def _checked(item: Any, known: set[tuple[str, Labels]]) -> Sample:
-    """A plug-in's sample as it must be. Raises CollectorError."""
+    """Validate a sample of a plug-in. Raises CollectorError."""
     try:
-        given = Sample(*item)
-        key = (given.name, given.labels)
+        checked = Sample(*item)
+        key = (checked.name, checked.labels)
         if key not in known:
-            if not _NAME.fullmatch(given.name) or any(
+            if not _NAME.fullmatch(checked.name) or any(
                 not _LABEL.fullmatch(label) or not isinstance(text, str) or len(text) > _MAX_VALUE
-                for label, text in given.labels
+                for label, text in checked.labels
             ):
                 raise ValueError("a name or label is not valid in Prometheus")
-            if list(given.labels) != sorted(given.labels):
+            if list(checked.labels) != sorted(checked.labels):
                 raise ValueError("its labels are not sorted")
             known.add(key)
-        return Sample(given.name, given.labels, float(given.value))
+        return Sample(checked.name, checked.labels, float(checked.value))
     except (TypeError, ValueError) as error:
         raise CollectorError(
             f"{item!r:.200} is not a sample: {error}.",

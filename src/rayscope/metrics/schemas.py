@@ -1,4 +1,4 @@
-"""Shapes of the answers about metrics, for OpenAPI. Times in ns of the epoch."""
+"""OpenAPI schemas of responses about metrics. Times are in ns since the epoch."""
 
 from __future__ import annotations
 

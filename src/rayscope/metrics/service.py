@@ -1,4 +1,4 @@
-"""Metrics of the clusters that live: collectors run each step, samples kept; and those of ended sessions."""
+"""Metrics of live clusters, whose collectors run at each step, and of ended sessions, from their files."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.server")
 
-#: How often what is in memory is written to disk; a kill loses at most so much.
+#: Interval at which samples in memory are written to disk, s. A kill loses at most this much.
 _WRITE_S = 10.0
 _CHECK_S = 1.0
-#: So long after its last sign of life a session's file is closed, and opened again to be read.
+#: How long after its last sign of life a session's file is closed, s. It is opened again for reading.
 _IDLE_CLOSE_S = 60.0
 _OPEN_READERS = 4
-#: Collectors at work are waited for so long at the end.
+#: How long running collectors are awaited at shutdown, s.
 _STOP_S = 3.0
 
-Made = tuple[str, str, Callable[[], Collector]]
+#: A collector: its name, ``module:Class``, and factory.
+CollectorFactory = tuple[str, str, Callable[[], Collector]]
 
 
 class _Live:
-    """One cluster that is being measured."""
+    """A cluster whose metrics are collected."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class _Live:
         clusters: Clusters,
         server_figures: Callable[[], Mapping[str, float]],
         session: str,
-        collectors: Sequence[Made],
+        collectors: Sequence[CollectorFactory],
         store: SeriesStore,
         pool: CollectorPool,
     ) -> None:
@@ -77,7 +78,7 @@ class _Live:
         return self.store.append(time_ns, samples, source=source, families=families)
 
     def tick(self, time_ns: int) -> None:
-        """Ask the collectors that are due."""
+        """Run the collectors that are due."""
         self.runner.tick(lambda: self._cluster(time_ns), time_ns)
 
     def _cluster(self, time_ns: int) -> Cluster:
@@ -101,7 +102,7 @@ class _Live:
         )
 
     def _nodes_at(self, time_ns: int) -> list[NodeAddress]:
-        """The node table, read once a step for all collectors. Raises GcsError."""
+        """The node table, read once per step for all collectors. Raises GcsError."""
         with self._lock:
             if self._nodes[0] < time_ns:
                 client = self._clusters.gcs_of(self.session)
@@ -115,13 +116,13 @@ class _Live:
             return self._nodes[1]
 
     def addresses(self) -> list[NodeAddress]:
-        """The node table as it was last read."""
+        """The node table, as of the last reading."""
         with contextlib.suppress(GcsError):
             return self._nodes_at(time.time_ns() - 30 * 10**9)
         return []
 
     def figures(self) -> dict[str, float]:
-        """Our own figures: of this session, and of the server."""
+        """Our own metrics of this session and of the server."""
         about = self._catalog.about(self.session)
         return {
             "rayscope_events_received_total": about.events,
@@ -135,15 +136,15 @@ class _Live:
         }
 
     def close(self) -> None:
-        """Write what there is and close the file."""
+        """Write the remaining samples and close the file."""
         self._text.close()
         self.store.close()
 
 
 class Metrics:
-    """The series of all sessions. :meth:`start` before use, :meth:`stop` at the end.
+    """The series of all sessions. Call :meth:`start` before use, :meth:`stop` at the end.
 
-    ``push_clients``: returns how many WebSockets of the live push are open.
+    ``push_clients``: returns the number of open WebSockets of the live push.
     """
 
     def __init__(
@@ -166,10 +167,10 @@ class Metrics:
         self._lock = threading.RLock()
         self._live: dict[str, _Live] = {}
         self._read: OrderedDict[str, SeriesStore] = OrderedDict()
-        self._collectors: list[Made] = []
-        self._extra: list[Made] = []
+        self._collectors: list[CollectorFactory] = []
+        self._extra: list[CollectorFactory] = []
         self._running = False
-        #: Held while the file of a session is opened or closed; the other lock is not held for that.
+        #: Session -> lock held while its file is opened or closed. The other lock is not held meanwhile.
         self._opening: dict[str, threading.RLock] = {}
         self._process = psutil.Process()
         self._pool = CollectorPool()
@@ -178,18 +179,18 @@ class Metrics:
         self._flusher = PeriodicTask("rayscope-metrics-write", _WRITE_S, self._write_all)
 
     def register(self, name: str, make: Callable[[], Collector]) -> None:
-        """One more collector beside those that are installed, for the clusters that come from now on."""
+        """Add a collector to the installed ones, for clusters that are attached from now on."""
         self._extra.append((name, f"{make.__module__}:{make.__qualname__}", make))
 
     def start(self) -> None:
-        """Load the collectors, begin to ask them and to write."""
+        """Load the collectors, and start collecting and writing."""
         self._collectors = [(name, target, make) for name, (target, make) in load().items()]
         self._running = True
         self._ticker.start()
         self._flusher.start()
 
     def stop(self) -> None:
-        """Stop asking, write what there is, close every file."""
+        """Stop collecting, write the remaining samples, and close all files."""
         self._running = False
         self._ticker.stop()
         self._flusher.stop()
@@ -210,8 +211,9 @@ class Metrics:
     # Reading.
 
     def store(self, session: str) -> SeriesStore:
-        """A session's series; of an ended one those of its file. Raises NotFound, and StoreError where the
-        file of an ended session cannot be read.
+        """A session's series, from its file if it has ended.
+
+        Raises NotFound, and StoreError if the file of an ended session cannot be read.
         """
         self._catalog.about(session)
         live = self._start_measuring(session)
@@ -229,13 +231,13 @@ class Metrics:
             return store or self._reader(session)
 
     def _reader(self, session: str) -> SeriesStore:
-        """The series of an ended session, opened now. Raises StoreError."""
+        """Open the series of an ended session. Raises StoreError."""
         store = self._open_store(session, read_only=True)
         if store.problem is not None:
             store.close()
             raise store.problem
         if store.path is not None and not store.path.exists():
-            return store  # there is nothing, and there may be something later
+            return store  # not cached: there are no data yet, but there may be some later
         with self._lock:
             self._read[session] = store
             gone = [self._read.popitem(last=False)[1] for _ in range(len(self._read) - _OPEN_READERS)]
@@ -248,13 +250,13 @@ class Metrics:
             return self._opening.setdefault(session, threading.RLock())
 
     def collectors(self, session: str) -> list[dict[str, Any]]:
-        """How each collector of a session goes; none of a session whose cluster is gone."""
+        """The state of a session's collectors, empty if its cluster is gone."""
         with self._lock:
             live = self._live.get(session)
         return [] if live is None else live.runner.statuses()
 
     def state(self, session: str) -> dict[str, Any]:
-        """How the collectors and the store of a session do."""
+        """The state of a session's collectors and store."""
         store = self.store(session)
         return {
             "left_out": store.left_out,
@@ -264,7 +266,7 @@ class Metrics:
         }
 
     def problem(self, session: str) -> dict[str, str] | None:
-        """What is wrong with keeping a session's metrics, None when nothing is."""
+        """Why a session's metrics cannot be stored, None if they can."""
         with self._lock:
             live = self._live.get(session)
         if live is None or live.store.problem is None:
@@ -273,7 +275,7 @@ class Metrics:
         return {"code": problem.code, "message": problem.message, "remedy": problem.remedy}
 
     def damage(self, session: str) -> str | None:
-        """What has happened to a session's file of metrics, None if nothing is known."""
+        """Damage to a session's metrics file, None if none is known."""
         if aside := [name for name in self._catalog.damaged_files(session) if name.startswith("metrics.")]:
             return f"The metrics were damaged and are kept as {aside[-1]}; a new file continues from there."
         if (problem := self.problem(session)) is not None:
@@ -283,18 +285,18 @@ class Metrics:
         return None
 
     def live(self) -> dict[str, SeriesStore]:
-        """The sessions that are being measured, and their series."""
+        """The sessions whose metrics are collected, with their series."""
         with self._lock:
             return {name: live.store for name, live in self._live.items()}
 
     def addresses(self, session: str) -> list[NodeAddress]:
-        """The nodes of a session that is being measured."""
+        """The nodes of a session whose metrics are collected."""
         with self._lock:
             live = self._live.get(session)
         return [] if live is None else live.addresses()
 
     def server_figures(self) -> Mapping[str, float]:
-        """Our own figures that are the same for all sessions (see ``FIGURES``)."""
+        """Our own metrics that are equal for all sessions (see ``FIGURES``)."""
         writer, process = self._writer, self._process
         with process.oneshot():
             cpu, memory = process.cpu_times(), process.memory_info().rss
@@ -309,7 +311,7 @@ class Metrics:
             "rayscope_process_open_files": process.num_fds(),
         }
 
-    # What goes on behind.
+    # Background work.
 
     def _open_store(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
@@ -328,7 +330,7 @@ class Metrics:
         return store
 
     def _start_measuring(self, session: str) -> _Live | None:
-        """The measuring of a session that lives; begun now if it has not been."""
+        """The collection for a live session, started if necessary. None if the session is not alive."""
         with self._lock:
             live = self._live.get(session)
         if live is not None or not self._running or not self._records.is_live(session):
@@ -357,14 +359,14 @@ class Metrics:
                 if self._running:
                     self._live[session] = live
                     return live
-            live.close()  # the server stops
+            live.close()  # the server is stopping
             return None
 
     def _collect_due(self) -> float:
-        """Begin the step that is due, if one is. Returns the seconds until the next look."""
+        """Start a step if it is due. Returns the seconds until the next check."""
         step_ns, now_ns = int(self._settings.metrics_interval_s * 1e9), time.time_ns()
         if not self._next_ns - 2 * step_ns <= now_ns < self._next_ns + step_ns:
-            # We begin, the clock was set, or the machine slept.
+            # The server has just started, the clock was set, or the machine was suspended.
             self._next_ns = now_ns // step_ns * step_ns + step_ns
         if now_ns >= self._next_ns:
             self._tick(self._next_ns)
@@ -388,11 +390,11 @@ class Metrics:
         self._end_some(names)
 
     def forget(self, session: str) -> None:
-        """Close the files of a session that was deleted."""
+        """Close the files of a deleted session."""
         self._end_some({*self._live, *self._read} - {session})
 
     def _end_some(self, names: set[str]) -> None:
-        """Close what has ended, or was dropped: an open file would keep its disk space."""
+        """Close the files of sessions that ended or were deleted: open files would keep their disk space."""
         with self._lock:
             now = time.monotonic()
             gone = [

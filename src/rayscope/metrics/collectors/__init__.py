@@ -1,1 +1,1 @@
-"""The built-in collectors. They come in by the same door as plug-ins: entry points of the package."""
+"""The built-in collectors. Like plug-ins, they are registered as entry points."""

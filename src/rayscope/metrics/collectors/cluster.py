@@ -1,4 +1,4 @@
-"""Collectors of what the record and the GCS say: task attempts, actors, resources; and of our own figures."""
+"""Collectors of task attempts, actors and resources, from the record and the GCS, and of our own metrics."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from rayscope.metrics.collectors.ends import class_restarts, function_ends, stop
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.storage.sql import sessions as sessions_sql
 
+#: Functions with series of their own.
 _FUNCTIONS = 50
+#: Classes of actors with series of their own.
 _CLASSES = 200
+#: Datasets with series of their own.
 _DATASETS = 200
 
 
 class Tasks:
-    """Attempts by state, and how many have finished and failed, in all and by function."""
+    """Attempts by state, and finished and failed attempts in total and by function."""
 
     interval_s = 0.0
     timeout_s = 30.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """The functions are the 50 with the most attempts; the others are counted in ``left_out``."""
+        """The 50 functions with the most attempts have their own series. ``left_out`` counts the others."""
         counts = cluster.record(sessions_sql.counts)["tasks"]
         yield Family("rayscope_task_attempts", "gauge", "Task attempts on record by state.", "count")
         for state, count in counts.items():
@@ -44,15 +47,15 @@ class Tasks:
 
 
 class Actors:
-    """Actors, jobs, workers and placement groups by state; how often actors were restarted; what Ray's
-    libraries do.
+    """Actors, jobs, workers and placement groups by state, restarts of actors, and the state of Ray's
+    libraries.
     """
 
     interval_s = 0.0
     timeout_s = 30.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """Restarts are told of 200 classes, and 200 datasets; the others are counted in ``left_out``."""
+        """At most 200 classes and 200 datasets have their own series. ``left_out`` counts the others."""
         counts = cluster.record(sessions_sql.counts)
         for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
             words = what.replace("_", " ").capitalize()
@@ -60,7 +63,7 @@ class Actors:
             for state, count in counts.get(what, {}).items():
                 yield sample(f"rayscope_{what}", count, state=state)
         yield Family("rayscope_train_runs", "gauge", "Runs of Ray Train on record by state.", "count")
-        # Told before any failed: the first one is an increase, too.
+        # Start at zero, so that the first failure is visible as an increase.
         for state, count in ({"ERRORED": 0} | counts.get("train_runs", {})).items():
             yield sample("rayscope_train_runs", count, state=state)
         for what, failed in (("experiments", "ERRORED"), ("trials", "ERROR")):
@@ -77,13 +80,13 @@ class Actors:
         name = "rayscope_actor_restarts_total"
         yield Family(name, "counter", "How often actors of a class were restarted.", "count")
         restarts, others = cluster.record(lambda file: class_restarts(file, _CLASSES))
-        for one in restarts:
-            yield sample(name, one.restarts, class_name=one.class_name)
+        for entry in restarts:
+            yield sample(name, entry.restarts, class_name=entry.class_name)
         cluster.left_out += others
 
 
 class ResourceUse:
-    """CPU, GPU, memory and custom resources of each node, total and free; and what waits for some."""
+    """Total and free CPU, GPU, memory and custom resources of each node, and pending demand."""
 
     interval_s = 0.0
     timeout_s = 10.0
@@ -114,28 +117,32 @@ class ResourceUse:
         yield Family(
             "rayscope_pending_demands", "gauge", "Tasks and actors that wait for resources.", "count"
         )
-        yield sample("rayscope_pending_demands", sum(one.ready for one in resources.demands), kind="ready")
         yield sample(
-            "rayscope_pending_demands", sum(one.infeasible for one in resources.demands), kind="infeasible"
+            "rayscope_pending_demands", sum(demand.ready for demand in resources.demands), kind="ready"
+        )
+        yield sample(
+            "rayscope_pending_demands",
+            sum(demand.infeasible for demand in resources.demands),
+            kind="infeasible",
         )
         yield sample("rayscope_pending_demands", len(resources.groups), kind="placement_group")
 
 
 class Rayscope:
-    """What recording this session takes, and how the server is."""
+    """The cost of recording this session, and the server's state."""
 
     interval_s = 0.0
     timeout_s = 10.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """The figures that :data:`FIGURES` names."""
+        """The metrics in :data:`FIGURES`."""
         figures = cluster.figures()
         for name, value in figures.items():
             yield FIGURES.get(name) or Family(name)
             yield sample(name, value)
 
 
-#: Our own figures: of this session's recording, and of the whole server.
+#: Our own metrics, of this session's recording and of the whole server.
 FIGURES = {
     family.name: family
     for family in (

@@ -1,4 +1,4 @@
-"""Counters of the metrics: attempts of each function that have ended, and how; restarts of actors."""
+"""Counters: ended attempts by function and outcome, and restarts of actors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rayscope.storage.sql.library_stops import count_stopped
 
 
 class FunctionEnds(NamedTuple):
-    """A function's attempts that have ended."""
+    """A function's ended attempts."""
 
     func_name: str
     finished: int
@@ -18,7 +18,7 @@ class FunctionEnds(NamedTuple):
 
 
 def function_ends(file: SessionFile, limit: int) -> tuple[list[FunctionEnds], int]:
-    """The functions with the most attempts, and how many more there are."""
+    """The functions with the most attempts, and the number of others."""
     with file.reader() as reader:
         found = reader.execute(
             f"""
@@ -33,20 +33,20 @@ def function_ends(file: SessionFile, limit: int) -> tuple[list[FunctionEnds], in
 
 
 def stopped_internals(file: SessionFile) -> int:
-    """How many of the failed attempts are those that a library stopped on purpose."""
+    """Number of failed attempts that a library stopped on purpose."""
     with file.reader() as reader:
         return count_stopped(reader)
 
 
 class ClassRestarts(NamedTuple):
-    """How often the actors of a class were restarted, all together."""
+    """Number of restarts of all actors of a class."""
 
     class_name: str
     restarts: int
 
 
 def class_restarts(file: SessionFile, limit: int) -> tuple[list[ClassRestarts], int]:
-    """The classes whose actors were restarted most often, then the others; and how many more there are."""
+    """The classes with the most restarts, then others, and the number of classes beyond ``limit``."""
     with file.reader() as reader:
         found = reader.execute(
             f"""

@@ -1,4 +1,4 @@
-"""The collector of Serve's deployments: Ray's own series tell their state only in its newer versions."""
+"""The collector for Serve's deployments. Ray's own series have their state only in newer versions."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from rayscope.metrics.collector import Cluster
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.storage.session_file import SessionFile
 
-_MOST = 500
+#: Deployments with series of their own.
+_MAX_DEPLOYMENTS = 500
 _UNHEALTHY = ("UNHEALTHY", "DEPLOY_FAILED")
 
 
 class Serve:
-    """Whether each deployment is healthy, how many replicas it is to have, and how many run."""
+    """Health, target number of replicas and running replicas of each deployment."""
 
     interval_s = 0.0
     timeout_s = 10.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """Deployments that are there: 500 of them; the others are counted in ``left_out``."""
+        """At most 500 existing deployments. ``left_out`` counts the others."""
         names = ("rayscope_serve_deployment_healthy", "rayscope_serve_target_replicas")
         healthy, target, running = (*names, "rayscope_serve_running_replicas")
         yield Family(
@@ -28,11 +29,11 @@ class Serve:
         yield Family(target, "gauge", "How many replicas a deployment is to have.", "count")
         yield Family(running, "gauge", "How many replicas of a deployment run.", "count")
         rows, others = cluster.record(_deployments)
-        for application, deployment, state, wanted, count in rows:
+        for application, deployment, state, replicas, count in rows:
             labels = {"application": application, "deployment": deployment}
             yield sample(healthy, state not in _UNHEALTHY, **labels)
-            if wanted is not None:
-                yield sample(target, wanted, **labels)
+            if replicas is not None:
+                yield sample(target, replicas, **labels)
             yield sample(running, count, **labels)
         cluster.left_out += len(names) * others
 
@@ -49,6 +50,6 @@ def _deployments(file: SessionFile) -> tuple[list[tuple[str, str, str | None, in
             WHERE d.state NOT IN ('DELETED', 'CUT_OFF') AND d.application IS NOT NULL AND d.name IS NOT NULL
             ORDER BY d.application, d.name LIMIT ?
             """,
-            [_MOST],
+            [_MAX_DEPLOYMENTS],
         ).fetchall()
     return [row[:5] for row in found], found[0][5] - len(found) if found else 0

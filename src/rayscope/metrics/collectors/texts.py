@@ -1,4 +1,4 @@
-"""Collectors of what Ray's own Prometheus endpoints say: machine, network, GPU, memory, objects, the rest."""
+"""Collectors for Ray's Prometheus endpoints: machine, network, GPU, memory, objects, and everything else."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import NodeStats
 from rayscope.ray.agents.scrape import ScrapeResult
 
+#: Maximum age of a node's report, ns.
 _FRESH_NS = 30 * 10**9
-#: Processes that are told one by one, at most.
+#: Processes with series of their own.
 _MAX_PROCESSES = 1000
-#: How long a node that failed is told of.
+#: How long a failed node is reported, ns.
 _DEAD_NS = 600 * 10**9
 _NO_AGENT = (
     "They are served by Ray's dashboard agent on each node. Check that it is running "
@@ -22,25 +23,25 @@ _NO_AGENT = (
 
 
 def _texts(cluster: Cluster) -> Texts:
-    """Raises NotDue, and CollectorError where no node answers."""
+    """The texts of this step. Raises NotDue, and CollectorError if no node responds."""
     try:
         texts = cluster.text()
     except TextsNotDue as error:
         raise NotDue from error
-    if texts.asked and all(told.error is not None for told in texts.asked):
-        first = texts.asked[0]
+    if texts.results and all(result.error is not None for result in texts.results):
+        first = texts.results[0]
         raise CollectorError(
-            f"No node's metrics could be read: {_said(first)}.",
+            f"No node's metrics could be read: {_describe_failure(first)}.",
             _NO_AGENT,
             "collector_no_node",
-            said=_said(first),
+            said=_describe_failure(first),
         )
     return texts
 
 
-def _said(told: ScrapeResult) -> str:
+def _describe_failure(scraped: ScrapeResult) -> str:
     """The endpoint, and why it could not be read."""
-    return f"{told.endpoint.host}:{told.endpoint.port}: {told.error}"
+    return f"{scraped.endpoint.host}:{scraped.endpoint.port}: {scraped.error}"
 
 
 def _fresh(cluster: Cluster) -> list[NodeStats]:
@@ -52,7 +53,7 @@ def _fresh(cluster: Cluster) -> list[NodeStats]:
 
 
 class _Part:
-    """The part of the texts that a collector owns."""
+    """A collector for a part of the texts."""
 
     part = "ray"
     interval_s = 0.0
@@ -78,22 +79,22 @@ class Objects(_Part):
 
 
 class Ray(_Part):
-    """Whatever else Ray and the application export, and how reading it went."""
+    """All other metrics of Ray and the application, and the results of scraping."""
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """The rest of the texts, ``rayscope_scrape_up`` and ``rayscope_scrape_duration_seconds``."""
+        """The other samples, ``rayscope_scrape_up`` and ``rayscope_scrape_duration_seconds``."""
         texts = _texts(cluster)
         yield from super().collect(cluster)
         yield Family("rayscope_scrape_up", "gauge", "Whether a node's metrics could be read.")
         yield Family("rayscope_scrape_duration_seconds", "gauge", "How long reading a node took.", "s")
-        failed = [told for told in texts.asked if told.error is not None]
-        for told in texts.asked:
-            where = {"node_id": told.endpoint.node_id, "node_ip": told.endpoint.host}
-            yield sample("rayscope_scrape_up", told.error is None, **where)
-            yield sample("rayscope_scrape_duration_seconds", told.took_s, **where)
-        cluster.left_out += sum(told.left_out for told in texts.asked)
+        failed = [result for result in texts.results if result.error is not None]
+        for result in texts.results:
+            where = {"node_id": result.endpoint.node_id, "node_ip": result.endpoint.host}
+            yield sample("rayscope_scrape_up", result.error is None, **where)
+            yield sample("rayscope_scrape_duration_seconds", result.took_s, **where)
+        cluster.left_out += sum(result.left_out for result in texts.results)
         if failed:
-            number, whole, said = len(failed), len(texts.asked), _said(failed[0])
+            number, whole, said = len(failed), len(texts.results), _describe_failure(failed[0])
             cluster.warnings.append(
                 CollectorError(
                     f"{number} of {whole} nodes could not be read: {said}.",
@@ -106,9 +107,9 @@ class Ray(_Part):
             )
         cluster.left_out += sum(scraped.left_out for scraped in texts.head)
         for scraped in texts.head:
-            # Where another cluster of the machine had the port when Ray started, Ray serves nothing.
+            # If another cluster on the machine had the port when Ray started, Ray serves nothing.
             if scraped.error is not None and not scraped.refused:
-                said = _said(scraped)
+                said = _describe_failure(scraped)
                 cluster.warnings.append(
                     CollectorError(
                         f"The metrics of the autoscaler or of the dashboard could not be read: {said}.",
@@ -120,12 +121,12 @@ class Ray(_Part):
 
 
 class Node(_Part):
-    """CPU, memory and disk of each machine, whether the node lives, and its workers one by one."""
+    """CPU, memory and disk of each machine, whether the node is alive, and its individual workers."""
 
     part = "node"
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """``rayscope_node_up`` even where no machine answers: then it matters most."""
+        """Always includes ``rayscope_node_up``, which matters most when no machine responds."""
         yield Family(
             "rayscope_node_up",
             "gauge",
@@ -146,11 +147,11 @@ def _workers(cluster: Cluster) -> Iterator[Sample | Family]:
         "rayscope_worker_cpu_percent", "gauge", "CPU of a worker, in percent of one core.", "percent"
     )
     yield Family("rayscope_worker_memory_bytes", "gauge", "Resident memory of a worker.", "bytes")
-    told = 0
+    count = 0
     for node in _fresh(cluster):
         for process in sorted(node.workers, key=lambda process: process.pid):
-            told += 1
-            if told > _MAX_PROCESSES:
+            count += 1
+            if count > _MAX_PROCESSES:
                 cluster.left_out += 1
                 continue
             who = {"node_id": node.node_id, "node_ip": node.ip, "pid": str(process.pid)}
@@ -160,7 +161,7 @@ def _workers(cluster: Cluster) -> Iterator[Sample | Family]:
 
 
 class Gpu(_Part):
-    """GPUs and their memory, and what of it each process has."""
+    """GPUs, their memory, and the memory used by each process."""
 
     part = "gpu"
 
@@ -168,12 +169,12 @@ class Gpu(_Part):
         """``ray_node_gpus_*``, ``ray_node_gram_*`` and ``rayscope_gpu_process_memory_bytes``."""
         yield from super().collect(cluster)
         yield Family("rayscope_gpu_process_memory_bytes", "gauge", "GPU memory of a process.", "bytes")
-        told = 0
+        count = 0
         for node in _fresh(cluster):
             for gpu in node.gpus:
                 for pid, used in sorted(gpu.processes.items()):
-                    told += 1
-                    if told > _MAX_PROCESSES:
+                    count += 1
+                    if count > _MAX_PROCESSES:
                         cluster.left_out += 1
                         continue
                     yield sample(

@@ -1,4 +1,4 @@
-"""Aggregations: many series become one for each group of labels, or the greatest of a group are kept."""
+"""Aggregations: they combine the series of each group of labels, or select the greatest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUPPORTED = (
 
 
 def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, parameter: Floats) -> Vector:
-    """An aggregation by its name in PromQL. ``parameter``: k or the quantile at each step, if it has one."""
+    """Apply an aggregation by its name in PromQL. ``parameter``: k or the quantile at each step, if any."""
     if name not in SUPPORTED:
         raise unsupported(f"The aggregation {name}")
     steps = vector.values.shape[1]
@@ -35,7 +35,7 @@ def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, p
         return empty(steps)
     labels, groups = _groups(vector.labels, modifier)
     if name in ("topk", "bottomk"):
-        return _kept(vector, groups, parameter, largest=name == "topk")
+        return _select_k(vector, groups, parameter, largest=name == "topk")
     if name == "quantile":
         parts = [take(vector, np.flatnonzero(groups == each)) for each in range(len(labels))]
         values = np.stack([quantile(parameter, part.values, part.there) for part in parts])
@@ -55,7 +55,7 @@ def _of_groups(
     groups: NDArray[np.intp],
     count: NDArray[np.int64],
 ) -> Floats:
-    """``first``: where each group's rows begin."""
+    """Aggregate each group. ``first``: the first row of each group."""
     if name == "count":
         return count.astype(np.float64)
     if name == "group":
@@ -78,7 +78,7 @@ def _of_groups(
 def _groups(
     labels: list[Labels], modifier: parser.AggModifier | None
 ) -> tuple[list[Labels], NDArray[np.intp]]:
-    """The labels of each group, and which group each series is in."""
+    """The labels of each group, and the group of each series."""
     number: dict[Labels, int] = {}
     groups = np.empty(len(labels), np.intp)
     for row, each in enumerate(labels):
@@ -92,8 +92,8 @@ def _groups(
     return list(number), groups
 
 
-def _kept(vector: Vector, groups: NDArray[np.intp], k: Floats, *, largest: bool) -> Vector:
-    """The k largest or smallest of each group at each step, with the labels that they have."""
+def _select_k(vector: Vector, groups: NDArray[np.intp], k: Floats, *, largest: bool) -> Vector:
+    """The k largest or smallest series of each group at each step, with their own labels."""
     if np.isnan(k).any():
         raise BadQuery("The number of series to keep is not a number.", "Give topk and bottomk a number.")
     there = np.zeros_like(vector.there)

@@ -1,4 +1,4 @@
-"""Operators between two values: arithmetic, comparison and sets, with Prometheus' matching of labels."""
+"""Binary operators: arithmetic, comparison and sets, with Prometheus' matching of labels."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _Card = parser.VectorMatchCardinality
 def combined(
     op: str, left: Vector | Scalar, right: Vector | Scalar, how: parser.BinModifier | None
 ) -> Vector | Scalar:
-    """An operator by its sign in PromQL. ``how``: what stands with it (bool, on, group_left, ...)."""
+    """Apply an operator by its symbol in PromQL. ``how``: its modifiers (bool, on, group_left, ...)."""
     if how is not None and (how.fill_values.lhs is not None or how.fill_values.rhs is not None):
         raise unsupported("fill")
     as_bool = how is not None and how.return_bool
@@ -68,7 +68,7 @@ def combined(
 
 
 def _computed(op: str, left: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """The result's values, and which of them stay: a comparison keeps the left value where it holds."""
+    """The resulting values, and which to keep: a comparison keeps the left value where it is true."""
     if op in _ARITHMETIC:
         values = _ARITHMETIC[op](left, right)
         return values, np.ones(values.shape, np.bool_)
@@ -94,7 +94,7 @@ def _with_scalar(
 
 
 def _signatures(vector: Vector, how: parser.BinModifier | None) -> list[Labels]:
-    """Of each series the labels that must be the same on both sides."""
+    """For each series, the labels that must be equal on both sides."""
     matching = None if how is None else how.matching
     if matching is None:
         return [without(labels, (NAME,)) for labels in vector.labels]
@@ -125,13 +125,11 @@ def _sets(op: str, left: Vector, right: Vector, how: parser.BinModifier | None) 
     return Vector(left.labels, left.values, left.there & (other if op == "and" else ~other))
 
 
-def _present(vector: Vector, signatures: list[Labels], wanted: list[Labels]) -> Bools:
-    """For each wanted signature: at which steps the vector has it."""
+def _present(vector: Vector, signatures: list[Labels], other: list[Labels]) -> Bools:
+    """For each signature in ``other``: the steps at which the vector has it."""
     nowhere = np.zeros(vector.there.shape[1], np.bool_)
     found = {signature: anywhere(vector.there[rows]) for signature, rows in _rows(signatures).items()}
-    return np.array([found.get(each, nowhere) for each in wanted], np.bool_).reshape(
-        len(wanted), len(nowhere)
-    )
+    return np.array([found.get(each, nowhere) for each in other], np.bool_).reshape(len(other), len(nowhere))
 
 
 def _matched(
@@ -140,10 +138,10 @@ def _matched(
     steps = left.values.shape[1]
     card = _Card.OneToOne if how is None else how.card
     swapped = card == _Card.OneToMany
-    many, one = (right, left) if swapped else (left, right)
-    of_many, of_one = _signatures(many, how), _signatures(one, how)
+    many_side, one_side = (right, left) if swapped else (left, right)
+    of_many, of_one = _signatures(many_side, how), _signatures(one_side, how)
     rows_one = _rows(of_one)
-    _check_unique(one, rows_one, anywhere(many.there), "left" if swapped else "right")
+    _check_unique(one_side, rows_one, anywhere(many_side.there), "left" if swapped else "right")
     pairs = [(row, other) for row, signature in enumerate(of_many) for other in rows_one.get(signature, ())]
     if not pairs:
         return empty(steps)
@@ -151,16 +149,18 @@ def _matched(
     a, b = (np.array(each, np.intp) for each in zip(*pairs, strict=True))
     values, kept = _computed(
         op,
-        (one if swapped else many).values[b if swapped else a],
-        (many if swapped else one).values[a if swapped else b],
+        (one_side if swapped else many_side).values[b if swapped else a],
+        (many_side if swapped else one_side).values[a if swapped else b],
     )
-    there = many.there[a] & one.there[b]
+    there = many_side.there[a] & one_side.there[b]
     if as_bool:
         values = kept.astype(np.float64)
     else:
         there &= kept
     drop = as_bool or op in _ARITHMETIC
-    labels = [_labels(many.labels[row], one.labels[other], how, card, drop=drop) for row, other in pairs]
+    labels = [
+        _labels(many_side.labels[row], one_side.labels[other], how, card, drop=drop) for row, other in pairs
+    ]
     if card == _Card.OneToOne:
         for signature, rows in _rows([of_many[row] for row in a]).items():
             if len(rows) > 1 and (there[rows].sum(axis=0) > 1).any():
@@ -171,24 +171,24 @@ def _matched(
     return merged(Vector(labels, values, there))
 
 
-def _check_unique(one: Vector, rows: dict[Labels, list[int]], asked: Bools, side: str) -> None:
+def _check_unique(vector: Vector, rows: dict[Labels, list[int]], used: Bools, side: str) -> None:
     for signature, same in rows.items():
-        if len(same) > 1 and ((one.there[same].sum(axis=0) > 1) & asked).any():
+        if len(same) > 1 and ((vector.there[same].sum(axis=0) > 1) & used).any():
             raise BadQuery(
-                f"Several series on the {side} match {shown(signature)}: {shown(one.labels[same[0]])}.",
+                f"Several series on the {side} match {shown(signature)}: {shown(vector.labels[same[0]])}.",
                 "Matching is not many-to-many: match on more labels, or aggregate that side first.",
             )
 
 
 def _labels(
-    many: Labels,
-    one: Labels,
+    many_side: Labels,
+    one_side: Labels,
     how: parser.BinModifier | None,
     card: parser.VectorMatchCardinality,
     *,
     drop: bool,
 ) -> Labels:
-    labels = without(many, (NAME,)) if drop else many
+    labels = without(many_side, (NAME,)) if drop else many_side
     if how is None:
         return labels
     if card == _Card.OneToOne and how.matching is not None:
@@ -196,5 +196,5 @@ def _labels(
         labels = only(labels, how.matching.labels) if include else without(labels, how.matching.labels)
     if how.group_labels:
         rest = without(labels, how.group_labels)
-        labels = tuple(sorted((*rest, *((k, v) for k, v in only(one, how.group_labels) if v))))
+        labels = tuple(sorted((*rest, *((k, v) for k, v in only(one_side, how.group_labels) if v))))
     return labels

@@ -1,8 +1,9 @@
-"""PromQL over a session's series, by Prometheus' own rules (docs/reference/promql.md: which part of it).
+"""Evaluates PromQL over a session's series, by Prometheus' own rules (docs/reference/promql.md lists the
+supported part).
 
 All steps of a range are evaluated at once: a vector is a matrix of series by steps. The rules are those of
-Prometheus 2.42 (the tests let its ``promtool`` judge), where both ends of a range count and a sample is
-a series' value for five minutes, the end included.
+Prometheus 2.42 (the tests compare with its ``promtool``): ranges include both ends, and a sample is a series'
+value for five minutes, inclusive.
 """
 
 from __future__ import annotations
@@ -27,20 +28,27 @@ from rayscope.storage.errors import BadQuery
 
 MAX_EXPR_CHARS = 4000
 MAX_STEPS = 2000
-_MAX_DEPTH, _MAX_OPERATORS = 50, 100
-#: Beginnings that are parsed to tell where an expression goes wrong.
+#: Nesting of an expression.
+_MAX_DEPTH = 50
+#: Operators in an expression.
+_MAX_OPERATORS = 100
+#: Prefixes parsed to locate an error.
 _MAX_TRIES = 300
 _OPERATOR = re.compile(r"[-+*/%^]|[=!<>]+|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Result:
-    """``series``: labels, and a value for each of ``times_ns``: None where there is none, and maybe NaN.
+    """The value of an expression.
 
-    In the order of their labels; of an instant in that of ``sort``, ``topk`` and the like where that is
-    outermost. ``left_out``: series that were not even looked at (``warnings`` says of which metric);
-    ``others``: those that were, beyond as many as were asked for. ``names``: the metrics that it is made of,
-    None where they are not all named.
+    Attributes:
+        times_ns: the steps.
+        series: labels, and a value per step: None if there is none, possibly NaN. Sorted by labels; for an
+        instant by
+            value if the outermost function is ``sort``, ``topk`` or similar.
+        left_out: series that were not read (``warnings`` names the metrics).
+        others: series that were read but exceed the requested number.
+        names: the metrics used, None if a selector has no name.
     """
 
     times_ns: list[int]
@@ -52,13 +60,14 @@ class Result:
 
 
 def evaluate(
-    store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns: int, most: int | None = None
+    store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns: int, limit: int | None = None
 ) -> Result:
-    """The value of an expression at start, and every step after it up to end; start == end is an instant.
+    """Evaluate an expression at start and at every step up to end. If both are equal, it is an instant.
 
-    ``most``: the series with the greatest mean, so many of them.
+    ``limit``: return only this many series, those with the greatest mean.
 
-    Raises BadQuery for what cannot be read, is not supported, has no value by PromQL's rules or is too much.
+    Raises:
+        BadQuery: the expression is invalid, unsupported, has no value by PromQL's rules, or is too expensive.
     """
     if end_ns < start_ns or (step_ns <= 0 and end_ns > start_ns):
         raise BadQuery(
@@ -84,7 +93,7 @@ def evaluate(
     else:
         order = np.array(sorted(range(len(value.labels)), key=value.labels.__getitem__), np.intp)
     rows = order[value.there[order].any(axis=1)]
-    shown = _greatest(value, rows, len(rows) if most is None else most)
+    shown = _greatest(value, rows, len(rows) if limit is None else limit)
     series = []
     for row in shown:
         there = value.there[row]
@@ -98,20 +107,20 @@ def evaluate(
     return Result(times_ns, series, context.left_out, context.warnings, others, context.names)
 
 
-def _greatest(vector: Vector, rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Those of some rows whose finite values have the greatest mean, in their order."""
-    if len(rows) <= most:
+def _greatest(vector: Vector, rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    """Those of the given rows whose finite values have the greatest mean, in their original order."""
+    if len(rows) <= limit:
         return rows
     values = vector.values[rows]
     finite = vector.there[rows] & np.isfinite(values)
     count = finite.sum(axis=1)
     total = np.where(finite, values, 0.0).sum(axis=1)
     mean = np.where(count > 0, total / np.maximum(count, 1), -np.inf)
-    return rows[np.sort(np.argsort(-mean, kind="stable")[:most])]
+    return rows[np.sort(np.argsort(-mean, kind="stable")[:limit])]
 
 
 def parsed(expr: str) -> parser.Expr:
-    """An expression's tree. Raises BadQuery that says where it goes wrong."""
+    """Parse an expression. Raises BadQuery with the position of an error."""
     if len(expr) > MAX_EXPR_CHARS:
         raise BadQuery(f"The expression is longer than {MAX_EXPR_CHARS} characters.", "Shorten it.")
     _check_bounds(expr)
@@ -123,9 +132,10 @@ def parsed(expr: str) -> parser.Expr:
 
 
 def _check_bounds(expr: str) -> None:
-    """Raises BadQuery for what is nested too deep: before it is parsed, since a deep tree is slow to walk.
+    """Raise BadQuery if an expression is nested too deep. Checked before parsing, because a deep tree is slow
+    to walk.
 
-    And for a time before 1970, which the parser takes for 1970.
+    Also rejects times before 1970, which the parser would change to 1970.
     """
     bare = re.sub(r"\{[^{}]*\}", "", re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`", "", expr))
     depth = deepest = 0
@@ -142,12 +152,14 @@ def _check_bounds(expr: str) -> None:
 
 
 def check(expr: str) -> None:
-    """Raises BadQuery for an expression that could not be evaluated, whatever the series."""
+    """Raise BadQuery if an expression cannot be evaluated, whatever the series."""
     evaluate(SeriesStore(), expr, 0, 0, 0)
 
 
 def _where(expr: str, said: str) -> int:
-    """Where an expression goes wrong: at what is named, or after the longest beginning that can be read."""
+    """Position of an error: at the token named in the message, or after the longest prefix that can be
+    parsed.
+    """
     named = re.search(
         r"(?:function with name|call to function|set operator) '(\w+)'|illegal regex for (.+)", said
     )
@@ -169,7 +181,7 @@ def _where(expr: str, said: str) -> int:
 
 
 def _unclosed(expr: str) -> int:
-    """The innermost parenthesis, brace, bracket or quote that is never closed."""
+    """Position of the innermost parenthesis, brace, bracket or quote that is not closed."""
     opened: list[int] = []
     quote = ""
     escaped = False
@@ -195,7 +207,7 @@ def _remedy(expr: str, at: int) -> str:
 
 
 def _bare(tree: parser.Expr) -> parser.Expr:
-    """Without the parentheses around it."""
+    """Remove enclosing parentheses."""
     while isinstance(tree, parser.ParenExpr):
         tree = tree.expr
     return tree
@@ -209,13 +221,13 @@ def _name(tree: parser.Expr) -> str:
 
 
 class _Evaluation:
-    """The value of a tree's nodes at all steps of a context."""
+    """Evaluates the nodes of a tree at all steps of a context."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def value(self, node: parser.Expr) -> Value:
-        """A node's value; raises BadQuery where there is none."""
+        """A node's value. Raises BadQuery if it has none."""
         match node:
             case parser.NumberLiteral():
                 return np.full(self._context.steps, node.val)
@@ -346,17 +358,17 @@ class _Evaluation:
 
 
 def _absent(node: parser.Expr, vector: Vector) -> Vector:
-    """1 where ``node`` has no series; nothing for those that Ray exports and that are not recorded."""
+    """1 where ``node`` has no series. Empty for series of Ray's that are not recorded."""
     selector = _bare(node)
     name = conditions(selector)[0] if isinstance(selector, parser.VectorSelector) else None
-    missing = functions.absent(_asked(node), vector.there)
+    missing = functions.absent(_equality_labels(node), vector.there)
     if name is not None and is_left_out(name):
         return Vector([], missing.values[:0], missing.there[:0])
     return missing
 
 
-def _asked(node: parser.Expr) -> Labels:
-    """The labels that a selector asks for by `=`: those of what is absent."""
+def _equality_labels(node: parser.Expr) -> Labels:
+    """The labels that a selector compares with `=`, which become the labels of an absent series."""
     node = _bare(node)
     if not isinstance(node, parser.VectorSelector):
         return ()

@@ -1,4 +1,4 @@
-"""Functions of instant vectors: arithmetic on each value, labels, and quantiles of histograms."""
+"""Functions of instant vectors: element-wise arithmetic, labels, and quantiles of histograms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rayscope.storage.errors import BadQuery
 
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
-#: Functions of a value alone.
+#: Functions of a single value.
 PLAIN: dict[str, Callable[[Floats], Floats]] = {
     "abs": np.abs,
     "ceil": np.ceil,
@@ -39,24 +39,24 @@ PLAIN: dict[str, Callable[[Floats], Floats]] = {
 
 
 def plain(name: str, vector: Vector) -> Vector:
-    """A function of each value."""
+    """Apply a function to each value."""
     return nameless(Vector(vector.labels, PLAIN[name](vector.values), vector.there))
 
 
 def rounded(vector: Vector, to: Floats) -> Vector:
-    """To the nearest multiple of ``to``, halves up."""
+    """Round to the nearest multiple of ``to``, halves up."""
     inverse = 1 / to
     return nameless(Vector(vector.labels, np.floor(vector.values * inverse + 0.5) / inverse, vector.there))
 
 
 def clamped(vector: Vector, low: Floats, high: Floats) -> Vector:
-    """Between two bounds; nothing where they are the wrong way round."""
+    """Limit values to bounds. Empty where the lower bound exceeds the upper one."""
     values = np.maximum(low, np.minimum(high, vector.values))
     return nameless(Vector(vector.labels, values, vector.there & ~(high < low)))
 
 
 def in_order(vector: Vector, *, descending: bool) -> Vector:
-    """By value at the only step, NaN last. Ranges have no order."""
+    """Sort by value at the only step, NaN last. Ranges are not sorted."""
     if vector.values.shape[1] != 1:
         return vector
     values = vector.values[:, 0]
@@ -65,19 +65,19 @@ def in_order(vector: Vector, *, descending: bool) -> Vector:
 
 
 def absent(labels: Labels, there: Bools) -> Vector:
-    """1 at the steps where nothing is there, with the labels that were asked for."""
+    """1 at the steps without a value, with the given labels."""
     missing = ~anywhere(there)[None, :]
     return Vector([labels], np.ones(missing.shape), missing)
 
 
 def scalar(vector: Vector) -> Floats:
-    """The value of the only series, NaN where there is none or are several."""
+    """The value of the only series, NaN if there are none or several."""
     found: Floats = np.where(vector.there, vector.values, 0.0).sum(axis=0)
     return np.where(vector.there.sum(axis=0) == 1, found, np.nan)
 
 
 def label_replace(vector: Vector, target: str, replacement: str, source: str, pattern: str) -> Vector:
-    """Set ``target`` to the replacement where the whole of ``source`` matches the pattern (RE2)."""
+    """Set ``target`` to the replacement if all of ``source`` matches the pattern (RE2)."""
     _check_label(target)
     texts = sorted({dict(labels).get(source, "") for labels in vector.labels})
     anchored = f"^(?s:{pattern})$"
@@ -92,7 +92,7 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, pa
 
 
 def label_join(vector: Vector, target: str, separator: str, sources: list[str]) -> Vector:
-    """Set ``target`` to the values of other labels, with a separator between."""
+    """Set ``target`` to the values of other labels, joined by a separator."""
     for name in (target, *sources):
         _check_label(name)
     labels = [
@@ -113,7 +113,7 @@ def _with(labels: Labels, name: str, value: str) -> Labels:
 
 
 def histogram_quantile(q: Floats, vector: Vector) -> Vector:
-    """The quantile of each histogram from its buckets, taken to be even within a bucket."""
+    """The quantile of each histogram, assuming an even distribution within each bucket."""
     histograms: dict[Labels, list[tuple[float, int]]] = {}
     for row, labels in enumerate(vector.labels):
         try:
@@ -143,7 +143,7 @@ def histogram_quantile(q: Floats, vector: Vector) -> Vector:
 
 
 def _of_buckets(q: Floats, bounds: Floats, counts: Floats) -> Floats:
-    """The quantile at each step. ``bounds`` (buckets,) ascend, ``counts`` (buckets, steps) are cumulative."""
+    """The quantile at each step. ``bounds`` (buckets,) ascend; ``counts`` (buckets, steps) are cumulative."""
     outside = np.where(q < 0, -np.inf, np.where(q > 1, np.inf, np.nan))
     bounds, first = np.unique(bounds, return_index=True)
     if not np.isposinf(bounds[-1]) or len(bounds) < 2:

@@ -1,7 +1,7 @@
-"""Functions of a range of samples: rates, and what happened within a window.
+"""Functions of a range of samples: rates, and aggregations over a window.
 
-A window's figures are sums over parts of a row (``reduceat``), or, where order within the window matters,
-made of a copy of each window. The formulas are Prometheus' (promql/functions.go of 2.42).
+Windows are summed as parts of a row (``reduceat``), or copied if the order of samples matters. The formulas
+are Prometheus' (promql/functions.go of 2.42).
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ _CHUNK = 4_000_000
 
 @dataclass(slots=True)
 class Part:
-    """The windows of series that share their times, at each step.
+    """The windows of series with the same times, at each step. All arrays have the shape (steps,).
 
-    ``low``, ``high``: the samples of a step's window; ``count``: how many; ``ends_ns``: where it ends;
-    ``now_ns``: the step's own time (they differ by the offset). All (steps,). ``apart_ns``: see `Windows`.
+    Attributes:
+        low: index of the first sample in a step's window.
+        high: index after the last sample.
+        ends_ns: end of the window.
+        now_ns: time of the step, which differs from the end by the offset.
+        apart_ns: see `Windows`.
     """
 
     times: Times
@@ -41,24 +45,29 @@ class Part:
         return self.high - self.low
 
     def at(self, index: NDArray[np.intp]) -> Floats:
-        """The values at some samples, (series, steps); what lies outside reads as any other."""
+        """Values of the given samples, shape (series, steps).
+
+        Indices out of range return arbitrary values.
+        """
         found: Floats = self.values[:, np.clip(index, 0, self.values.shape[1] - 1)]
         return found
 
     def time(self, index: NDArray[np.intp]) -> Times:
-        """The times of some samples, ns."""
+        """Times of the given samples, ns."""
         found: Times = self.times[np.clip(index, 0, len(self.times) - 1)]
         return found
 
     def reduce(self, ufunc: np.ufunc) -> Floats:
-        """A ufunc over each window, (series, steps); of an empty window anything."""
+        """Apply a ufunc to each window, shape (series, steps). Arbitrary for empty windows."""
         padded = np.concatenate([self.values, np.zeros((len(self.values), 1))], axis=1)
         bounds = np.stack([self.low, self.high], axis=1).ravel()
         found: Floats = ufunc.reduceat(padded, bounds, axis=1)[:, ::2]
         return found
 
     def between(self, marks: Floats | Bools) -> Floats:
-        """The sum within each window of marks between samples, (series, samples - 1)."""
+        """The sum within each window of marks between successive samples, which have the shape (series,
+        samples - 1).
+        """
         total = np.zeros(self.values.shape)
         np.cumsum(marks, axis=1, out=total[:, 1:])
         last = np.clip(self.high - 1, 0, None)
@@ -70,7 +79,7 @@ Function = Callable[[Part, Floats], tuple[Floats, Bools]]
 
 
 def apply(name: str, windows: Windows, argument: Floats) -> Vector:
-    """A function of a range by its name in PromQL. ``argument``: its number at each step, if it has one."""
+    """Apply a function by its name in PromQL. ``argument``: its number at each step, if any."""
     looked_at = sum(len(group.labels) * int((high - low).sum()) for group, low, high in windows.groups)
     if looked_at > MAX_SAMPLES:
         raise BadQuery(
@@ -87,7 +96,7 @@ def apply(name: str, windows: Windows, argument: Floats) -> Vector:
 
 
 def _extrapolated(part: Part, *, counter: bool, rate: bool) -> tuple[Floats, Bools]:
-    """The growth within a window, extended to its ends as far as samples seem to be missing there."""
+    """The growth within a window, extrapolated to its ends where samples seem to be missing."""
     values, there = part.values, part.count >= 2
     last = part.high - 1
     grown = part.at(last) - part.at(part.low)
@@ -123,7 +132,9 @@ def _last_two(part: Part, *, rate: bool) -> tuple[Floats, Bools]:
 
 
 def _each_window(part: Part, function: Callable[[Floats, Bools, Times], Floats]) -> Floats:
-    """A function of copies of the windows: (series, steps, samples), which of these count, their times."""
+    """Call a function with copies of the windows: values (series, steps, samples), a mask of them, and their
+    times.
+    """
     width = max(1, int(part.count.max(initial=0)))
     index = part.low[:, None] + np.arange(width)
     counted = index < part.high[:, None]
@@ -137,7 +148,7 @@ def _each_window(part: Part, function: Callable[[Floats, Bools, Times], Floats])
 
 
 def _line(part: Part) -> tuple[Floats, Floats]:
-    """The least-squares line through each window: its slope per second, and its value at the first sample."""
+    """The least-squares line through each window: slope per second, and value at the first sample."""
     first = part.at(part.low)[:, :, None]
 
     def fit(values: Floats, counted: Bools, times: Times) -> Floats:
@@ -183,7 +194,7 @@ def _quantile(part: Part, q: Floats) -> tuple[Floats, Bools]:
 
 
 def quantile(q: Floats, values: Floats, there: Bools) -> Floats:
-    """The ``q``-quantile along the first axis, of what is there; NaN is smaller than all else."""
+    """The ``q``-quantile of the present values along the first axis. NaN is smaller than all others."""
     count = there.sum(axis=0)
     nans = (np.isnan(values) & there).sum(axis=0)
     ordered = np.sort(np.where(there, values, np.nan), axis=0)
@@ -244,7 +255,7 @@ FUNCTIONS: dict[str, Function] = {
     "resets": _resets,
 }
 
-#: Which value of a minute a function means, where a range is so long ago that only minutes are kept.
+#: Function -> which value of a minute it needs, for times at which only minutes are stored.
 TAKES = {
     **dict.fromkeys(
         ("rate", "increase", "delta", "irate", "idelta", "last_over_time", "changes", "resets"), "last"

@@ -1,4 +1,4 @@
-"""Selectors: which samples of which series an expression sees at each step."""
+"""Selectors: the samples of series that an expression uses at each step."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from rayscope.model.metric import Labels, Matcher
 from rayscope.ray.agents.scrape import is_left_out
 from rayscope.storage.errors import BadQuery
 
-#: How old a sample may be to be a series' value: Prometheus' default.
+#: Maximum age of a sample to be a series' value, ns: Prometheus' default.
 LOOKBACK_NS = 300 * 10**9
-#: Of one selector; the rest is left out, which the answer says.
+#: Series per selector. Others are left out, with a warning.
 MAX_SERIES = 20_000
 _MAX_NAMES = 100
 _LONGEST = timedelta(days=20 * 365)
-#: The latest time after an @, so that an offset and a range beyond it still are times.
+#: The latest time after @, so that it stays valid with an offset and a range.
 _LAST_S = (2**63 - 1) / 1e9 - _LONGEST.total_seconds()
-#: Samples further apart than this are rolled up: windows are made wide enough to have two of them.
+#: Samples further apart than this are rolled up, ns. Windows are widened to contain two of them.
 _ROLLED_NS = 15 * 10**9
-#: The step of a subquery that gives none, as Prometheus' default interval of evaluation.
+#: Default step of a subquery, ns, like Prometheus' default evaluation interval.
 _SUBQUERY_STEP_NS = 60 * 10**9
 _MAX_SUBQUERY_STEPS = 20_000
 _OPS = (
@@ -42,10 +42,13 @@ _OPS = (
 
 
 class Windows(NamedTuple):
-    """A range selector: at step i a group's samples from ``low[i]`` up to ``high[i]``, excluded.
+    """The windows of a range selector: at step i a group's samples from ``low[i]`` up to and excluding
+    ``high[i]``.
 
-    ``ends_ns``: where each step's window ends; ``times_ns``: the steps' own times. ``apart_ns``: how far
-    samples may be apart because they are rolled up; 0 where they are not.
+    Attributes:
+        ends_ns: end of each step's window.
+        times_ns: times of the steps.
+        apart_ns: distance between rolled up samples, 0 if they are not rolled up.
     """
 
     groups: list[tuple[Block, NDArray[np.intp], NDArray[np.intp]]]
@@ -57,13 +60,13 @@ class Windows(NamedTuple):
 
 @dataclass
 class Context:
-    """One evaluation: the steps' times, and what is told beside the result."""
+    """The state of an evaluation: the times of the steps, and what is returned besides the values."""
 
     store: SeriesStore
     times_ns: Times
-    #: Those of the target labels that the expression mentions.
+    #: Target labels that the expression uses.
     target_names: frozenset[str] = frozenset()
-    #: The first and the last step of the whole expression, where this one is a subquery's. ns
+    #: For a subquery, the first and the last step of the whole expression, ns.
     whole_ns: tuple[int, int] | None = None
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
@@ -71,26 +74,26 @@ class Context:
 
     @property
     def steps(self) -> int:
-        """How many."""
+        """Number of steps."""
         return len(self.times_ns)
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The metrics that were looked for, None where a selector gave no name."""
+        """The metrics used so far, None if a selector had no name."""
         names = {key[0] for key in self._found}
         return None if None in names else frozenset(map(str, names))
 
     def warn(self, text: str) -> None:
-        """Tell it once."""
+        """Add a warning, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def find(
         self, selector: parser.VectorSelector, start_ns: int, end_ns: int, take: str | None = None
     ) -> tuple[list[Block], int]:
-        """The series of a selector with their samples from start to end, and how far those are apart, ns.
+        """The series of a selector with their samples from start to end, and the distance of those, ns.
 
-        ``take``: which value of a minute is meant where there are minutes alone (``SeriesStore.select``).
+        ``take``: which value of a minute to use if only minutes are stored (see ``SeriesStore.select``).
         """
         name, matchers = conditions(selector)
         if name is not None and is_left_out(name):
@@ -100,24 +103,24 @@ class Context:
             blocks: list[Block] = []
             resolution_ns = count = 0
             of_target = [matcher for matcher in matchers if matcher.label in self.target_names]
-            for one in self._names(name, matchers):
+            for each_name in self._names(name, matchers):
                 rest = [m for m in matchers if m.label != NAME and m not in of_target]
-                found = self.store.blocks(one, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
+                found = self.store.blocks(each_name, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
                 for block in found.blocks:
                     block = self._with_targets(block, of_target)
-                    blocks.append(block._replace(labels=_named(one, block.labels)))
-                told = sum(len(each.labels) for each in found.blocks)
-                count += told
+                    blocks.append(block._replace(labels=_named(each_name, block.labels)))
+                read = sum(len(each.labels) for each in found.blocks)
+                count += read
                 resolution_ns = max(resolution_ns, found.resolution_ns)
                 if found.left_out:
                     self.left_out += found.left_out
-                    self.warn(f"{one}: {found.left_out} series were left out; {told} are counted.")
+                    self.warn(f"{each_name}: {found.left_out} series were left out; {read} are counted.")
             bounded(count, self.steps)
             self._found[key] = blocks, resolution_ns
         return self._found[key]
 
     def _with_targets(self, block: Block, matchers: list[Matcher]) -> Block:
-        """A block with the target labels that are mentioned, and those of its series that they match."""
+        """Add the target labels that the expression uses to a block, and filter its series by them."""
         targets = self.store.target_labels
         if targets is None or not self.target_names:
             return block
@@ -144,7 +147,7 @@ class Context:
 
 
 def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matcher]]:
-    """A selector's metric, None where several are asked for, and its other conditions."""
+    """A selector's metric, None if it is not fixed, and its other conditions."""
     if selector.matchers.or_matchers:
         raise unsupported("`or` between matchers")
     matchers = [
@@ -159,13 +162,13 @@ def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matche
 
 
 def _named(name: str, labels: list[Labels]) -> list[Labels]:
-    """Labels with the metric's name among them."""
+    """Add the metric's name to labels."""
     own = (NAME, name)
     return [(own, *each) if not each or each[0][0] > NAME else tuple(sorted((own, *each))) for each in labels]
 
 
 def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExpr) -> Times:
-    """The time that a selector looks at, for each step."""
+    """The time that a selector refers to at each step."""
     times = context.times_ns
     if selector.at is not None:
         first, last = context.whole_ns or (int(times[0]), int(times[-1]))
@@ -174,7 +177,7 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
         elif selector.at.type == parser.AtModifierType.End:
             fixed = last
         else:
-            # As text: asking for the time itself panics where it fits no datetime.
+            # Parse the text: reading the time as a datetime panics if it is out of range.
             seconds = float(str(selector.at).removeprefix("@ "))
             if not seconds <= _LAST_S:
                 raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
@@ -186,7 +189,7 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
 def _length_ns(
     selector: parser.VectorSelector | parser.MatrixSelector | parser.SubqueryExpr, name: str
 ) -> int:
-    """A selector's ``offset``, ``range`` or ``step``. Raises BadQuery for one that is too long."""
+    """A selector's ``offset``, ``range`` or ``step``, ns. Raises BadQuery if it is too long."""
     too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Use a shorter one.")
     try:
         length: timedelta | None = getattr(selector, name)
@@ -200,10 +203,9 @@ def _length_ns(
 
 
 def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool = False) -> Vector:
-    """Each series' newest sample that is not older than five minutes; ``stamps``: its time instead, s.
+    """Each series' newest sample that is at most five minutes old. ``stamps``: its time instead, s.
 
-    A sample NaN marks where a series has ended. Of what is kept at longer steps the newest one counts as long
-    as such a step is.
+    A NaN sample marks the end of a series. Samples stored at longer steps are valid for the length of a step.
     """
     ends = _ends(context, selector)
     groups, resolution_ns = context.find(selector, int(ends[0]) - LOOKBACK_NS, int(ends[-1]))
@@ -237,7 +239,7 @@ def joined(parts: list[Vector], steps: int) -> Vector:
 
 
 def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -> Windows:
-    """The samples of each series in the range before each step, with both ends (as before Prometheus 3)."""
+    """The samples of each series in the range before each step. Both ends count, as before Prometheus 3."""
     selector = matrix.vector_selector
     ends = _ends(context, selector)
     range_ns = _length_ns(matrix, "range")
@@ -257,10 +259,10 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
 def subquery_windows(
     context: Context, node: parser.SubqueryExpr, evaluate: Callable[[Context], Vector]
 ) -> Windows:
-    """The values of a subquery in the range before each step. ``evaluate``: its expression in a context."""
+    """The values of a subquery in the range before each step. ``evaluate``: evaluates its expression."""
     ends = _ends(context, node)
     range_ns, step_ns = _length_ns(node, "range"), _length_ns(node, "step") or _SUBQUERY_STEP_NS
-    # As Prometheus: at multiples of the step, so that the same times are evaluated for each outer step.
+    # At multiples of the step, like Prometheus, so that all outer steps use the same times.
     first = -(-(int(ends.min()) - range_ns) // step_ns) * step_ns
     times = np.arange(first, int(ends.max()) + 1, step_ns, dtype=np.int64)
     if len(times) > _MAX_SUBQUERY_STEPS:
@@ -286,14 +288,14 @@ def subquery_windows(
 
 
 def _bounded(block: Block, ends: Times, range_ns: int) -> tuple[Block, NDArray[np.intp], NDArray[np.intp]]:
-    """A block with the first sample of each step's window, and the first one behind it."""
+    """A block with the indices of the first sample of each step's window and of the first one after it."""
     low = np.searchsorted(block.times_ns, ends - range_ns, side="left")
     high = np.searchsorted(block.times_ns, ends, side="right")
     return block, low, high
 
 
 def _unmarked(groups: list[Block]) -> list[Block]:
-    """The same without the marks of where a series ended."""
+    """Blocks without the marks for ended series."""
     clean: list[Block] = []
     for group in groups:
         marks = np.isnan(group.values)

@@ -1,4 +1,4 @@
-"""The unit of an expression's values, as far as the units of its metrics tell."""
+"""Derives the unit of an expression from the units of its metrics."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LEFT = frozenset(("and", "unless", ">", "<", ">=", "<=", "==", "!="))
 
 
 def unit_of(expr: str, families: Mapping[str, Family]) -> str:
-    """The unit in `Family`'s words, or those followed by `/s`; "" where it cannot be told."""
+    """One of `Family`'s units, possibly followed by `/s`, or "" if it is unknown."""
     return _unit(parsed(expr), families) or ""
 
 
 def _unit(node: parser.Expr, families: Mapping[str, Family]) -> str | None:
-    """None: a mere number, which takes any unit."""
+    """The unit of a node. None: a plain number, which is compatible with any unit."""
     match node:
         case parser.NumberLiteral():
             return None

@@ -1,4 +1,4 @@
-"""What an expression can be while it is evaluated: numbers and vectors of series, at all steps at once."""
+"""Values during an evaluation: numbers, and vectors of series, at all steps at once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ Times = NDArray[np.int64]
 
 NAME = "__name__"
 DOCS = "See docs/reference/promql.md for what is supported."
-#: Values that an expression may have in all its series, and samples that the windows of ranges may look at.
+#: Maximum number of values of an expression in all its series.
 MAX_CELLS = 8_000_000
+#: Maximum number of samples in the windows of ranges.
 MAX_SAMPLES = 300_000_000
 
 
 @dataclass(slots=True)
 class Vector:
-    """Series by steps. ``values`` and ``there`` (whether there is a value) have the shape (series, steps)."""
+    """Series by steps. ``values`` and ``there`` (whether a value exists) have the shape (series, steps)."""
 
     labels: list[Labels]
     values: Floats
@@ -37,36 +38,36 @@ Value = Vector | Scalar | str
 
 
 def empty(steps: int) -> Vector:
-    """No series."""
+    """A vector without series."""
     return Vector([], np.empty((0, steps)), np.empty((0, steps), np.bool_))
 
 
 def take(vector: Vector, rows: Sequence[int] | NDArray[np.intp]) -> Vector:
-    """Some of the series, in this order."""
+    """Select series, in the given order."""
     index = np.asarray(rows, np.intp)
     return Vector([vector.labels[i] for i in index], vector.values[index], vector.there[index])
 
 
 def anywhere(there: Bools) -> Bools:
-    """At which steps any of the series has a value."""
+    """The steps at which any of the series has a value."""
     found: Bools = np.logical_or.reduce(there, axis=0)
     return found
 
 
 def without(labels: Labels, names: Iterable[str]) -> Labels:
-    """The labels but for some."""
+    """Labels without the given names."""
     left_out = set(names)
     return tuple(pair for pair in labels if pair[0] not in left_out)
 
 
 def only(labels: Labels, names: Iterable[str]) -> Labels:
-    """Some of the labels."""
+    """Labels with only the given names."""
     kept = set(names)
     return tuple(pair for pair in labels if pair[0] in kept)
 
 
 def nameless(vector: Vector) -> Vector:
-    """Without the metric's name: what was computed of a metric is another one."""
+    """Remove the metric's name, as the result of a computation is another metric."""
     labels = [
         labels if not labels or labels[0][0] > NAME else without(labels, (NAME,)) for labels in vector.labels
     ]
@@ -74,7 +75,7 @@ def nameless(vector: Vector) -> Vector:
 
 
 def merged(vector: Vector) -> Vector:
-    """One row for each set of labels. Raises BadQuery where two with the same meet at a step."""
+    """Join series with the same labels. Raises BadQuery if two of them have values at the same step."""
     if len(set(vector.labels)) == len(vector.labels):
         return vector
     rows: dict[Labels, list[int]] = {}
@@ -95,12 +96,12 @@ def merged(vector: Vector) -> Vector:
 
 
 def shown(labels: Labels) -> str:
-    """Labels as PromQL writes them."""
+    """Format labels as in PromQL."""
     return "{" + ", ".join(f'{name}="{value}"' for name, value in labels) + "}"
 
 
 def bounded(series: int, steps: int) -> None:
-    """Raises BadQuery for more values than an answer may be made of."""
+    """Raise BadQuery if a result would have too many values."""
     if series * steps > MAX_CELLS:
         raise BadQuery(
             f"{series} series at {steps} steps exceed the limit of {MAX_CELLS} values.",
@@ -109,5 +110,5 @@ def bounded(series: int, steps: int) -> None:
 
 
 def unsupported(what: str) -> BadQuery:
-    """For what Prometheus knows and this does not."""
+    """The error for a feature of Prometheus that is not supported."""
     return BadQuery(f"{what} is not supported here.", DOCS)

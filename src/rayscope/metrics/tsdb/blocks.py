@@ -1,4 +1,4 @@
-"""Samples of many series put together as matrices: series with the same times share one."""
+"""Combines samples of many series into matrices. Series with the same times share one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rayscope.metrics.tsdb.ring import Bools, Indices, Times, Values
 from rayscope.model.metric import Labels
 
-#: Cells of one matrix while samples are put together.
+#: Cells of one matrix during this.
 _CELLS = 4_000_000
 
 
@@ -23,7 +23,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some samples: of the series number ``rows``, ascending, at ``times_ns``. All (samples,)."""
+    """Samples of the series with the numbers ``rows``, ascending, at ``times_ns``. All (samples,)."""
 
     rows: Indices
     times_ns: Times
@@ -31,7 +31,10 @@ class Part(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Series number ``rows`` at all of some times, both ascending; ``there``: which values are there."""
+    """Series with the numbers ``rows`` at all given times, both ascending.
+
+    ``there``: whether a value exists.
+    """
 
     rows: Indices
     times_ns: Times
@@ -39,25 +42,27 @@ class Grid(NamedTuple):
     there: Bools
 
 
-def joined(labels: Sequence[Labels], grid: Grid, parts: Sequence[Part], most: int) -> tuple[list[Block], int]:
-    """The first ``most`` of those series that have a value, and how many more do.
+def joined(
+    labels: Sequence[Labels], grid: Grid, parts: Sequence[Part], limit: int
+) -> tuple[list[Block], int]:
+    """The first ``limit`` series that have a value, and the number of others that do.
 
-    NaN is a sample, and no value. Where a part and the grid tell of the same time, the part holds.
+    NaN is a sample but not a value. If a part and the grid have a value for the same time, the part wins.
     """
     blocks: list[Block] = []
     count = 0
     for named, times_ns, values, there in _slabs(labels, grid, parts):
         rows = np.flatnonzero((there & ~np.isnan(values)).any(axis=1))
-        kept = rows[: max(0, most - count)]
+        kept = rows[: max(0, limit - count)]
         count += len(rows)
         blocks += _by_times(named, times_ns, values, there, kept)
-    return blocks, max(0, count - most)
+    return blocks, max(0, count - limit)
 
 
 def _slabs(
     labels: Sequence[Labels], grid: Grid, parts: Sequence[Part]
 ) -> Iterator[tuple[Sequence[Labels], Times, Values, Bools]]:
-    """The series, as many at once as make a matrix of moderate size."""
+    """Matrices of moderate size, for successive groups of series."""
     parts = [part for part in parts if len(part.rows)]
     if not parts:
         if len(grid.rows):
@@ -84,7 +89,7 @@ def _slabs(
 def _by_times(
     labels: Sequence[Labels], times_ns: Times, values: Values, there: Bools, rows: Indices
 ) -> list[Block]:
-    """Some rows of a matrix, put together where their times are the same, in the order of their first."""
+    """Rows of a matrix, grouped by equal times, in order of each group's first row."""
     if not len(rows):
         return []
     if there[rows].all():

@@ -1,10 +1,9 @@
-"""A session's series on disk: ``metrics.duckdb`` with every sample of a day, and minutes of a month.
+"""A session's series on disk: ``metrics.duckdb`` with a day of samples and a month of minutes.
 
-The tables: ``raw_<n>`` have one row a sample (NaN: the series has ended here), each of six hours;
-``minute_<n>`` one row a series and minute, each of a day, with the average, least, greatest and last value,
-at the time of the last; ``series`` and ``families`` say what the numbers mean. A series may have several
-ids, one for each time that it came back. What is too old goes as a whole table: only that frees room in the
-file.
+``raw_<n>`` has a row per sample (NaN: the series ended) of six hours. ``minute_<n>`` has a row per series and
+minute of a day, with the average, minimum, maximum and last value, at the time of the last. ``series`` and
+``families`` describe the IDs and names. A series can have several IDs, one for each time that it came back.
+Old data is deleted as whole tables, because only that frees space in the file.
 """
 
 from __future__ import annotations
@@ -27,18 +26,19 @@ from rayscope.storage.session_file import THREADS, explain
 
 FILE_NAME = "metrics.duckdb"
 MINUTE_NS = 60 * 10**9
-#: A minute is summed up once it is over for so long: late samples belong to it too.
+#: How long after its end a minute is summed up, ns, because late samples belong to it.
 _GRACE_NS = 20 * 10**9
 _MEMORY = "192MB"
-#: Samples that are read at once; they take some 60 bytes each. In minutes: a week of 1,000 series and more.
+#: Samples read at once, about 60 bytes each. This is a week of minutes of 1,000 series and more.
 MAX_POINTS = 12_000_000
-#: What is more in minutes is summed up further, to about so many: a month of 1,000 series in half hours.
+#: If there are more, minutes are combined into longer steps, so that about this many remain. A month of 1,000
+#: series has steps of half an hour.
 _COARSE_POINTS = 2_000_000
-#: To how much, minutes: each is part of a day, which a table has.
+#: Longer steps, minutes. Each divides a day, which is the time range of a table.
 _COARSE = (5, 10, 15, 30, 60, 120, 240, 480, 1440)
-#: How minutes are put together, by which value of them is meant.
+#: SQL that combines minutes, by the value that is selected.
 _TOGETHER = {"avg": "avg(value)", "min": "min(value)", "max": "max(value)", "last": "arg_max(value, time_ns)"}
-#: Series whose labels are held.
+#: Series whose labels are cached.
 _MAX_HELD = 200_000
 _BATCH = 1 << 17
 _LABELS = msgspec.json.Decoder(tuple[tuple[str, str], ...])
@@ -48,7 +48,7 @@ _TABLES = (
     "ALTER TABLE families ADD COLUMN IF NOT EXISTS collector VARCHAR DEFAULT ''",
     "CREATE TABLE IF NOT EXISTS rolled (until_ns BIGINT)",
 )
-#: The tables of samples: what one has in time, and its columns. A day is a multiple of six hours.
+#: Kind of table -> its time range, ns. A day is a multiple of six hours.
 _SPAN_NS = {"raw": 6 * 3600 * 10**9, "minute": 24 * 3600 * 10**9}
 _COLUMNS = {
     "raw": "series UINTEGER, time_ns BIGINT, value DOUBLE",
@@ -61,11 +61,11 @@ _ROLL = """
     FROM {raw} WHERE time_ns >= ? AND time_ns < ? AND NOT isnan(value)
     GROUP BY series, time_ns // 60000000000 ORDER BY max(time_ns), series
 """
-#: What a reader may ask the minutes for.
+#: Values of a minute that readers can select.
 TAKES = ("avg", "min", "max", "last")
 
 
-#: Tables that an archive keeps of a file -> the kind of table, or the table, that it is of.
+#: Table in an archive -> the table, or kind of table, with its rows.
 _SEALED = {
     "metric_series": "series",
     "metric_families": "families",
@@ -76,7 +76,7 @@ _SEALED = {
 
 
 def sealed_tables(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """The tables that an archive keeps of an open file -> the query of their rows."""
+    """Tables that an archive stores of an open file -> the query for their rows."""
     names = [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
     queries = {}
     for sealed, kind in _SEALED.items():
@@ -87,7 +87,7 @@ def sealed_tables(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def fill(db: duckdb.DuckDBPyConnection, queries: Mapping[str, str]) -> None:
-    """Put rows of sealed tables into the file that :class:`MetricsFile` has made."""
+    """Insert rows of archived tables into a file created by :class:`MetricsFile`."""
     for sealed, kind in _SEALED.items():
         query = queries.get(sealed)
         if query is None:
@@ -104,7 +104,7 @@ def fill(db: duckdb.DuckDBPyConnection, queries: Mapping[str, str]) -> None:
 
 
 class Points(NamedTuple):
-    """Samples of several series, by series and time. ``step_ns``: what each sums up, 0 for none."""
+    """Samples of several series, by series and time. ``step_ns``: the time that each sums up, 0 if none."""
 
     series: NDArray[np.int64]
     times_ns: NDArray[np.int64]
@@ -113,7 +113,7 @@ class Points(NamedTuple):
 
 
 def looks_damaged(path: Path) -> bool:
-    """Whether what is at ``path`` is surely no file of metrics. Opening it would tell more, and cost more."""
+    """Whether ``path`` is clearly not a metrics file. Opening it would be more accurate, but slower."""
     try:
         with path.open("rb") as file:
             return file.read(12)[8:] != b"DUCK"
@@ -124,12 +124,15 @@ def looks_damaged(path: Path) -> bool:
 
 
 class MetricsFile:
-    """The open file. One thread writes, any number read. Raises StoreError as ``SessionFile`` does."""
+    """An open file, for one writing thread and any number of readers.
+
+    Raises StoreError like ``SessionFile``.
+    """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = threading.Lock()
-        #: Name -> its series, and how often any have changed.
+        #: Name -> its series, and a counter of changes.
         self._held: dict[str, list[tuple[int, Labels]]] = {}
         self._changes = 0
         self._bounds: tuple[int, int, int] | None = None
@@ -159,7 +162,7 @@ class MetricsFile:
             row = self._connection.execute("SELECT max(until_ns) FROM rolled").fetchone()
             self.rolled_ns: int = (row[0] if row else None) or 0
             names = self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-            #: The numbers of the tables that there are, by kind, ascending.
+            #: Kind -> numbers of the existing tables, ascending.
             self._parts = {
                 kind: sorted(
                     int(name.removeprefix(f"{kind}_")) for (name,) in names if name.startswith(f"{kind}_")
@@ -171,7 +174,7 @@ class MetricsFile:
             raise explain(path, error) from error
 
     def close(self) -> None:
-        """Write what is in the log into the file, and close."""
+        """Move the log into the file, and close it."""
         with contextlib.suppress(duckdb.Error):
             self._connection.close()
 
@@ -196,7 +199,7 @@ class MetricsFile:
         ]
 
     def _table(self, cursor: duckdb.DuckDBPyConnection, kind: str, part: int) -> str:
-        """A table to write to."""
+        """A table for writing, created if necessary."""
         name = f"{kind}_{int(part)}"
         if part not in self._parts[kind]:
             cursor.execute(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS[kind]})")
@@ -205,7 +208,7 @@ class MetricsFile:
     def _written(self, kind: str, parts: Iterable[int]) -> None:
         self._parts[kind] = sorted({*self._parts[kind], *parts})
 
-    # What one thread writes.
+    # Called by one thread.
 
     def write(
         self,
@@ -213,7 +216,7 @@ class MetricsFile:
         families: Iterable[Family],
         points: Points | None,
     ) -> None:
-        """Add series, what is known of their names, and samples: all of it or nothing."""
+        """Add series, descriptions of names, and samples in one transaction."""
         with self._cursor() as cursor:
             cursor.execute("BEGIN")
             if series:
@@ -253,7 +256,7 @@ class MetricsFile:
         self._changed({name for _, name, _ in series})
 
     def roll(self, now_ns: int, *, all_of_it: bool = False) -> None:
-        """Sum up the minutes that are over; ``all_of_it``: the present one too, at the end."""
+        """Sum up minutes that have ended. ``all_of_it``: also the current one, before closing."""
         until_ns = now_ns + 1 if all_of_it else (now_ns - _GRACE_NS) // MINUTE_NS * MINUTE_NS
         if until_ns <= self.rolled_ns:
             return
@@ -272,9 +275,7 @@ class MetricsFile:
         self.rolled_ns = until_ns
 
     def trim(self, raw_before_ns: int, minute_before_ns: int) -> None:
-        """Drop samples and minutes that are too old, and series that have neither; what is left is bounded
-        by whole tables.
-        """
+        """Delete old samples and minutes, and series without either. Deletes whole tables only."""
         before_ns = {"raw": raw_before_ns, "minute": minute_before_ns}
         old = {
             kind: [part for part in self._parts[kind] if (part + 1) * _SPAN_NS[kind] <= before_ns[kind]]
@@ -292,14 +293,14 @@ class MetricsFile:
                 used = " UNION ".join(f"SELECT series FROM {name}" for name in left)
                 if used:
                     cursor.execute(f"DELETE FROM series WHERE id NOT IN ({used})")
-            with contextlib.suppress(duckdb.TransactionException):  # somebody reads: the next time, then
+            with contextlib.suppress(duckdb.TransactionException):  # a reader is active: retry next time
                 cursor.execute("CHECKPOINT")
         self._changed(None)
 
-    # What anybody reads.
+    # Called by any thread.
 
     def newest_series(self, limit: int) -> list[tuple[int, str, Labels]]:
-        """The series that were added last, newest first: (id, name, labels)."""
+        """The most recently added series, newest first: (ID, name, labels)."""
         with self._cursor() as cursor:
             found = cursor.execute(
                 "SELECT id, name, labels FROM series ORDER BY id DESC LIMIT ?", [limit]
@@ -307,7 +308,10 @@ class MetricsFile:
         return [(number, name, _labels(text)) for number, name, text in found]
 
     def series_of(self, name: str) -> list[tuple[int, Labels]]:
-        """All series of a name: (id, labels). The same list until there are others; not to be changed."""
+        """All series of a name: (ID, labels).
+
+        Do not modify the list. It stays the same object until it changes.
+        """
         held = self._held.get(name)
         if held is None:
             changes = self._changes
@@ -324,7 +328,7 @@ class MetricsFile:
         return held
 
     def _changed(self, names: Iterable[str] | None) -> None:
-        """There are others now: series of some names, or of all, and samples."""
+        """Drop caches after series of some names, or of all, and samples have changed."""
         with self._lock:
             self._changes += 1
             self._bounds = None
@@ -332,24 +336,24 @@ class MetricsFile:
                 del self._held[name]
 
     def counts(self) -> dict[str, int]:
-        """How many different series each name has."""
+        """Name -> number of its distinct series."""
         with self._cursor() as cursor:
             found = cursor.execute("SELECT name, count(DISTINCT labels) FROM series GROUP BY name").fetchall()
         return dict(found)
 
     def families(self) -> list[Family]:
-        """What is known of each name; an older file does not know the collectors."""
+        """Descriptions of all names. Older files do not have the collectors."""
         with self._cursor() as cursor:
             rows = cursor.execute("SELECT COLUMNS('name|type|help|unit|collector') FROM families").fetchall()
             return [Family(*(value or "" for value in row)) for row in rows]
 
     def bounds(self) -> tuple[int, int]:
-        """When the oldest and the newest sample are from, ns; (0, 0) without any."""
+        """Times of the oldest and the newest sample, ns; (0, 0) if there are none."""
         return self._known_bounds()[:2]
 
     @property
     def oldest_ns(self) -> int:
-        """When the oldest sample or minute is from, ns; 0 without any."""
+        """Time of the oldest sample or minute, ns; 0 if there is none."""
         return self._known_bounds()[2]
 
     def _known_bounds(self) -> tuple[int, int, int]:
@@ -377,9 +381,9 @@ class MetricsFile:
         return first, last, min(times, default=0)
 
     def points(self, ids: Sequence[int], start_ns: int, end_ns: int, take: str | None) -> Points:
-        """The samples of some series in [start, end); with ``take`` (of TAKES) the minutes' instead.
+        """Samples of some series in [start, end), or values of minutes with ``take`` (one of TAKES).
 
-        Raises BadQuery for more than memory should hold.
+        Raises BadQuery if there are too many to hold in memory.
         """
         if take is not None and take not in TAKES:
             raise ValueError(take)
@@ -394,25 +398,25 @@ class MetricsFile:
         )
         values = [start_ns, end_ns, list(ids)]
         with self._cursor() as cursor:
-            ((many,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
+            ((count,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
             step_ns = 0 if take is None else MINUTE_NS
-            if many > MAX_POINTS and take is not None:
-                wanted = many / _COARSE_POINTS
-                step_ns *= next((minutes for minutes in _COARSE if minutes >= wanted), _COARSE[-1])
+            if count > MAX_POINTS and take is not None:
+                min_minutes = count / _COARSE_POINTS
+                step_ns *= next((minutes for minutes in _COARSE if minutes >= min_minutes), _COARSE[-1])
                 rows = (
                     f"SELECT series, max(time_ns) AS time_ns, {_TOGETHER[take]} AS value FROM ({rows}) "
                     f"GROUP BY series, time_ns // {step_ns}"
                 )
-                ((many,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
-            if many > MAX_POINTS:
+                ((count,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
+            if count > MAX_POINTS:
                 raise BadQuery(
-                    f"The series have {many} samples in that time; the maximum is {MAX_POINTS}.",
+                    f"The series have {count} samples in that time; the maximum is {MAX_POINTS}.",
                     "Select fewer series with matchers, or use a shorter range.",
                 )
-            return _by_series(cursor.sql(rows, params=values), many)._replace(step_ns=step_ns)
+            return _by_series(cursor.sql(rows, params=values), count)._replace(step_ns=step_ns)
 
     def latest(self, since_ns: int) -> list[tuple[str, Labels, float, int]]:
-        """Of each series that has not ended the last value since a time: (name, labels, value, ns)."""
+        """The last value since a time of each series that has not ended: (name, labels, value, ns)."""
         tables = self._tables("raw", since_ns, _EVER)
         if not tables:
             return []
@@ -427,13 +431,13 @@ class MetricsFile:
         return [(name, _labels(text), value, time_ns) for name, text, value, time_ns in found]
 
 
-def _by_series(result: duckdb.DuckDBPyRelation, many: int) -> Points:
-    """Rows (series, time_ns, value) in that order: DuckDB's memory is too small to sort a week of them."""
-    series, times_ns, values = np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many)
+def _by_series(result: duckdb.DuckDBPyRelation, count: int) -> Points:
+    """Sort rows (series, time_ns, value): DuckDB's memory limit is too low to sort a week of them."""
+    series, times_ns, values = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
     at = 0
     for batch in result.to_arrow_reader(_BATCH):
-        # What was written between counting and reading is the next reader's.
-        rows = slice(at, min(many, at + batch.num_rows))
+        # Ignore rows written between counting and reading.
+        rows = slice(at, min(count, at + batch.num_rows))
         for column, into in zip(batch.columns, (series, times_ns, values), strict=True):
             into[rows] = column.to_numpy(zero_copy_only=False)[: rows.stop - at]
         at = rows.stop

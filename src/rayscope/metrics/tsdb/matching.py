@@ -1,4 +1,4 @@
-"""Which series a selection means: PromQL's label matchers."""
+"""Selects series with PromQL's label matchers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPERATORS = ("=", "!=", "=~", "!~")
 
 
 def matching(series: Iterable[Labels], matchers: Sequence[Matcher]) -> list[Labels]:
-    """Those series that every matcher accepts, sorted. Raises BadQuery for a bad operator or pattern."""
+    """The series that all matchers accept, sorted. Raises BadQuery for an invalid operator or pattern."""
     found = sorted(series)
     for matcher in matchers:
         values = [dict(labels).get(matcher.label, "") for labels in found]
@@ -27,9 +27,9 @@ def _accepting(matcher: Matcher, values: set[str]) -> Callable[[str], bool]:
     if matcher.op in ("=", "!="):
         accepted = {matcher.value}
     else:
-        given = list(values)
-        hits = regex.matches(f"^(?s:{matcher.value})$", given)
-        accepted = {value for value, hit in zip(given, hits, strict=True) if hit}
+        texts = list(values)
+        hits = regex.matches(f"^(?s:{matcher.value})$", texts)
+        accepted = {value for value, hit in zip(texts, hits, strict=True) if hit}
     if matcher.op in ("=", "=~"):
         return lambda value: value in accepted
     return lambda value: value not in accepted

@@ -1,4 +1,4 @@
-"""Which series are in memory, under which number each is on disk, and what the disk does not have yet."""
+"""The series in memory, their numbers on disk, and the data that is not on disk yet."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from rayscope.metrics.tsdb.file import Points
 from rayscope.metrics.tsdb.ring import STALE, Bools, Indices, Ring, Times, Values
 from rayscope.model.metric import Labels, Sample
 
-#: A series that was on disk: (number, name, labels).
+#: A numbered series: (number, name, labels).
 Numbered = tuple[int, str, Labels]
 _Waiting = tuple[int, NDArray[np.int64], Values]
-#: Samples that wait for a disk that cannot be written, at most.
+#: Samples kept in memory while the disk cannot be written.
 _MAX_WAITING = 2_000_000
 _RECLAIM_NS = 600 * 10**9
 
 
 class Memory:
-    """The newest values of a session's series, at most ``max_series`` of them. Not thread-safe.
+    """The newest values of a session's series, at most ``max_series``. Not thread-safe.
 
-    ``keeps``: what is taken waits to be written to disk (:meth:`drain`).
+    ``keeps``: whether to collect new data for writing to disk (:meth:`drain`).
     """
 
     def __init__(self, times: int, step_ns: int, max_series: int, *, keeps: bool) -> None:
         self.ring = Ring(times)
-        #: Samples that found no room while the disk could not be written.
+        #: Samples lost for lack of room while the disk could not be written.
         self.lost = 0
         self._step_ns = step_ns
         self._max_series = max_series
@@ -44,10 +44,13 @@ class Memory:
         self._waiting: list[_Waiting] = []
         self._reclaimed_ns = 0
 
-    # Taking samples in.
+    # Writing.
 
     def take(self, time_ns: int, samples: Iterable[Sample], source: str | None) -> int:
-        """Add samples of one time, and mark what ``source`` does not tell any more. Returns how many."""
+        """Add samples of one time, and mark series that ``source`` no longer provides.
+
+        Returns their number.
+        """
         indices: list[int] = []
         values: list[float] = []
         refused = 0
@@ -98,7 +101,7 @@ class Memory:
         return at
 
     def reclaim(self, time_ns: int, *, every_ns: int = _RECLAIM_NS) -> None:
-        """Forget series that have no value in memory any more; looked for once in ``every_ns``."""
+        """Forget series without values in memory. Runs at most once per ``every_ns``."""
         if self._reclaimed_ns <= time_ns < self._reclaimed_ns + every_ns:
             return
         self._reclaimed_ns = time_ns
@@ -115,12 +118,12 @@ class Memory:
             for source, columns in self._of_source.items():
                 self._of_source[source] = np.setdiff1d(columns, gone)
 
-    # What the disk has, and does not have.
+    # Data for the disk.
 
     def follow(self, newest: list[Numbered]) -> None:
-        """Go on with the numbers of a file: its newest series, newest first."""
+        """Continue the numbering of a file, given its newest series, newest first."""
         first = newest[0][0] if newest else 0
-        if first and self._next > 1:  # memory has numbered before the file could be opened
+        if first and self._next > 1:  # series were numbered before the file could be opened
             self._number += first
             self._new = [(number + first, name, labels) for number, name, labels in self._new]
             self._waiting = [(at, numbers + first, values) for at, numbers, values in self._waiting]
@@ -128,13 +131,13 @@ class Memory:
         self._known = {(name, labels): number for number, name, labels in reversed(newest)}
 
     def drain(self) -> tuple[list[Numbered], list[_Waiting]]:
-        """What the disk does not have: new series, and samples. It is the caller's now."""
+        """Take the data that is not on disk: new series, and samples."""
         drained = (self._new, self._waiting)
         self._new, self._waiting = [], []
         return drained
 
     def put_back(self, new: list[Numbered], waiting: list[_Waiting]) -> None:
-        """What was drained could not be written."""
+        """Return drained data that could not be written."""
         self._new = new + self._new
         self._waiting = waiting + self._waiting
         held = sum(len(numbers) for _, numbers, _ in self._waiting)
@@ -145,7 +148,7 @@ class Memory:
     # Reading.
 
     def of_name(self, name: str) -> tuple[list[Labels], Indices]:
-        """The series of a name, sorted, and where each is in the ring. Not to be changed."""
+        """The series of a name, sorted, and their indices in the ring. Do not modify them."""
         found = self._sorted.get(name)
         if found is None:
             of_name = self._index.get(name, {})
@@ -157,13 +160,13 @@ class Memory:
         return found
 
     def counts(self) -> dict[str, int]:
-        """How many series each name has."""
+        """Name -> number of its series."""
         return {name: len(of_name) for name, of_name in self._index.items()}
 
     def read(
         self, name: str, series: list[Labels], start_ns: int, end_ns: int
     ) -> tuple[Indices, Times, Values, Bools]:
-        """The samples of some series: which of the series are here, and what ``Ring.read`` gives of those."""
+        """Samples of some series: which of them are in memory, and the result of ``Ring.read`` for those."""
         labels, places = self.of_name(name)
         if series is not labels:
             of_name = self._index.get(name, {})
@@ -172,12 +175,12 @@ class Memory:
         return here, *self.ring.read(places[here], start_ns, end_ns)
 
     def stamp(self, name: str) -> tuple[int, int]:
-        """What is another number as soon as a series of a name comes, goes or has a newer sample."""
+        """A value that changes whenever a series of a name appears, disappears or gets a newer sample."""
         places = self.of_name(name)[1]
         return len(places), int(self.ring.last_ns[places].sum())
 
     def latest(self, name: str, since_ns: int) -> tuple[list[Labels], Values, Times]:
-        """Of each series of a name that has not ended the last value and its time, ns; sorted."""
+        """The last value of each series of a name that has not ended, and its time, ns; sorted."""
         labels, places = self.of_name(name)
         last, last_ns = self.ring.last[places], self.ring.last_ns[places]
         there = np.flatnonzero((last_ns >= since_ns) & ~np.isnan(last))
@@ -185,17 +188,17 @@ class Memory:
 
     @property
     def series(self) -> int:
-        """How many series there are."""
+        """Number of series."""
         return len(self._named)
 
     @property
     def left_out(self) -> int:
-        """Series that found no room when their sources last told."""
+        """Series without room when their sources last provided them."""
         return sum(self._refused.values())
 
 
 def points_of(waiting: list[_Waiting]) -> Points | None:
-    """Samples as rows."""
+    """Convert samples to rows."""
     if not waiting:
         return None
     return Points(

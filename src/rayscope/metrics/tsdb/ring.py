@@ -1,7 +1,7 @@
-"""The newest values of many series in memory: one matrix row a series, one column a time.
+"""The newest values of many series in memory: a matrix with a row per series and a column per time.
 
-float64: counters and start times (1.7e9 s) need more than the 24 bits of float32. 3,000 series of an hour
-at 5 s take 17 MB.
+The type is float64: counters and start times (1.7e9 s) need more than the 24 bits of float32. 3,000 series of
+an hour at 5 s take 17 MB.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 _BLOCK = 256
-#: Two NaNs that differ in their last bit: no value here, and "the series has ended here".
+#: Two NaNs that differ in their last bit: "no value", and "the series has ended".
 _EMPTY_BITS = np.uint64(0x7FF8_0000_0000_0000)
 _STALE_BITS = np.uint64(0x7FF8_0000_0000_0001)
 STALE = float(_STALE_BITS.view(np.float64))
 
 
 class Ring:
-    """The newest ``times`` times of any number of series. Not thread-safe."""
+    """The newest ``times`` points in time of any number of series. Not thread-safe."""
 
     def __init__(self, times: int) -> None:
         self._size = times
@@ -32,27 +32,27 @@ class Ring:
         self._slots: Indices = np.empty(0, np.intp)
         self._blocks: list[Values] = []
         self._free: list[int] = []
-        #: Of each series: its last value and when that was, ns; 0 is never.
+        #: For each series its last value and the time of that, ns, 0 for never.
         self.last_ns: Times = np.zeros(0, np.int64)
         self.last: Values = np.zeros(0)
 
     @property
     def first_ns(self) -> int | None:
-        """The oldest time kept; None while empty."""
+        """The oldest stored time, ns. None if empty."""
         return int(self._times[0]) if len(self._times) else None
 
     @property
     def newest_ns(self) -> int:
-        """The newest time kept; 0 while empty."""
+        """The newest stored time, ns. 0 if empty."""
         return int(self._times[-1]) if len(self._times) else 0
 
     @property
     def nbytes(self) -> int:
-        """Memory of the values."""
+        """Memory used by the values, bytes."""
         return sum(block.nbytes for block in self._blocks)
 
     def add(self) -> int:
-        """Room for one more series: its index."""
+        """Add a series. Returns its index."""
         if not self._free:
             first = len(self._blocks) * _BLOCK
             self._blocks.append(np.full((_BLOCK, self._size), np.nan))
@@ -62,15 +62,15 @@ class Ring:
         return self._free.pop()
 
     def drop(self, index: int) -> None:
-        """Give a series' room back."""
+        """Remove a series."""
         self._blocks[index // _BLOCK][index % _BLOCK] = np.nan
         self.last_ns[index] = 0
         self._free.append(index)
 
     def put(self, time_ns: int, indices: Indices, values: Values) -> None:
-        """Set the values of some series at a time: a new one, or one that has others' values already.
+        """Set values of some series at a time, which may be new or already have values of other series.
 
-        A time older than all of a full ring is left out.
+        A time older than all of a full ring is ignored.
         """
         slot = self._slot(time_ns)
         if slot is None:
@@ -104,8 +104,8 @@ class Ring:
         return slot
 
     def read(self, indices: Indices, start_ns: int, end_ns: int) -> tuple[Times, Values, Bools]:
-        """What some series have from start to end, both included: the times (ascending), the values (series,
-        times), and which of them are there. STALE reads as NaN that is there.
+        """The values of some series from start to end, inclusive: times (ascending), values (series, times),
+        and a mask of existing values. STALE is an existing NaN.
         """
         begin = int(np.searchsorted(self._times, start_ns))
         end = int(np.searchsorted(self._times, end_ns, side="right"))
@@ -118,6 +118,6 @@ class Ring:
         return self._times[begin:end], values, values.view(np.uint64) != _EMPTY_BITS
 
     def outdated(self, indices: Indices) -> Indices:
-        """Those among some series that have no value any more."""
+        """Those of the given series that no longer have any value."""
         first = self.first_ns
         return indices[:0] if first is None else indices[self.last_ns[indices] < first]

@@ -1,7 +1,7 @@
 """The series of one session: the newest in memory, a day of samples and a month of minutes on disk.
 
-A reader sees one thing: what memory has comes from there, what is older from the file; a range of more than
-six hours, and what is older than a day, comes in minutes (gauges: the average; counters: the last value).
+Readers see a single store. Recent values come from memory, older ones from the file. A range longer than six
+hours, or before the last day, is returned in minutes (gauges: the average; counters: the last value).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ log = logging.getLogger("rayscope.metrics")
 
 _HOUR_NS = 3600 * 10**9
 _RAW_NS = 24 * _HOUR_NS
-#: A longer range is answered in minutes, as far as memory does not have it.
+#: Longer ranges are returned in minutes, except for the part in memory, ns.
 _FINE_NS = 6 * _HOUR_NS
-#: What was last seen longer ago is no "latest" value (PromQL's look-back too).
+#: Maximum age of a "latest" value, ns. It is PromQL's look-back, too.
 LOOK_BACK_NS = 300 * 10**9
 _TRIM_NS = _HOUR_NS
 
 
 class Series(NamedTuple):
-    """Samples of one series, ascending. A value NaN: the series ended here (Prometheus' stale marker)."""
+    """Samples of one series, in ascending order. NaN: the series ended (Prometheus' stale marker)."""
 
     labels: dict[str, str]
     times_ns: Times
@@ -49,7 +49,7 @@ class Series(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """``left_out``: how many more series matched; ``resolution_ns``: the coarsest step among the samples."""
+    """Selected series. ``left_out``: further matching series; ``resolution_ns``: the coarsest step."""
 
     series: list[Series]
     left_out: int
@@ -57,7 +57,7 @@ class Selected(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """The same, put together where the times are the same."""
+    """Like :class:`Selected`, with series grouped by equal times."""
 
     blocks: list[Block]
     left_out: int
@@ -74,11 +74,17 @@ class Latest(NamedTuple):
 
 
 class SeriesStore:
-    """All series of a session. Thread-safe; one thread calls :meth:`flush` and :meth:`close`.
+    """All series of a session. Thread-safe, except that only one thread may call :meth:`flush` and
+    :meth:`close`.
 
-    ``path``: the file; None keeps memory alone. ``read_only``: an ended session, of which there is nothing
-    in memory. ``step_s`` and ``full_s`` say how many times memory holds. At most ``max_series`` series that
-    had a value within that time are taken; ``left_out`` counts what came beyond.
+    Args:
+        path: the file, None to use only memory.
+        step_s: interval of the samples, s.
+        full_s: how long samples stay in memory, s.
+        keep_days: how long minutes are stored.
+        max_series: number of series with a value in memory. ``left_out`` counts the others.
+        min_free_bytes: disk space to leave free.
+        read_only: for an ended session, of which nothing is in memory.
     """
 
     def __init__(
@@ -94,16 +100,16 @@ class SeriesStore:
     ) -> None:
         self.path = path
         self.max_series = max_series
-        #: Why the file cannot be read or written now, None while it can; ``note``: what happened to it.
+        #: Why the file cannot be read or written, None if it can. ``note``: what happened to it.
         self.problem: StoreError | None = None
         self.note: str | None = None
-        #: Labels that expressions may add to series.
+        #: Labels that are added to series for expressions.
         self.target_labels: TargetLabels | None = None
         self._step_ns = int(step_s * 1e9)
         self._keep_ns = int(keep_days * 86400e9)
         self._min_free_bytes = min_free_bytes
         self._read_only = read_only
-        #: Name -> its labels, and the lists that they are of.
+        #: Name -> the number of values of its labels, and the lists of series that they were computed from.
         self._distinct: dict[str, tuple[list[Labels], list[tuple[int, Labels]], dict[str, int]]] = {}
         self._lock = threading.RLock()
         self._file_lock = threading.Lock()
@@ -119,7 +125,7 @@ class SeriesStore:
             self.problem = error
 
     def _open(self) -> None:
-        """Raises StoreError; a damaged file is set aside first."""
+        """Open the file. A damaged one is set aside first. Raises StoreError."""
         if self.path is None or self._file is not None or (self._read_only and not self.path.exists()):
             return
         try:
@@ -151,10 +157,10 @@ class SeriesStore:
         source: str | None = None,
         families: Iterable[Family] = (),
     ) -> int:
-        """Add samples of one time; several calls may share it. Returns how many were taken.
+        """Add samples of one time. Several calls may use the same time. Returns the number of samples added.
 
-        ``source``: what tells these series and always tells all of them; a series that it told the last
-        time and does not tell now has ended. NaN is no value. A sample older than all of memory is left out.
+        ``source``: the collector, which always provides all of its series. A series that it provided the last
+        time but not now has ended. NaN is not a value. Samples older than all of memory are ignored.
         """
         with self._lock:
             samples = list(samples)
@@ -167,9 +173,9 @@ class SeriesStore:
             return self._memory.take(time_ns, samples, source)
 
     def flush(self) -> bool:
-        """Write to disk what has come since the last time. Returns whether that went well (see ``problem``).
+        """Write new samples to disk. Returns whether that succeeded (see ``problem``).
 
-        What could not be written waits in memory for the next time.
+        Samples that could not be written stay in memory for the next time.
         """
         with self._file_lock:
             newest_ns = self._memory.ring.newest_ns
@@ -225,7 +231,7 @@ class SeriesStore:
             file.trim(newest_ns - _RAW_NS, newest_ns - self._keep_ns)
 
     def close(self) -> None:
-        """Write the rest and close the file."""
+        """Write the remaining samples and close the file."""
         self.flush()
         with self._file_lock:
             file, self._file = self._file, None
@@ -248,7 +254,7 @@ class SeriesStore:
         *,
         take: str | None = None,
     ) -> Selected:
-        """The same as :meth:`blocks`, series by series, by their labels."""
+        """Like :meth:`blocks`, as separate series sorted by labels."""
         found = self.blocks(name, matchers, start_ns, end_ns, max_series, take=take)
         each = sorted(
             (
@@ -256,7 +262,7 @@ class SeriesStore:
                 for block in found.blocks
                 for labels, values in zip(block.labels, block.values, strict=True)
             ),
-            key=lambda one: one[0],
+            key=lambda entry: entry[0],
         )
         series = [Series(dict(labels), times_ns, values) for labels, times_ns, values in each]
         return Selected(series, found.left_out, found.resolution_ns)
@@ -273,8 +279,8 @@ class SeriesStore:
     ) -> Blocks:
         """The series of a name that match and have a sample in [start, end].
 
-        ``take``: which value of a minute is meant (``avg``, ``min``, ``max``, ``last``) where minutes are
-        answered. Raises BadQuery for a pattern that is none, StoreError when the file cannot be read.
+        ``take``: which value of a minute to return (``avg``, ``min``, ``max``, ``last``). Raises BadQuery for
+        an invalid pattern, StoreError if the file cannot be read.
         """
         with self._lock:
             known = self._memory.of_name(name)[0]
@@ -282,7 +288,7 @@ class SeriesStore:
         boundary_ns = end_ns + 1 if first_ns is None else min(first_ns, end_ns + 1)
         file = self._file if start_ns < boundary_ns else None
         if file is not None and first_ns is not None and file.oldest_ns >= first_ns:
-            file = None  # a session younger than what is looked back at: the file has no more than memory
+            file = None  # the session is younger than the range, so the file has no more than memory
         on_disk: dict[Labels, list[int]] = defaultdict(list)
         for number, labels in [] if file is None else file.series_of(name):
             on_disk[labels].append(number)
@@ -295,7 +301,7 @@ class SeriesStore:
             counts = self._families.get(name, Family(name)).type in ("counter", "histogram")
             take = take or ("last" if counts else "avg")
             fine_ns = file.bounds()[0] if end_ns - start_ns <= _FINE_NS else file.rolled_ns
-            # A minute is told at its last sample: the one that memory's beginning cuts is read in full.
+            # A minute has the time of its last sample: read the one at the boundary of memory in full.
             fine_ns = max(start_ns, min(fine_ns, boundary_ns // MINUTE_NS * MINUTE_NS))
             parts.append(_part(file, rows, fine_ns, boundary_ns, None)[0])
             minutes, step_ns = _part(file, rows, start_ns, min(fine_ns, boundary_ns), take)
@@ -308,7 +314,7 @@ class SeriesStore:
         return Blocks(blocks, left_out, resolution_ns)
 
     def latest(self, names: Iterable[str] | None = None) -> list[Latest]:
-        """The newest value of each series that has not ended, of some names or of all, by name and labels.
+        """The newest value of each series that has not ended, of some or all names, by name and labels.
 
         A value counts if it is at most five minutes older than the newest of all.
         """
@@ -317,17 +323,16 @@ class SeriesStore:
     def newest(
         self,
         names: Iterable[str] | None = None,
-        most: int | None = None,
+        limit: int | None = None,
         having: Sequence[tuple[str, str]] = (),
         after: tuple[str, Labels] | None = None,
     ) -> tuple[list[Latest], int]:
-        """The same of the series that have some labels: ``most`` of those after one, and how many there are.
-
-        Rayscope's own names come first.
+        """Like :meth:`latest` for series with the labels ``having``: the first ``limit`` after the series
+        ``after``, and the total number. Rayscope's own names come first.
         """
         if not self._memory.series and self._file is not None:
             return self._newest_on_disk(
-                self._file, None if names is None else set(names), most, having, after
+                self._file, None if names is None else set(names), limit, having, after
             )
         found: list[Latest] = []
         total = 0
@@ -338,7 +343,7 @@ class SeriesStore:
                 rows = [row for row, each in enumerate(labels) if not having or _has(each, having)]
                 total += len(rows)
                 rows = [row for row in rows if _is_after(name, labels[row], after)]
-                for row in rows if most is None else rows[: max(0, most - len(found))]:
+                for row in rows if limit is None else rows[: max(0, limit - len(found))]:
                     found.append(Latest(name, dict(labels[row]), float(values[row]), int(times_ns[row])))
         return found, total
 
@@ -346,11 +351,11 @@ class SeriesStore:
     def _newest_on_disk(
         file: MetricsFile,
         names: set[str] | None,
-        most: int | None,
+        limit: int | None,
         having: Sequence[tuple[str, str]],
         after: tuple[str, Labels] | None,
     ) -> tuple[list[Latest], int]:
-        told = sorted(
+        newest = sorted(
             (
                 each
                 for each in file.latest(file.bounds()[1] - LOOK_BACK_NS)
@@ -358,21 +363,22 @@ class SeriesStore:
             ),
             key=lambda each: (_ours_first(each[0]), each[1]),
         )
-        rest = [each for each in told if _is_after(each[0], each[1], after)]
-        return [Latest(name, dict(labels), value, at) for name, labels, value, at in rest[:most]], len(told)
+        rest = [each for each in newest if _is_after(each[0], each[1], after)]
+        page = [Latest(name, dict(labels), value, at) for name, labels, value, at in rest[:limit]]
+        return page, len(newest)
 
     def stamp(self, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
-        """What differs from the last time where any series of some names has something newer in memory."""
+        """A value that changes whenever a series of the names gets newer data in memory."""
         with self._lock:
             return tuple(self._memory.stamp(name) for name in sorted(names))
 
     def families(self) -> dict[str, Family]:
-        """What is known of each name, by name."""
+        """Descriptions of all names."""
         with self._lock:
             return dict(self._families)
 
     def counts(self) -> dict[str, int]:
-        """How many series each name has or had."""
+        """Name -> number of its series, including ended ones."""
         file = self._file
         counts = {} if file is None else file.counts()
         with self._lock:
@@ -385,15 +391,15 @@ class SeriesStore:
         return sorted(self.counts())
 
     def labels(self, name: str) -> dict[str, int]:
-        """The labels of a name's series: how many values each has."""
+        """The labels of a name's series, with the number of their values."""
         return self._distinct_of(name)
 
     def all_labels(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """The same of some names."""
+        """Like :meth:`labels`, for several names."""
         return {name: self._distinct_of(name) for name in names}
 
     def label_values(self, label: str, names: Iterable[str]) -> list[str]:
-        """The values that a label has or had in the series of some names, sorted."""
+        """The values that a label has or had in the series of the names, sorted."""
         return sorted(
             {
                 value
@@ -420,31 +426,31 @@ class SeriesStore:
             known = self._distinct[name] = in_memory, on_disk, found
         return known[2]
 
-    # How it goes.
+    # State.
 
     @property
     def series(self) -> int:
-        """How many series memory has now."""
+        """Number of series in memory."""
         return self._memory.series
 
     @property
     def left_out(self) -> int:
-        """Series beyond ``max_series`` that the sources told the last time."""
+        """Series beyond ``max_series`` that the collectors last provided."""
         return self._memory.left_out
 
     @property
     def lost(self) -> int:
-        """Samples that found no room while the disk could not be written."""
+        """Samples lost for lack of room while the disk could not be written."""
         return self._memory.lost
 
     @property
     def memory_bytes(self) -> int:
-        """What the values in memory take."""
+        """Memory used by the values, bytes."""
         return self._memory.ring.nbytes
 
     @property
     def newest_ns(self) -> int:
-        """When the newest sample is from, ns; 0 without any."""
+        """Time of the newest sample, ns, 0 if there is none."""
         newest_ns, file = self._memory.ring.newest_ns, self._file
         return newest_ns if newest_ns or file is None else file.bounds()[1]
 
@@ -452,7 +458,7 @@ class SeriesStore:
 def _part(
     file: MetricsFile, row_of: dict[int, int], begin: int, end: int, take: str | None
 ) -> tuple[Part, int]:
-    """What the file has of some series (number -> row) in [begin, end), and how far it is apart, ns."""
+    """The file's samples of some series (number -> row) in [begin, end), and their distance, ns."""
     if begin >= end:
         return Part(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0)), 0
     found = file.points(list(row_of), begin, end, take)
@@ -464,7 +470,7 @@ def _part(
 
 
 def _ours_first(name: str) -> tuple[bool, str]:
-    """By which names are sorted: Ray alone has hundreds."""
+    """Sort key of names: Rayscope's own first, because Ray has hundreds."""
     return not name.startswith("rayscope_"), name
 
 
@@ -472,10 +478,10 @@ def _is_after(name: str, labels: Labels, after: tuple[str, Labels] | None) -> bo
     return after is None or (_ours_first(name), labels) > (_ours_first(after[0]), after[1])
 
 
-def _has(labels: Labels, wanted: Iterable[tuple[str, str]]) -> bool:
-    """Whether labels are as wanted; one that is absent reads as empty."""
-    told = dict(labels)
-    return all(told.get(name, "") == value for name, value in wanted)
+def _has(labels: Labels, conditions: Iterable[tuple[str, str]]) -> bool:
+    """Whether labels have the given values. An absent label is empty."""
+    values = dict(labels)
+    return all(values.get(name, "") == value for name, value in conditions)
 
 
 def _distinct(series: Iterable[Labels]) -> dict[str, int]:

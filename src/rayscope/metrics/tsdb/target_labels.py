@@ -1,6 +1,6 @@
-"""Labels that Prometheus gives to the series of a node, and that are not stored: SessionName, instance, job.
+"""Labels that Prometheus adds to the series of a node, and that are not stored: SessionName, instance, job.
 
-They are added to the series of an expression that mentions one of them.
+They are added to the series of expressions that use them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import NamedTuple
 from rayscope.model.metric import Labels
 from rayscope.storage.session_file import SessionFile
 
-#: As Ray's own service discovery and configuration for Prometheus give them.
+#: As set by Ray's own service discovery and configuration for Prometheus.
 _JOB = "ray"
 _NAMES = re.compile(r"\b(SessionName|instance|job)\b")
 
 
 class TargetLabels(NamedTuple):
-    """``ports``: where each node's agent exports metrics, by the node's id."""
+    """Adds target labels. ``ports``: node ID -> metrics port of its agent."""
 
     session: str
     ports: Callable[[], Mapping[str, int]]
 
     def add(self, series: list[Labels], names: frozenset[str]) -> list[Labels]:
-        """The labels of series with those of ``names`` that they do not have yet."""
+        """Add those labels in ``names`` that the series do not have yet."""
         ports = self.ports() if "instance" in names else {}
         added = []
         for labels in series:
@@ -39,7 +39,7 @@ class TargetLabels(NamedTuple):
 
 
 def export_ports(file: SessionFile) -> dict[str, int]:
-    """The port at which each node's agent exports metrics, by the node's id."""
+    """Node ID -> metrics port of its agent."""
     with file.reader() as reader:
         return dict(
             reader.execute(
@@ -49,5 +49,5 @@ def export_ports(file: SessionFile) -> dict[str, int]:
 
 
 def mentioned(expr: str) -> frozenset[str]:
-    """The names of these labels in an expression."""
+    """The target labels used in an expression."""
     return frozenset(_NAMES.findall(expr))
