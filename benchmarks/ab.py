@@ -1,17 +1,18 @@
-"""Compare two commits: their ratios in the figures of benchmarks, with the spread.
+"""Compare two commits: the ratios of their benchmark results, with the spread.
 
     python benchmarks/ab.py OLD NEW                                  # some short benchmarks
-    python benchmarks/ab.py OLD NEW startup "decode --rounds 3"      # these, each with its options
+    python benchmarks/ab.py OLD NEW startup "decode --rounds 3"      # only these, with options
     python benchmarks/ab.py OLD NEW startup --rounds 8
 
-Each commit is checked out in a temporary worktree, with an environment from its own lock file. The rounds alternate (old
-new, new old, ...), so that a slow minute of the machine meets both. A ratio is taken within one round: new / old.
+Each commit is checked out in a temporary worktree, with an environment from its own lock file. The rounds
+alternate (old new, new old, ...), so that a slow period of the machine affects both. Each ratio new / old is
+from one round.
 
-Both commits run the benchmarks of this checkout. Where these do not run with one of the two, because what they import has
-moved, each commit runs its own. It works from commit a8d745ea on.
+Both commits run the benchmarks of this checkout. If these fail for one of them, because they import something
+that has moved, each commit runs its own. This works since commit a8d745ea.
 
-A figure is a number in a Markdown table that a benchmark prints. Its name is the text at the beginning of its row and
-the head of its column.
+A figure is a number in a Markdown table that a benchmark prints, named by the start of its row and the head
+of its column.
 """
 
 from __future__ import annotations
@@ -38,17 +39,19 @@ DEFAULT = (
     "ingest --quick --no-flow-insight",
     "views --tasks 10000 --rounds 1",
 )
-#: Folders of a worktree: the benchmarks of this checkout take the place of those of the commit.
-SHARED, OWN = "benchmarks", "own_benchmarks"
+#: Folder of a worktree with the benchmarks of this checkout.
+SHARED = "benchmarks"
+#: Folder with the commit's own benchmarks.
+OWN = "own_benchmarks"
 #: Benchmarks that open pages in a browser.
 NEEDS_UI = ("frames", "scale")
-#: Figures of older benchmarks by the names they have now.
+#: Names of figures in older benchmarks -> their current names.
 RENAMED = {"decode": {"parse": "check", "convert": "decode"}}
 NUMBER = re.compile(r"\**(-?[\d,]*\d(?:\.\d+)?)\**\s*([^\d\s|(),*/]*)")
 
 
 class Figure(NamedTuple):
-    """The name of a figure."""
+    """Identifies a figure."""
 
     row: str
     column: str
@@ -60,7 +63,7 @@ class Failed(Exception):
 
 
 def figures(output: str, renamed: dict[str, str] | None = None) -> dict[Figure, float]:
-    """The numbers of all Markdown tables. A second figure of the same name gets a number."""
+    """Parse the numbers of all Markdown tables. Repeated names get a number."""
     values: dict[Figure, float] = {}
     columns: list[str] = []
     for line in output.splitlines():
@@ -98,7 +101,7 @@ def _unused(figure: Figure, values: dict[Figure, float]) -> Figure:
 
 
 class Checkout:
-    """A commit in a worktree of its own, with its own environment."""
+    """A commit in a separate worktree, with its own environment."""
 
     def __init__(self, commit: str, folder: Path) -> None:
         self.folder = folder
@@ -108,7 +111,7 @@ class Checkout:
         shutil.copytree(HERE, folder / SHARED)
 
     def install(self, with_ui: bool) -> None:
-        """Install the locked dependencies, as `make setup` does."""
+        """Install the locked dependencies, like `make setup`."""
         environment = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(self.folder / ".venv")}
         environment |= {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
         if not with_ui:
@@ -118,7 +121,7 @@ class Checkout:
         subprocess.run(command, cwd=self.folder, env=environment, check=True)
 
     def run(self, benchmark: list[str], folder: str) -> dict[Figure, float]:
-        """The figures of one run. Raises Failed."""
+        """Run a benchmark. Returns its figures. Raises Failed."""
         name, *options = benchmark
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         command = [str(self.folder / ".venv/bin/python"), f"{folder}/{name}.py", *options]
@@ -143,7 +146,9 @@ Rounds = list[tuple[dict[Figure, float], dict[Figure, float]]]
 def measure(
     old: Checkout, new: Checkout, benchmark: list[str], rounds: int
 ) -> tuple[Rounds, str, list[float]]:
-    """The figures of both commits in each round, a remark about the scripts, and the load average before each run."""
+    """The figures of both commits in each round, a note about the scripts, and the load average before each
+    run.
+    """
     try:
         results, loads = alternate(old, new, benchmark, rounds, SHARED)
     except Failed as error:
@@ -155,7 +160,7 @@ def measure(
 def alternate(
     old: Checkout, new: Checkout, benchmark: list[str], rounds: int, folder: str
 ) -> tuple[Rounds, list[float]]:
-    """Old and new take turns at being first."""
+    """Run both commits in each round, alternating the order."""
     results: Rounds = []
     loads = []
     for number in range(rounds):
@@ -197,7 +202,7 @@ def report(old: Checkout, new: Checkout, benchmark: list[str], rounds: int) -> N
 
 
 def main() -> int:
-    """Check out, install, measure, print. Returns 1 if a benchmark failed."""
+    """Check out both commits, measure, and print. Returns 1 if a benchmark failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("old")
     parser.add_argument("new")

@@ -1,17 +1,18 @@
-"""Counts the workers that crash when they end, on a busy machine: with plain Ray, recorded and traced.
+"""Counts workers that crash at exit on a busy machine: with plain Ray, recorded, and traced.
 
     python benchmarks/aborts.py            # 6 rounds of 3 variants, about 20 minutes
     python benchmarks/aborts.py --quick    # one round
 
-Each run is a Ray cluster of its own (4 CPUs, most of its workers are actors that end early) beside busy loops,
-two for each core. Variants take turns:
+Each run has its own Ray cluster (4 CPUs, mostly workers of actors that end early) next to two busy loops per
+core. Variants take turns:
 
 - ``plain``: Ray alone;
 - ``recorded``: ``rayscope run --no-trace``;
 - ``traced``: ``rayscope run``.
 
-Ray writes what a worker crashed of into the worker's log, so the logs are counted, and every variant in the same way.
-Ray 2.60 crashes some of its workers without Rayscope, too: docs/reference/faults.md says why.
+Ray writes a crash report into the worker's log, so the crashes are counted in the logs, in the same way for
+all variants. Ray 2.60 crashes some of its workers without Rayscope, too: docs/reference/faults.md explains
+why.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _RACE = b"Mutex corrupt: both reader and writer lock held"
 
 
 def run(variant: str, program: Path, loops: int) -> Counter[str]:
-    """One cluster: its ``workers``, those that ``crashed``, and those that did so in Ray's ``race``."""
+    """Run one cluster. Counts its ``workers``, those that ``crashed``, and those that hit Ray's ``race``."""
     folder = Path(tempfile.mkdtemp(prefix="rsa-"))
     env = {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
     env |= {"RAY_TMPDIR": str(folder / "ray"), "RAYSCOPE_DATA_DIR": str(folder / "data")}
@@ -55,7 +56,7 @@ def run(variant: str, program: Path, loops: int) -> Counter[str]:
 
 
 def count(ray_dir: Path) -> Counter[str]:
-    """The same of the logs below Ray's folder."""
+    """Count in the logs below Ray's folder. Same keys as :func:`run`."""
     found: Counter[str] = Counter(workers=0, crashed=0, race=0)
     for file in ray_dir.rglob("session_2*/logs/worker-*.err"):
         text = file.read_bytes()
@@ -66,7 +67,7 @@ def count(ray_dir: Path) -> Counter[str]:
 
 
 def main() -> int:
-    """Parse the arguments, count, print."""
+    """Parse the arguments, count, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--loops", type=int, default=2 * (os.cpu_count() or 1), help="busy loops beside Ray")

@@ -1,11 +1,11 @@
-"""What it takes to seal a session into an archive, and to open it on another server.
+"""Time to seal a session into an archive, and to open it on another server.
 
     python benchmarks/ingest.py --rate 20000 --data-dir /tmp/million
     python benchmarks/archive.py /tmp/million
 
-The newest session of the data directory is pushed into a folder (so no network is measured), pushed again, and
-opened by a server with an empty data directory: the first view fetches the record and answers, the second one
-answers. The record's first view on the server that recorded it is given beside that.
+The newest session of the data directory is pushed into a folder (so no network is measured), pushed again,
+and opened by a server with an empty data directory: the first view fetches the record, the second one uses
+it. For comparison, the first view on the server that recorded the session is measured, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _wait_for(server: RayscopeServer, session: str) -> None:
 
 
 def main() -> int:
-    """Push, push again, open elsewhere."""
+    """Push, push again, and open on another server."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data_dir", type=Path)
     args = parser.parse_args()

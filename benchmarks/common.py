@@ -1,4 +1,4 @@
-"""What the benchmarks share: the header of a report, tables, and the server as a process that is watched."""
+"""Shared by the benchmarks: report headers, tables, and a monitored server process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CACHE = Path(os.environ.get("RAYSCOPE_BENCH_CACHE", "~/.cache/rayscope-benchmark
 
 
 def environment() -> dict[str, str]:
-    """Our environment, with this checkout's package first."""
+    """The environment variables, with this checkout's package first in PYTHONPATH."""
     paths = [str(SRC), str(HERE), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
@@ -41,23 +41,23 @@ def _version(package: str) -> str:
 
 
 def machine() -> str:
-    """The machine in a few words."""
+    """A short description of the machine."""
     memory = psutil.virtual_memory().total / 2**30
     return f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}"
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
-    """The versions of Python and of some packages."""
+    """The versions of Python and of the packages."""
     return {"Python": platform.python_version(), **{name: _version(name) for name in packages}}
 
 
 def now() -> str:
-    """The date and the time, in UTC."""
+    """The current date and time, in UTC."""
     return f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
 def header(title: str, packages: Sequence[str]) -> str:
-    """The machine, the versions and how busy the machine is with other things."""
+    """The title, the machine, versions, and the machine's load."""
     before = psutil.cpu_percent(interval=2.0)
     lines = [
         f"# {title}",
@@ -72,7 +72,7 @@ def header(title: str, packages: Sequence[str]) -> str:
 
 
 def save(file: Path, packages: Sequence[str], results: Any) -> None:
-    """Write results as JSON, with the date, the machine and the command: see ``benchmarks/results``."""
+    """Write results as JSON with date, machine and command: see ``benchmarks/results``."""
     about = {
         "date": now(),
         "machine": machine(),
@@ -91,7 +91,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def quantile(values: Sequence[float], q: float) -> float:
-    """The value that a share ``q`` of all values does not exceed; 0 of none."""
+    """The ``q``-quantile of the values, 0 if there are none."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * q))] if ordered else 0.0
 
@@ -103,7 +103,7 @@ def ms(seconds: float) -> str:
 
 @contextlib.contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Run ``count`` processes that compute without a pause, as other programs of a machine do."""
+    """Run ``count`` busy processes, to simulate other programs on the machine."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -114,27 +114,27 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def cpu_of(process: psutil.Process) -> float:
-    """CPU seconds of a process and of the children that it has waited for."""
+    """CPU seconds of a process and of the children it has waited for."""
     times = process.cpu_times()
     return float(times.user + times.system + times.children_user + times.children_system)
 
 
 class Http:
-    """A keep-alive client for one thread."""
+    """A client with a keep-alive connection, for one thread."""
 
     def __init__(self, url: str, timeout: float = 120) -> None:
         parts = urlsplit(url)
         self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
 
     def get(self, path: str) -> Any:
-        """The answer as parsed JSON; raises RuntimeError for another status than 200."""
-        return self._ask("GET", path, None)
+        """The JSON response of a GET request. Raises RuntimeError unless the status is 200."""
+        return self._request("GET", path, None)
 
     def post(self, path: str, body: Any) -> Any:
-        """The same for a POST."""
-        return self._ask("POST", path, json.dumps(body).encode())
+        """The JSON response of a POST request. Raises RuntimeError unless the status is 200."""
+        return self._request("POST", path, json.dumps(body).encode())
 
-    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+    def _request(self, method: str, path: str, body: bytes | None) -> Any:
         self._connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
         response = self._connection.getresponse()
         data = response.read()
@@ -148,10 +148,10 @@ class Http:
 
 
 def ask_once_ended(url: str, ask: Callable[[Http], Any], timeout: float = 60) -> dict[str, Any]:
-    """The answer about a job, once its end is on record; after ``timeout`` s the one there is."""
+    """The response about a job once its end is recorded, or the last one after ``timeout`` s."""
     deadline = time.monotonic() + timeout
     while True:
-        client = Http(url)  # a server closes connections that are idle
+        client = Http(url)  # a new one, because the server closes idle connections
         try:
             answer = ask(client)
             if not answer["so_far"] or time.monotonic() > deadline:
@@ -165,13 +165,13 @@ def ask_once_ended(url: str, ask: Callable[[Http], Any], timeout: float = 60) ->
 
 
 class Watched:
-    """A program of ours that is running: its first line of output, its memory and its CPU."""
+    """A running program with access to its output, and to its memory and CPU usage."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str] | None = None, **options: Any) -> None:
         self.popen = subprocess.Popen(
             list(command), env=env or environment(), stdout=subprocess.PIPE, text=True, **options
         )
-        # Whatever goes wrong here, nothing of ours is left running.
+        # Never leave the process running, whatever fails.
         atexit.register(self._end)
         self.process = psutil.Process(self.popen.pid)
         self.peak_rss = 0
@@ -185,14 +185,14 @@ class Watched:
                 self.popen.kill()
 
     def line(self) -> str:
-        """The next line that it prints; raises RuntimeError at its end."""
+        """The next line of its output. Raises RuntimeError at the end."""
         line = self.popen.stdout.readline() if self.popen.stdout else ""
         if not line:
             raise RuntimeError(f"{self.popen.args!r} ended with {self.popen.wait()}")
         return line.rstrip("\n")
 
     def rss(self) -> int:
-        """Resident bytes, children included."""
+        """Resident memory including children, bytes."""
         try:
             family = [self.process, *self.process.children(recursive=True)]
             return sum(one.memory_info().rss for one in family)
@@ -200,7 +200,7 @@ class Watched:
             return 0
 
     def cpu(self) -> float:
-        """CPU seconds so far, living children included."""
+        """CPU seconds so far, including living children."""
         total = cpu_of(self.process)
         for child in self.process.children(recursive=True):
             try:
@@ -214,7 +214,7 @@ class Watched:
             self.peak_rss = max(self.peak_rss, self.rss())
 
     def stop(self, number: int = signal.SIGTERM, timeout: float = 120) -> None:
-        """Ask it to end and wait; kill it if it does not."""
+        """Request its end and wait. Kill it after the timeout."""
         self._done.set()
         self._sampler.join()
         if self.popen.poll() is None:
@@ -229,7 +229,7 @@ class Watched:
 
 
 class Sink(Watched):
-    """A server that keeps nothing of what it is sent, in a process of its own."""
+    """A server process that discards everything it receives."""
 
     def __init__(self) -> None:
         super().__init__([sys.executable, str(HERE / "sink.py")])
@@ -237,7 +237,7 @@ class Sink(Watched):
 
 
 class RayscopeServer(Watched):
-    """The real server in a process of its own, on a free port."""
+    """The real server as a separate process, on a free port."""
 
     def __init__(self, data_dir: Path, *, log: IO[bytes] | None = None, **settings: str) -> None:
         command = [sys.executable, str(HERE / "serve.py"), str(data_dir)]
@@ -259,7 +259,7 @@ class RayscopeServer(Watched):
                 time.sleep(0.1)
 
     def wait_until_merged(self, timeout: float = 600, quiet: float = 0.0) -> float:
-        """Wait until no batch waits to be merged, for ``quiet`` seconds on end; returns when that began."""
+        """Wait until no batch has been waiting for ``quiet`` s. Returns when that period began."""
         client = Http(self.url)
         deadline = time.monotonic() + timeout
         since: float | None = None

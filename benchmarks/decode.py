@@ -1,12 +1,12 @@
-"""How many events a CPU second both decoders read: Ray's JSON, and the same events as protobuf.
+"""Events per CPU second that both decoders process: Ray's JSON, and the same events as protobuf.
 
     python benchmarks/decode.py                      # some seconds
     python benchmarks/decode.py --rounds 31
 
-The batches are those of ingest.py (load.py makes them from a recording of Ray 2.60), 1,000 events each, and
-Ray's own classes write them as protobuf before the clock starts. Each is checked by itself, as while its sender
-waits, and as many are decoded together as the server's writer takes. The two formats take turns, so that
-whatever else the machine does meets both. Their records must be equal, or the exit status is 1.
+The batches are those of ingest.py (created by load.py from a recording of Ray 2.60), with 1,000 events each.
+Ray's own classes convert them to protobuf before the measurement. Each is checked individually, as while its
+sender waits, and as many are decoded together as in the server's writer. The two formats take turns, so that
+other load affects both. The exit status is 1 unless their records are equal.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from tests.records import decode, in_order
 from rayscope.ray.events import batch as events_batch
 from rayscope.ray.events.batch import Batch, Format
 
-#: As the server's writer.
+#: Bytes decoded at a time, as in the server's writer.
 DECODE_BYTES = 8 << 20
 
 
 def bodies(events: int) -> dict[Format, list[bytes]]:
-    """About so many events in both formats."""
+    """Batches with about this many events, in both formats."""
     cluster = Cluster()
-    made: list[bytes] = []
-    while len(made) * 1000 < events:
-        made += [body for node in cluster.round() for body, _ in node]
-    return {Format.JSON: made, Format.BINARY: [to_binary(body) for body in made]}
+    batches: list[bytes] = []
+    while len(batches) * 1000 < events:
+        batches += [body for node in cluster.round() for body, _ in node]
+    return {Format.JSON: batches, Format.BINARY: [to_binary(body) for body in batches]}
 
 
-def measure(made: list[bytes], form: Format) -> dict[str, float]:
+def measure(texts: list[bytes], form: Format) -> dict[str, float]:
     """CPU seconds of each step for all bodies."""
     began = time.process_time()
-    batches = [events_batch.check(body, form) for body in made]
+    batches = [events_batch.check(body, form) for body in texts]
     checked = time.process_time()
     for together in chunks(batches):
         (session,) = {session for batch in together for session in batch.sessions}
@@ -55,7 +55,7 @@ def measure(made: list[bytes], form: Format) -> dict[str, float]:
 
 
 def chunks(batches: list[Batch]) -> Iterator[list[Batch]]:
-    """Batches that are decoded together."""
+    """Groups of batches that are decoded together."""
     size, together = 0, []
     for batch in batches:
         together.append(batch)
@@ -74,21 +74,21 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=11)
     args = parser.parse_args()
     print(header("Decoding Ray's events", ["ray", "protobuf", "msgspec"]))
-    gc.set_threshold(50_000, 20, 20)  # as the server does
-    made = bodies(args.events)
-    for text, binary in zip(made[Format.JSON], made[Format.BINARY], strict=True):
+    gc.set_threshold(50_000, 20, 20)  # like the server
+    batches = bodies(args.events)
+    for text, binary in zip(batches[Format.JSON], batches[Format.BINARY], strict=True):
         (from_json, no_json), (from_binary, no_binary) = decode(text), decode(binary, Format.BINARY)
         if no_json or no_binary or in_order(from_json) != in_order(from_binary):
             print("The two formats give different records.")
             return 1
-    count = sum(events_batch.check(body, Format.JSON).count for body in made[Format.JSON])
+    count = sum(events_batch.check(body, Format.JSON).count for body in batches[Format.JSON])
     times: dict[Format, list[dict[str, float]]] = {form: [] for form in Format}
     for number in range(args.rounds):
         for form in list(Format)[:: 1 if number % 2 else -1]:
-            times[form].append(measure(made[form], form))
-    size = {form: sum(map(len, made[form])) / count for form in Format}
+            times[form].append(measure(batches[form], form))
+    size = {form: sum(map(len, batches[form])) / count for form in Format}
     print(
-        f"{count} events in {len(made[Format.JSON])} batches: {size[Format.JSON]:.0f} bytes an event as JSON, "
+        f"{count} events in {len(batches[Format.JSON])} batches: {size[Format.JSON]:.0f} bytes an event as JSON, "
         f"{size[Format.BINARY]:.0f} as protobuf. Medians of {args.rounds} alternating rounds.\n"
     )
     rows = []

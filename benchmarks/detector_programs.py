@@ -1,4 +1,4 @@
-"""Pairs of programs, one with something that slows it down and one without, each a driver of the running Ray.
+"""Pairs of programs, one of them with a performance problem. Each is a driver of the running Ray.
 
 python benchmarks/detector_programs.py NAME_bad
 """
@@ -12,7 +12,7 @@ import ray
 
 
 def spin(seconds: float) -> None:
-    """Compute for so long."""
+    """Compute for ``seconds``."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         pass
@@ -25,7 +25,7 @@ def work(seconds: float) -> float:
 
 
 def warm_up() -> None:
-    """Workers start before what counts."""
+    """Start the workers before the measured part."""
     ray.get([work.remote(0.3) for _ in range(4)])
 
 
@@ -40,7 +40,7 @@ def get_in_loop_good() -> None:
 
 
 def chain_good() -> None:
-    """Each call needs the one before, by reference."""
+    """Each call needs the previous one, by reference."""
     ref = work.remote(0.1)
 
     @ray.remote(num_cpus=0.5)
@@ -111,7 +111,7 @@ def actor_bottleneck_bad() -> None:
 
 
 def actor_bottleneck_good() -> None:
-    """An actor that has calls now and then."""
+    """An actor that is called occasionally."""
 
     @ray.remote(num_cpus=0)
     class Counter:
@@ -145,9 +145,9 @@ def driver_bound_good() -> None:
 
 def retries_bad() -> None:
     @ray.remote(num_cpus=0.5, max_retries=5, retry_exceptions=True)
-    def read(number: int, made: str) -> int:
+    def read(number: int, folder: str) -> int:
         time.sleep(0.4)
-        with open(f"{made}/{number}", "a+") as file:
+        with open(f"{folder}/{number}", "a+") as file:
             file.write("x")
             file.seek(0)
             if len(file.read()) < 3:
@@ -157,8 +157,8 @@ def retries_bad() -> None:
     import tempfile
 
     warm_up()
-    with tempfile.TemporaryDirectory() as made:
-        print(sum(ray.get([read.remote(number, made) for number in range(8)])))
+    with tempfile.TemporaryDirectory() as folder:
+        print(sum(ray.get([read.remote(number, folder) for number in range(8)])))
 
 
 def retries_good() -> None:

@@ -1,4 +1,4 @@
-"""Pairs of programs with one of Ray's anti-patterns and without, each a driver of the running Ray.
+"""Pairs of programs, one of them with one of Ray's anti-patterns. Each is a driver of the running Ray.
 
 python benchmarks/detector_programs_code.py NAME_bad
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import ray
 
-#: An array that a program takes along, bytes; Ray refuses a function with five of them.
+#: Size of an array in a program's code, bytes. Ray rejects a function with five of them.
 LARGE = 20_000_000
 
 
@@ -23,17 +23,17 @@ def work(seconds: float) -> float:
 
 
 def warm_up() -> None:
-    """Workers start before what counts."""
+    """Start the workers before the measured part."""
     ray.get([work.remote(0.3) for _ in range(4)])
 
 
 def make_table(number: int, items: int = 100_000) -> dict[str, int]:
-    """Some MB when pickled, which takes its time."""
+    """A few MB when pickled, which takes a while."""
     return {f"{number}-{item}": item for item in range(items)}
 
 
 def make_array(number: int) -> Any:
-    """Some MB that take no time to pickle, but to copy."""
+    """A few MB that are quick to pickle but have to be copied."""
     return np.full(LARGE // 2, number, dtype=np.uint8)
 
 
@@ -48,7 +48,7 @@ def _count_often(array: Any) -> None:
 
 
 def large_argument_bad() -> None:
-    """The same array is stored for each call."""
+    """The same array is stored again for each call."""
     warm_up()
     _count_often(make_array(0))
 
@@ -59,7 +59,7 @@ def large_argument_good() -> None:
 
 
 def other_arguments_good() -> None:
-    """Each call gets an array of its own; all are of the same size."""
+    """Each call gets its own array. All have the same size."""
     warm_up()
     arrays = [make_array(10 + number) for number in range(10)]
     for _ in range(2):
@@ -72,7 +72,7 @@ def make(number: int) -> Any:
 
 
 def unnecessary_get_bad() -> None:
-    """Each array comes to the driver, and goes from it to the next task."""
+    """Each array goes through the driver to the next task."""
     warm_up()
     print(sum(ray.get([count.remote(ray.get(make.remote(number)), number) for number in range(60)])))
 
@@ -123,7 +123,7 @@ def return_put_good() -> None:
 
 
 def shared_put_good() -> None:
-    """An actor puts what many read, and another call of it gives them the reference."""
+    """An actor puts an object that many read, and another of its methods returns the reference."""
 
     @ray.remote(num_cpus=0)
     class Weights:
@@ -148,7 +148,7 @@ def part(number: int) -> int:
 
 
 def nested_get_bad() -> None:
-    """Sums that run before their parts do hold a worker each."""
+    """Sums that run before their parts occupy one worker each."""
 
     @ray.remote(num_cpus=0.5)
     def add(parts: list[Any]) -> int:
@@ -192,7 +192,7 @@ def large_closure_good() -> None:
 
 
 def growing_good() -> None:
-    """A loop that must be one: each call needs the value of the one before, though not by way of the driver."""
+    """A loop that is necessary: each call needs the previous value, although not through the driver."""
 
     @ray.remote(num_cpus=0.5)
     def grow(table: dict[str, int]) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 python benchmarks/detector_programs_machines.py NAME_bad
 
-Most are drivers of the running Ray. Those in OWN_CLUSTER start one of their own, with settings or several
-nodes.
+Most are drivers of the running Ray. Those in OWN_CLUSTER start their own cluster, with special settings or
+several nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MIB = 2**20
 
 
 def spin(seconds: float) -> None:
-    """Compute for so long."""
+    """Compute for ``seconds``."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         pass
@@ -42,7 +42,7 @@ def warm() -> None:
 
 
 def start() -> None:
-    """Join the running Ray, and let workers start before what counts."""
+    """Connect to the running Ray, and start the workers before the measured part."""
     ray.init(log_to_driver=False)
     _about()
     ray.get([warm.remote() for _ in range(4)])
@@ -55,7 +55,9 @@ def _about() -> None:
 
 
 def _grow(first: int) -> None:
-    """Four tasks at once that take so many MiB when first tried, on a machine with room for 2,000 MiB more."""
+    """Four concurrent tasks whose first attempts take ``first`` MiB each, on a machine with room for 2,000
+    MiB more.
+    """
     import tempfile
 
     import psutil
@@ -114,7 +116,7 @@ def over_asked_cpus_good() -> None:
 
 
 def _in_threads(threads: int, rounds: int) -> None:
-    """Compute in some threads, outside of Python's global lock."""
+    """Compute in several threads without holding Python's global lock."""
     import hashlib
     from concurrent.futures import ThreadPoolExecutor
 
@@ -164,7 +166,10 @@ def single_core_actor_good() -> None:
 
 
 def _nodes(*more: dict[str, object], **head: object) -> list:
-    """Start a cluster of several nodes on this machine, and join it. Returns the nodes after the first."""
+    """Start a cluster of several nodes on this machine, and connect to it.
+
+    Returns all nodes but the first.
+    """
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **head})
@@ -302,7 +307,7 @@ def _fill(keep: bool) -> None:
 
 
 def _use_once(keep: bool) -> None:
-    """Use 80 values of 1 MB one after the other, in 48 s, and keep their references or not."""
+    """Use 80 values of 1 MB one after the other, in 48 s. ``keep``: keep their references."""
     ray.init(address="local", num_cpus=2, object_store_memory=100 * MIB, log_to_driver=False)
     _about()
 
@@ -336,7 +341,7 @@ def object_store_full_good() -> None:
 
 
 def _get_parts(at_once: bool) -> None:
-    """Three times 30 parts of 5 MB, more than the object store holds at once."""
+    """Get 30 parts of 5 MB three times, which is more than the object store holds at once."""
     import numpy
 
     ray.init(address="local", num_cpus=2, object_store_memory=100 * MIB, log_to_driver=False)
@@ -364,7 +369,7 @@ def many_objects_get_good() -> None:
 
 
 def _lose(kill: bool, keep: bool) -> None:
-    """A node goes; with what its tasks made (keep), or while they run."""
+    """A node goes: together with the results of its tasks (``keep``), or while they run."""
     cluster, second = _nodes({"num_cpus": 2, "resources": {"second": 100}})
 
     @ray.remote(num_cpus=1, resources={"second": 1}, max_retries=3)
@@ -406,6 +411,6 @@ if __name__ == "__main__":
         start()
     globals()[name]()
     if has_own:
-        # Ray sends its events every second. When a cluster of several nodes goes, nobody waits for the last ones.
+        # Ray sends its events every second, but does not wait for the last ones when such a cluster stops.
         ray.shutdown()
         time.sleep(3)

@@ -1,4 +1,4 @@
-"""Pairs of programs with what costs no time but may do harm, and without, each a driver of the running Ray.
+"""Pairs of programs, one of them with a risk that costs no time. Each is a driver of the running Ray.
 
 python benchmarks/detector_programs_risks.py NAME_bad
 """
@@ -19,7 +19,7 @@ from ray import cloudpickle
 
 
 class Table:
-    """A reference inside an object of the program's own."""
+    """An object of the program that contains a reference."""
 
     def __init__(self, ref: Any) -> None:
         self.ref = ref
@@ -38,7 +38,7 @@ def out_of_band_reference_bad() -> None:
 
 
 def out_of_band_reference_good() -> None:
-    """References travel inside of objects, by an actor, by ray.put and in results; and an actor's handle in code."""
+    """References inside objects, passed through an actor, ray.put and results; and an actor's handle in code."""
 
     @ray.remote(num_cpus=0)
     class Keeper:
@@ -49,16 +49,16 @@ def out_of_band_reference_good() -> None:
     keeper = Keeper.remote()
 
     @ray.remote(num_cpus=0.5)
-    def kept(table: Table) -> int:
+    def add_kept(table: Table) -> int:
         return sum(ray.get(ray.get(keeper.keep.remote(table))[0].ref))
 
     table = Table(ray.put(list(range(1000))))
     boxed = ray.put([table])
-    print(ray.get(total.remote(table)), ray.get(kept.remote(table)), sum(ray.get(ray.get(boxed)[0].ref)))
+    print(ray.get(total.remote(table)), ray.get(add_kept.remote(table)), sum(ray.get(ray.get(boxed)[0].ref)))
 
 
 def captured_reference_bad() -> None:
-    """A function has a reference in its code."""
+    """A function captures a reference."""
     ref = ray.put(list(range(1000)))
 
     @ray.remote(num_cpus=0.5)
@@ -82,7 +82,7 @@ def forked_process_bad() -> None:
 
 
 def forked_process_good() -> None:
-    """The same by other means, and programs that are run in all ways there are."""
+    """The same without a fork, and other programs started in all possible ways."""
 
     @ray.remote(num_cpus=0.5)
     def squares() -> int:
@@ -100,7 +100,7 @@ def forked_process_good() -> None:
 
 
 def map_rows(rows: int, hanging: int | None = None) -> int:
-    """A dataset of so many blocks, of which one may hang for a while; Ray Data looks for those."""
+    """A dataset of ``rows`` blocks, one of which may hang for a while, which Ray Data detects."""
     import ray.data
     from ray.data._internal.issue_detection import (
         HangingExecutionIssueDetector,

@@ -1,6 +1,4 @@
-"""Pairs of programs, one in which something waits for nothing good and one in which nothing does, each a
-driver of the running Ray.
-
+"""Pairs of programs, in one of which something waits unnecessarily. Each is a driver of the running Ray.
 python benchmarks/detector_programs_waiting.py NAME_bad
 """
 
@@ -21,17 +19,20 @@ def work(seconds: float) -> float:
 
 
 def warm_up() -> None:
-    """Workers start before what counts."""
+    """Start the workers before the measured part."""
     ray.get([work.remote(0.3) for _ in range(4)])
 
 
 def memory(share: float) -> int:
-    """So much of the cluster's memory, a resource that every cluster has; one node must have nearly all of it."""
+    """A share of the cluster's memory, a resource that every cluster has.
+
+    One node must have nearly all of it.
+    """
     return int(share * ray.cluster_resources()["memory"])
 
 
 def wait_for(*refs: Any, seconds: float = 7) -> None:
-    """Wait for something that may never come."""
+    """Wait for something that may never happen."""
     try:
         ray.get(list(refs), timeout=seconds)
     except ray.exceptions.GetTimeoutError:
@@ -46,7 +47,7 @@ def unschedulable_group_bad() -> None:
 
 
 def unschedulable_group_got() -> None:
-    """It is waited for by its reference."""
+    """The group is awaited by its reference."""
     warm_up()
     group = placement_group([{"CPU": 1000}])
     try:
@@ -56,7 +57,7 @@ def unschedulable_group_got() -> None:
 
 
 def unschedulable_group_ignored() -> None:
-    """Nobody waits for it."""
+    """Nothing waits for the group."""
     group = placement_group([{"CPU": 1000}])
     ray.get([work.remote(0.5) for _ in range(8)])
     remove_placement_group(group)
@@ -71,7 +72,7 @@ def unschedulable_group_good() -> None:
 
 
 def pending_resources_bad() -> None:
-    """An actor holds what tasks of another function need, for longer than it uses it."""
+    """An actor holds resources that another function's tasks need, longer than it uses them."""
 
     @ray.remote(num_cpus=0, memory=memory(0.7))
     class Model:
@@ -83,18 +84,18 @@ def pending_resources_bad() -> None:
         time.sleep(0.1)
         return number
 
-    begun = time.monotonic()
+    started = time.monotonic()
     ray.get([evaluate.options(memory=1).remote(number) for number in range(4)])
     model = Model.remote()
     ray.get(model.answer.remote())
     refs = [evaluate.remote(number) for number in range(4)]
-    ray.wait(refs, timeout=6 + 2 * (time.monotonic() - begun))
+    ray.wait(refs, timeout=6 + 2 * (time.monotonic() - started))
     ray.kill(model)
     ray.get(refs)
 
 
 def pending_resources_good() -> None:
-    """Tasks that take turns."""
+    """Tasks take turns."""
 
     @ray.remote(num_cpus=0.5, memory=memory(0.7))
     def evaluate(number: int) -> int:
@@ -106,7 +107,7 @@ def pending_resources_good() -> None:
 
 
 def deadlock_bad() -> None:
-    """Each outer task holds what the inner one needs that it waits for."""
+    """Each outer task holds resources that the inner task it waits for needs."""
 
     @ray.remote(num_cpus=0)
     def inner(number: int) -> int:
@@ -117,16 +118,16 @@ def deadlock_bad() -> None:
         time.sleep(0.5)
         return ray.get(inner.options(memory=needed).remote(number))
 
-    # Workers start, and load the functions, before what counts.
-    begun = time.monotonic()
+    # Start the workers and load the functions before the measured part.
+    started = time.monotonic()
     ray.get([outer.options(memory=1).remote(number, 1) for number in range(3)])
     needed = memory(0.4)
-    seconds = 7 + 0.5 * (time.monotonic() - begun)
+    seconds = 7 + 0.5 * (time.monotonic() - started)
     wait_for(*(outer.options(memory=needed).remote(number, needed) for number in range(2)), seconds=seconds)
 
 
 def deadlock_good() -> None:
-    """An outer task holds nothing that the inner ones need; CPUs of who is blocked go to others."""
+    """An outer task holds nothing that the inner ones need: a blocked task's CPUs are lent to others."""
 
     @ray.remote(num_cpus=1, memory=memory(0.4))
     def inner(number: int) -> int:
@@ -142,7 +143,7 @@ def deadlock_good() -> None:
 
 @ray.remote(num_cpus=0)
 class Player:
-    """Calls another one, and may be called back."""
+    """Calls another player, which may call back."""
 
     def pong(self) -> int:
         return 1
@@ -154,15 +155,15 @@ class Player:
 
 def hang_bad() -> None:
     """Two actors, each in a call that waits for a call of the other."""
-    begun = time.monotonic()
+    started = time.monotonic()
     one, other = Player.remote(), Player.remote()
     ray.get([one.pong.remote(), other.pong.remote()])
-    seconds = 7 + (time.monotonic() - begun)
+    seconds = 7 + (time.monotonic() - started)
     wait_for(one.ping.remote(other, False), other.ping.remote(one, False), seconds=seconds)
 
 
 def hang_good() -> None:
-    """One long task while nothing else begins or ends."""
+    """One long task, while nothing else begins or ends."""
     one, other = Player.remote(), Player.remote()
     ray.get([one.pong.remote(), other.pong.remote()])
     ray.get([one.ping.remote(other, False), work.remote(8)])
@@ -187,21 +188,21 @@ def check(number: int) -> int:
 
 
 def start_workers() -> int:
-    """Start as many workers as there is room for. Returns how many."""
+    """Start as many workers as there is room for. Returns their number."""
     slots = int(ray.cluster_resources()["CPU"])
     ray.get([prepare.remote(0) for _ in range(slots)])
     return slots
 
 
 def idle_gap_bad() -> None:
-    """Each stage has one task more than there is room for, and the next waits for all of it."""
+    """Each stage has one task more than there is room for, and the next stage waits for all of it."""
     slots = start_workers()
     for stage in (prepare, train, check):
         ray.get([stage.remote(number) for number in range(slots + 1)])
 
 
 def idle_gap_good() -> None:
-    """What is ready goes on."""
+    """Each task starts as soon as its input is ready."""
     slots = start_workers()
     ray.get([train.remote(prepare.remote(number)) for number in range(2 * slots)])
 
@@ -219,7 +220,7 @@ def _serve_and_work(cpus: float) -> None:
 
 
 def idle_actors_bad() -> None:
-    """Services that hold three quarters of the CPUs and have nothing to do."""
+    """Services that hold three quarters of the CPUs without doing anything."""
     _serve_and_work(0.375 * ray.cluster_resources()["CPU"])
 
 
@@ -239,14 +240,14 @@ def short_lived_actors_bad() -> None:
 
 
 def short_lived_actors_good() -> None:
-    """Some actors, each for many calls."""
+    """A few actors, each for many calls."""
     parsers = [Parser.remote() for _ in range(3)]
     print(sum(ray.get([parsers[number % 3].parse.remote(number) for number in range(240)])))
 
 
 @ray.remote(num_cpus=0.5)
 def small(number: int) -> int:
-    time.sleep(0.01)  # else workers keep pace with a driver on a busy machine
+    time.sleep(0.01)  # otherwise workers keep up with a driver on a busy machine
     return number
 
 
@@ -264,7 +265,7 @@ def compute(seconds: float) -> float:
 
 
 def unbounded_pending_good() -> None:
-    """At most 100 are pending."""
+    """At most 100 calls are pending."""
     warm_up()
     refs: list[Any] = []
     total = 0.0

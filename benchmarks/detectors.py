@@ -1,12 +1,12 @@
-"""What do the detectors find? All pairs of programs, one with something that slows it down and one without.
+"""Quality of the detectors, measured with pairs of programs, one of which has a problem.
 
     python benchmarks/detectors.py                      # all of detector_programs*.py, about 20 minutes
     python benchmarks/detectors.py --only get_in_loop   # some of them
-    python benchmarks/detectors.py --good --busy 4      # the good ones alone, beside four busy loops
+    python benchmarks/detectors.py --good --busy 4      # only the good ones, next to four busy loops
 
-Each program runs in a recorded cluster. Prints what was found in the bad program of each pair and what in the good one,
-how many of the bad ones were recognised (recall; the aim is 95 %), what was found in good ones by mistake (the aim is
-nothing), and how far the unchanged replays were off.
+Each program runs in a recorded cluster. Prints the findings in both programs of each pair, the share of bad
+programs that were recognized (recall; the aim is 95 %), false findings in good ones (the aim is none), and
+the error of the unchanged replays.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any
 from common import HERE, Http, RayscopeServer, ask_once_ended, busy_loops, header, quantile, save, table
 from whatif import Cluster
 
-#: A finding that weighs less is told, but no reason to change a program.
+#: Less severe findings are reported, but are no reason to change a program.
 GRAVE = ("critical", "warning")
 
 
 def pairs() -> dict[str, Path]:
-    """The names of all pairs, and the files that have them."""
+    """Names of all pairs, with their files."""
     found = {}
     for file in sorted(HERE.glob("detector_programs*.py")):
         names = re.findall(r"^def (\w+)_(bad|good)\(\)", file.read_text(), re.MULTILINE)
@@ -39,7 +39,7 @@ def pairs() -> dict[str, Path]:
 
 
 def run(cluster: Cluster, file: Path, name: str) -> dict[str, str]:
-    """Run a program. Returns its job and, if it had a cluster of its own, the session of that."""
+    """Run a program. Returns its job and, if it had its own cluster, the session of that."""
     command = [sys.executable, str(file), name]
     done = subprocess.run(command, env=cluster.env, capture_output=True, text=True, timeout=300)
     said = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("JOB ", "SESSION ")))
@@ -54,7 +54,7 @@ def ask(url: str, session: str, job: str) -> dict[str, Any]:
 
 
 def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> list[dict[str, Any]]:
-    """Run these programs of each pair, and ask."""
+    """Run these programs of each pair, and request their insights."""
     server = RayscopeServer(folder / "data")
     results = []
     try:
@@ -83,10 +83,14 @@ def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> lis
 
 
 def report(results: list[dict[str, Any]]) -> str:
-    """All pairs, and the totals."""
+    """A table of all pairs, and the totals."""
 
-    def words(found: list[tuple[str, str]] | None) -> str:
-        return "did not run" if found is None else ", ".join(f"{kind} ({how})" for kind, how in found) or "-"
+    def words(findings: list[tuple[str, str]] | None) -> str:
+        return (
+            "did not run"
+            if findings is None
+            else ", ".join(f"{kind} ({how})" for kind, how in findings) or "-"
+        )
 
     found = [one for one in results if any(kind == one["name"] for kind, _ in one.get("bad", ()))]
     false = [
@@ -114,7 +118,7 @@ def report(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Run the pairs and print what was found."""
+    """Run the pairs and print the findings."""
     known = pairs()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -123,18 +127,18 @@ def main() -> None:
     parser.add_argument("--good", action="store_true", help="run only the good program of each pair")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy loops beside the programs")
     parser.add_argument("--save", type=Path, help="write the results to this file, as JSON")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     print(header("Detectors", ("ray", "duckdb")))
-    halves = ("good",) if asked.good else ("bad", "good")
-    chosen = {name: known[name] for name in asked.only or known}
+    halves = ("good",) if args.good else ("bad", "good")
+    chosen = {name: known[name] for name in args.only or known}
     with (
         tempfile.TemporaryDirectory(prefix="rsd", ignore_cleanup_errors=True) as folder,
-        busy_loops(asked.busy),
+        busy_loops(args.busy),
     ):
         results = measure(chosen, Path(folder), halves)
     print(report(results))
-    if asked.save:
-        save(asked.save, ("ray", "duckdb"), results)
+    if args.save:
+        save(args.save, ("ray", "duckdb"), results)
 
 
 if __name__ == "__main__":

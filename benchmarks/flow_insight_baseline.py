@@ -1,16 +1,16 @@
-"""The PyPI package flow-insight under the same task calls, for comparison. Installed into a venv of its own.
+"""The PyPI package flow-insight under the same load, for comparison. It is installed into a separate venv.
 
-What is given to it, and why that is fair:
+Setup, and why it is fair:
 
-- Its server (``FastAPIInsightServer.run``, with the default snapshot every 60 s) in a process of its own.
-- A task is three calls of its API: ``call_submit``, ``call_begin``, ``call_end``. (Its decorator adds two more
-  for each argument; ours gets about 4.5 events a task.) There is no batching: its client makes one
-  ``POST /emit`` a record and waits for the answer.
-- The records are posted ready-made over kept-alive connections, as many as ours has. Its own synchronous
-  client opens a new connection for each record, so this is kinder than what a program would give it.
-- Its rates are told in stretches, since each ``call_end`` walks the tree of all calls so far.
+- Its server (``FastAPIInsightServer.run``, with the default snapshot every 60 s) runs in a separate process.
+- A task is three calls of its API: ``call_submit``, ``call_begin``, ``call_end``. (Its decorator adds two
+  more per argument; ours gets about 4.5 events per task.) It does not batch: its client sends one ``POST
+  /emit`` per record and waits for the response.
+- The records are prepared in advance and posted over as many keep-alive connections as ours has. Its own
+  synchronous client opens a new connection for each record, so this favors it.
+- Rates are reported per period, because each ``call_end`` walks the tree of all calls so far.
 
-Run as a program it is the load generator: ``python flow_insight_baseline.py URL SECONDS CONNECTIONS``.
+Run as a program, it is the load generator: ``python flow_insight_baseline.py URL SECONDS CONNECTIONS``.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ server = FastAPIInsightServer(storage_dir=sys.argv[2])
 print("started", flush=True)
 asyncio.run(server.run("127.0.0.1", int(sys.argv[1])))
 """
-#: The application that calls: names of load.py's functions.
+#: The calling functions: names of load.py's functions.
 _FUNCTIONS = tuple(name.decode() for name in FUNCTIONS[:10])
 _FLOW = "01000000"
 
 
 def python() -> Path:
-    """The interpreter of a venv that has flow-insight, made if it is not there."""
+    """The interpreter of a venv with flow-insight, which is created if necessary."""
     folder = CACHE / f"flow-insight-{VERSION}"
     interpreter = folder / "bin" / "python"
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        # [standard], as for our own server: the same HTTP parser and event loop for both.
+        # [standard], as for our own server, so that both use the same HTTP parser and event loop.
         wanted = [f"flow-insight=={VERSION}", "uvicorn[standard]"]
         subprocess.run([str(interpreter), "-m", "pip", "install", "-q", *wanted], check=True)
         (folder / "done").touch()
@@ -84,7 +84,7 @@ def _start(port: int, storage: Path) -> Watched:
 
 
 def _discard(server: Watched) -> None:
-    """Read what it prints, so that it never waits for us."""
+    """Read its output, so that it never blocks."""
     for _ in server.popen.stdout or ():
         pass
 
@@ -105,7 +105,7 @@ def records(number: int, connection: int) -> list[bytes]:
 
 
 def generate(url: str, seconds: float, connections: int) -> None:
-    """Post tasks for a time; prints what came of it as JSON."""
+    """Post tasks for a while. Prints the results as JSON."""
     parts = urlsplit(url)
     latencies: list[list[float]] = [[] for _ in range(connections)]
     finished: list[list[float]] = [[] for _ in range(connections)]
@@ -146,7 +146,7 @@ def generate(url: str, seconds: float, connections: int) -> None:
 
 
 def _stored(client: Http) -> tuple[int, int]:
-    """Tasks in its flame graph now, and snapshots that it can still show."""
+    """Number of tasks in its flame graph, and of snapshots that it can still show."""
     flame = client.get(f"/get_flame_graph_data?flow_id={_FLOW}")
     snapshots = client.get(f"/list_snapshots?flow_id={_FLOW}")
 
@@ -159,7 +159,7 @@ def _stored(client: Http) -> tuple[int, int]:
 
 
 def compare(connections: int, seconds: float, ours: dict[str, float]) -> None:
-    """Run flow-insight under load, kill and restart it, and print both side by side."""
+    """Run flow-insight under load, kill and restart it, and print both results side by side."""
     storage = Path(tempfile.mkdtemp(prefix="flow-insight-bench-"))
     port = _free_port()
     try:

@@ -1,11 +1,11 @@
-"""How soon the views of a large record are on the screen in Chromium, and how smoothly they move.
+"""Time until the views of a large record appear in Chromium, and how smoothly they move.
 
     python benchmarks/frames.py                     # a million tasks
     python benchmarks/frames.py --keep DIR          # generate the record there, and keep it
 
-Chromium without a window draws the pages of a real server at 1440 x 900. For each view: the time from the
-click on its name in the navigation until its picture stands on the canvas (first time, nothing at hand), and
-between the frames while the chart is dragged, zoomed with the wheel and moved by key, taken in the page.
+Headless Chromium shows the pages of a real server at 1440 x 900. Measured for each view: the time from the
+click on its name until its picture is on the canvas (first visit, nothing cached), and the time between
+frames while the chart is dragged, zoomed with the wheel and moved by keys, recorded in the page.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from playwright.sync_api import Page, sync_playwright
 from common import RayscopeServer, header, quantile, table
 from views import SESSION, generate
 
-#: Watches the times between frames until it is asked for them.
+#: Records the times between frames until they are read.
 _RECORD = """() => {
     const seen = []; let last = performance.now(); let on = true;
     const frame = (now) => { seen.push(now - last); last = now; if (on) requestAnimationFrame(frame); };
     requestAnimationFrame((now) => { last = now; requestAnimationFrame(frame); });
     window.__frames = () => { on = false; return seen; };
 }"""
-#: Clicks and waits until the canvas says that it has drawn; ms.
+#: Clicks, and waits until the canvas reports that it was drawn, ms.
 _OPEN = """([link, drawn]) => new Promise((resolve, reject) => {
     const began = performance.now();
     document.querySelector(link).click();
@@ -63,7 +63,7 @@ def _row(name: str, frames: list[float]) -> list[str]:
 
 
 def _moves(page: Page) -> list[list[str]]:
-    """Drag, wheel and keys over the Gantt chart."""
+    """Drag, zoom and use keys on the Gantt chart."""
     chart = page.locator('[data-testid="gantt-chart"] canvas').first
     box = chart.bounding_box()
     assert box is not None
@@ -100,7 +100,7 @@ def _moves(page: Page) -> list[list[str]]:
 
 
 def main() -> int:
-    """Generate, serve, look."""
+    """Generate the record, serve it, and measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--keep", type=Path, help="generate here, and keep it")

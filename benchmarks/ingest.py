@@ -1,13 +1,13 @@
-"""How many events a second the server takes in, keeps and shows, and what that costs.
+"""Events per second that the server can receive, store and show, and the cost of that.
 
     python benchmarks/ingest.py                      # 60 s at full speed, until a million tasks are stored
-    python benchmarks/ingest.py --rate 30000         # the same at a given speed
-    python benchmarks/ingest.py --binary             # as Rayscope's agents send it, not Ray's exporter
-    python benchmarks/ingest.py --tasks 10000000     # query latencies are told for each million
-    python benchmarks/ingest.py --quick              # a few seconds, to see that all of it works
+    python benchmarks/ingest.py --rate 30000         # the same at a given rate
+    python benchmarks/ingest.py --binary             # in the format of Rayscope's agents instead of Ray's
+    exporter python benchmarks/ingest.py --tasks 10000000     # reports query latencies per million python
+    benchmarks/ingest.py --quick              # a few seconds, as a test of the benchmark
 
-A load generator in a process of its own (load.py) posts what Ray's exporter posts, over one connection for
-each simulated node. Meanwhile a client asks for pages of tasks, the summary and single tasks. At the end the
+A separate load generator process (load.py) posts what Ray's exporter would post, over one connection per
+simulated node. Meanwhile a client requests pages of tasks, the summary and single tasks. At the end the
 record must hold exactly what was sent, or the exit status is 1. Then the same task calls go to the PyPI
 package flow-insight through its own API (not with --no-flow-insight).
 """
@@ -29,12 +29,12 @@ from typing import Any
 import flow_insight_baseline as flow_insight
 from common import HERE, Http, RayscopeServer, Watched, header, ms, quantile, table
 
-#: Ray's exporter gives a POST up after this, s.
+#: Timeout of a POST in Ray's exporter, s.
 EXPORTER_TIMEOUT_S = 3.0
 
 
 class Viewer(threading.Thread):
-    """A person who looks while events come in. ``latencies``: (route, when, s)."""
+    """Simulates a user who reads while events arrive. ``latencies``: (route, time, s)."""
 
     ROUTES = (
         ("tasks", "/api/tasks?limit=100"),
@@ -68,7 +68,7 @@ class Viewer(threading.Thread):
             try:
                 found = self._client.get(path)
             except RuntimeError as error:
-                if "404" not in str(error):  # before the first flush there is no session
+                if "404" not in str(error):  # there is no session before the first flush
                     self.errors.append(str(error))
                 continue
             self.latencies.append((route, began, time.monotonic() - began))
@@ -81,11 +81,11 @@ class Viewer(threading.Thread):
         self._client.close()
 
     def between(self, begin: float, end: float) -> list[float]:
-        """The latencies of the questions asked in a stretch of time."""
+        """The latencies of the requests in a period."""
         return [latency for _, at, latency in self.latencies if begin <= at < end]
 
     def rows(self, begin: float, end: float) -> list[list[str]]:
-        """A table of what was asked in a stretch of time."""
+        """A table of the requests in a period."""
         by: dict[str, list[float]] = defaultdict(list)
         for route, at, latency in self.latencies:
             if begin <= at < end:
@@ -106,7 +106,7 @@ class Viewer(threading.Thread):
 
 
 def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, float]]:
-    """Run the server under load and print what was measured. Returns whether the record is right."""
+    """Run the server under load and print the results. Returns whether the record is correct."""
     server = RayscopeServer(data_dir)
     print(
         f"HTTP: {server.parser}. Full speed.\n"
@@ -115,11 +115,11 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
     )
     command = [sys.executable, str(HERE / "load.py"), server.ingest_url, "--nodes", str(args.connections)]
     command += ["--seconds", str(args.seconds), "--tasks", str(args.tasks), "--rate", str(args.rate)]
-    # (Protobuf takes too long to make while the clock runs.)
+    # (Converting to protobuf takes too long to do it during the measurement.)
     prepared = int(args.tasks * 4.6) if args.binary else int(25_000 * args.seconds)
     command += ["--prepare", str(min(4_000_000, prepared)), *(["--binary"] if args.binary else [])]
     load = Watched(command)
-    begun = json.loads(load.line())
+    started = json.loads(load.line())
     began, cpu_began, cpu_window = time.monotonic(), server.cpu(), 0.0
     viewer = Viewer(server.url)
     if not args.unread:
@@ -151,7 +151,7 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
     if not args.unread:
         viewer.stop()
     load.stop()
-    right, problems = check(server.url, begun["session"], said)
+    right, problems = check(server.url, started["session"], said)
     after = Viewer(server.url, pause=0.02)
     after.start()
     time.sleep(3)
@@ -160,14 +160,14 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
     rss, peak = server.rss(), server.peak_rss
     server.stop(signal.SIGKILL)
     server = RayscopeServer(data_dir)
-    again, problems_again = check(server.url, begun["session"], said, summary=False)
+    again, problems_again = check(server.url, started["session"], said, summary=False)
     right, problems = right and again, problems + [f"after kill -9: {problem}" for problem in problems_again]
-    left = count_tasks(server.url, begun["session"])
+    left = count_tasks(server.url, started["session"])
     stop_began = time.monotonic()
     server.stop()
     stop_took = time.monotonic() - stop_began
     files = [
-        p for p in (data_dir / "sessions" / begun["session"]).iterdir() if p.suffix in (".duckdb", ".wal")
+        p for p in (data_dir / "sessions" / started["session"]).iterdir() if p.suffix in (".duckdb", ".wal")
     ]
     size = sum(path.stat().st_size for path in files)
     seconds = window["elapsed"]
@@ -236,7 +236,7 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
 
 
 def count_tasks(url: str, session: str) -> int:
-    """How many tasks the list of tasks counts."""
+    """The total in the list of tasks."""
     client = Http(url)
     total = int(client.get(f"/api/tasks?session={session}&limit=1")["total"])
     client.close()
@@ -244,7 +244,7 @@ def count_tasks(url: str, session: str) -> int:
 
 
 def check(url: str, session: str, sent: dict[str, Any], *, summary: bool = True) -> tuple[bool, list[str]]:
-    """Whether the record holds all that was sent, once, and says of each task what it was told."""
+    """Whether the record holds everything that was sent, once, with the right contents."""
     client = Http(url)
 
     def sql(text: str) -> list[list[Any]]:
@@ -253,9 +253,9 @@ def check(url: str, session: str, sent: dict[str, Any], *, summary: bool = True)
 
     problems = []
 
-    def same(what: str, found: Any, wanted: Any) -> None:
-        if found != wanted:
-            problems.append(f"{what}: {str(found)[:200]} instead of {str(wanted)[:200]}")
+    def same(what: str, actual: Any, expected: Any) -> None:
+        if actual != expected:
+            problems.append(f"{what}: {str(actual)[:200]} instead of {str(expected)[:200]}")
 
     found = sql(
         "SELECT func_name, state, count(*) FROM tasks WHERE type <> 'DRIVER_TASK' GROUP BY 1, 2 ORDER BY 1, 2"
@@ -283,7 +283,7 @@ def check(url: str, session: str, sent: dict[str, Any], *, summary: bool = True)
 
 
 def main() -> int:
-    """Parse the arguments, measure, print."""
+    """Parse the arguments, measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60, help="length of the stretch whose rate is told")
     parser.add_argument("--tasks", type=int, default=1_000_000, help="go on until so many are stored")

@@ -1,11 +1,11 @@
-"""How long it takes to find what slowed a job of many attempts down, and to replay it.
+"""Time to analyze a job with many attempts, and to replay it.
 
     python benchmarks/insights.py                                  # 100,000 and a million attempts
     python benchmarks/insights.py --attempts 10000 --keep /tmp/job  # keeps the recorded job for the next run
 
-A real job of some thousand tasks runs in a recorded cluster: tasks with arguments, nested ones, calls of actors, loops of
-ray.wait. Its record is multiplied by SQL, each copy later than the one before and with tasks of its own, until the job has so many
-attempts. Then it is read, all detectors look at it, and it is replayed, each in this process.
+A real job of a few thousand tasks runs in a recorded cluster. Its record is multiplied by SQL, with each copy
+later than the previous one and with other tasks, up to the requested number of attempts. Then it is read,
+analyzed by all detectors, and replayed, each in this process.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ print("JOB", ray.get_runtime_context().get_job_id())
 
 
 def record(folder: Path) -> tuple[Path, str]:
-    """Run the job in a recorded cluster. Returns the file of its session, and its number."""
+    """Run the job in a recorded cluster. Returns the session's file, and the job's number."""
     server = RayscopeServer(folder / "data")
     try:
         cluster = Cluster(2, server.ingest_url, folder / "r")
@@ -93,7 +93,7 @@ def record(folder: Path) -> tuple[Path, str]:
 
 
 def multiply(path: Path, job: str, attempts: int) -> None:
-    """Copy the job's tasks, spans and edges until it has so many attempts. Its actors stay the ones they are."""
+    """Copy the job's tasks, spans and edges until it has ``attempts``. The actors are not copied."""
     with duckdb.connect(str(path), config={"memory_limit": "4GB", "preserve_insertion_order": "false"}) as db:
         begin, end, count = db.execute(
             "SELECT min(created_at_ns), max(ended_at_ns), count(*) FROM attempts WHERE job_id = $job",
@@ -106,7 +106,7 @@ def multiply(path: Path, job: str, attempts: int) -> None:
         ).fetchall()
         copies = f"SELECT n, n * {end - begin + 10**9} AS shift, hash(n) AS mask FROM range(1, {times}) t(n)"
         for name in ("attempts", "span_rows", "edge_rows"):
-            # Tasks of the job, but for its driver and for those that make actors.
+            # Tasks of the job, except its driver and creations of actors.
             kept = (
                 f"task_hi != {DRIVER_HI}"
                 if name != "attempts"
@@ -137,14 +137,14 @@ def multiply(path: Path, job: str, attempts: int) -> None:
 
 @contextlib.contextmanager
 def timed(into: dict[str, float], name: str) -> Iterator[None]:
-    """How long a part takes, s: by the wall, and CPU of this process."""
+    """Record the duration of the block, s: wall time, and CPU time of this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     yield
     into[name], into[f"{name}_cpu"] = time.perf_counter() - wall, time.process_time() - cpu
 
 
 def measure(path: Path, job: str) -> dict[str, float]:
-    """Read the job, look for findings, and replay it unchanged."""
+    """Read the job, run the detectors, and replay it unchanged."""
     found: dict[str, float] = {}
     file = SessionFile(path, read_only=True)
     try:
@@ -169,7 +169,7 @@ def measure(path: Path, job: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Record, multiply, measure each size in a process of its own."""
+    """Record, multiply, and measure each size in a separate process."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -177,19 +177,19 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="where the recorded job is kept, or taken from")
     parser.add_argument("--save", type=Path, help="write the results to this file, as JSON")
     parser.add_argument("--measure", nargs=2, metavar=("FILE", "JOB"), help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.measure:
-        print(json.dumps(measure(Path(asked.measure[0]), asked.measure[1])))
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(measure(Path(args.measure[0]), args.measure[1])))
         return
     print(header("Insights of large jobs", ("ray", "duckdb", "numpy")))
     with tempfile.TemporaryDirectory(prefix="rsi", ignore_cleanup_errors=True) as scratch:
-        folder = asked.keep or Path(scratch)
+        folder = args.keep or Path(scratch)
         if not (folder / "job").exists():
             path, job = record(folder)
             (folder / "job").write_text(f"{path}\n{job}")
         path, job = (folder / "job").read_text().split()
         results = []
-        for attempts in asked.attempts:
+        for attempts in args.attempts:
             large = folder / f"large-{attempts}.duckdb"
             if not large.exists():
                 shutil.copy(path, large)
@@ -221,8 +221,8 @@ def main() -> None:
             rows,
         )
     )
-    if asked.save:
-        save(asked.save, ("ray", "duckdb", "numpy"), results)
+    if args.save:
+        save(args.save, ("ray", "duckdb", "numpy"), results)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What looking for the findings of a running job takes, as a share of one core.
+"""Cost of looking for findings in a running job, as a share of one core.
 
     python benchmarks/insights_live.py                 # a job of 6,000 tasks, about two minutes
     python benchmarks/insights_live.py --tasks 20000
 
-A real job runs in a recorded cluster, a few hundred tasks at a time, while the server looks for findings. The share is the time
-that the server spent on that (`rayscope_findings_seconds_total`, taken from the same record) over the time that the job took.
-The aim: 2 % at most.
+A real job runs in a recorded cluster, a few hundred tasks at a time, while the server looks for findings. The
+share is the server's time spent on that (`rayscope_findings_seconds_total`, from the same record) divided by
+the duration of the job. The aim: at most 2 %.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ print(job, began, time.time())
 
 
 def samples(url: str, expr: str, begin: float, end: float) -> list[dict[str, Any]]:
-    """The series of an expression in a stretch of time (s), of the newest session."""
+    """The series of an expression in a period (s), of the newest session."""
     client = Http(url)
     try:
         session = client.get("/api/sessions")["items"][0]["session"]
@@ -65,7 +65,7 @@ def samples(url: str, expr: str, begin: float, end: float) -> list[dict[str, Any
 
 
 def measure(tasks: int, folder: Path) -> dict[str, Any]:
-    """Run the job and read what the server spent while it ran."""
+    """Run the job and read the server's time spent meanwhile."""
     server = RayscopeServer(folder / "data")
     try:
         cluster = Cluster(CPUS, server.ingest_url, folder / "r")
@@ -73,7 +73,7 @@ def measure(tasks: int, folder: Path) -> dict[str, Any]:
             command = [sys.executable, "-c", JOB, str(tasks)]
             done = subprocess.run(command, env=cluster.env, stdout=subprocess.PIPE, text=True, timeout=1800)
             job, began, ended = done.stdout.split()[-3:]
-            time.sleep(6)  # the last step of the metrics
+            time.sleep(6)  # wait for the last step of the metrics
             begin, end = float(began), float(ended)
             spent = samples(server.url, "rayscope_findings_seconds_total", begin, end)
             shares = samples(server.url, f'rayscope_finding_share{{job_id="{job}"}}', begin, end)
@@ -84,27 +84,27 @@ def measure(tasks: int, folder: Path) -> dict[str, Any]:
     return {"tasks": tasks, "seconds": end - begin, "spent": spent, "shares": shares}
 
 
-def judge(found: dict[str, Any]) -> dict[str, Any]:
+def judge(measured: dict[str, Any]) -> dict[str, Any]:
     """The share of a core, and the findings with their last share of the job."""
-    values = [value for series in found["spent"] for value in series["values"] if value is not None]
+    values = [value for series in measured["spent"] for value in series["values"] if value is not None]
     spent_s = float(values[-1]) - float(values[0])
     looks = sum(after > before for before, after in itertools.pairwise(values))
     findings = {}
-    for series in found["shares"]:
-        told = [value for value in series["values"] if value is not None]
-        findings[f"{series['labels']['kind']} {series['labels']['function']}"] = told[-1]
-    about = {name: found[name] for name in ("tasks", "seconds")}
+    for series in measured["shares"]:
+        known = [value for value in series["values"] if value is not None]
+        findings[f"{series['labels']['kind']} {series['labels']['function']}"] = known[-1]
+    about = {name: measured[name] for name in ("tasks", "seconds")}
     return {
         **about,
         "spent_s": spent_s,
         "looks": looks,
-        "share": spent_s / found["seconds"],
+        "share": spent_s / measured["seconds"],
         "findings": findings,
     }
 
 
 def main() -> int:
-    """Measure, and tell."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=6000)
     parser.add_argument("--save", type=Path)
@@ -112,14 +112,14 @@ def main() -> int:
     print(header("Findings of a running job", ["rayscope", "ray"]))
     folder = Path(tempfile.mkdtemp(prefix="rsl-"))
     try:
-        found = judge(measure(args.tasks, folder))
+        result = judge(measure(args.tasks, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(json.dumps(found, indent=1))
-    print(f"\n{found['spent_s']:.2f} s of {found['seconds']:.0f} s: {found['share']:.2%} of one core.")
+    print(json.dumps(result, indent=1))
+    print(f"\n{result['spent_s']:.2f} s of {result['seconds']:.0f} s: {result['share']:.2%} of one core.")
     if args.save is not None:
-        save(args.save, ["rayscope", "ray"], found)
-    return 0 if found["share"] <= AIM else 1
+        save(args.save, ["rayscope", "ray"], result)
+    return 0 if result["share"] <= AIM else 1
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Does the server still answer, and still record, at ten million tasks?
+"""Query latencies and recording with ten million tasks in a record.
 
     python benchmarks/ingest.py --rate 32000 --data-dir /tmp/million
     python benchmarks/large.py /tmp/million --times 10
 
-The record that ingest.py left is multiplied in place by SQL, each copy with ids and times of its own, since
-recording ten million tasks at this speed would take half an hour. Then the questions of ingest.py are asked,
-first on their own and then while new events come in.
+The record left by ingest.py is multiplied in place by SQL, each copy with other IDs and times, because
+recording ten million tasks at this rate would take half an hour. Then the requests of ingest.py are made,
+first without and then with new events arriving.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ingest import Viewer, count_tasks
 
 
 def multiply(path: Path, times: int) -> None:
-    """Copy all attempts and spans ``times`` - 1 times, each copy an hour later and with other ids."""
+    """Copy all attempts and spans ``times`` - 1 times, each copy an hour later and with other IDs."""
     with duckdb.connect(str(path), config={"memory_limit": "4GB", "preserve_insertion_order": "false"}) as db:
         times_of = [
             name
@@ -50,7 +50,7 @@ def multiply(path: Path, times: int) -> None:
 
 
 def main() -> int:
-    """Multiply, serve, ask, record."""
+    """Multiply, serve, query, and record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--times", type=int, default=10)
@@ -84,11 +84,11 @@ def main() -> int:
             "--session",
             session,
             "--seed",
-            str(tasks),  # other tasks than those of an earlier run
+            str(tasks),  # a seed that differs from that of earlier runs
         ]
     )
     load.line()
-    begun = time.monotonic()
+    started = time.monotonic()
     busy = Viewer(server.url)
     busy.ROUTES = quiet.ROUTES
     busy.start()
@@ -110,7 +110,7 @@ def main() -> int:
                 ["record on disk", f"{path.stat().st_size / tasks:.0f} bytes a task"],
                 ["start to first answer", f"{opened:.1f} s"],
                 ["events/s to durable meanwhile", f"{said['acknowledged'] / said['elapsed']:,.0f}"],
-                ["events/s merged, tail included", f"{said['events'] / (merged - begun):,.0f}"],
+                ["events/s merged, tail included", f"{said['events'] / (merged - started):,.0f}"],
                 ["new tasks sent / found", f"{said['tasks']:,} / {after - tasks:,}"],
                 ["counted after", f"{counted:.1f} s"],
                 ["server RSS, peak", f"{server.peak_rss / 2**20:.0f} MiB"],

@@ -1,13 +1,13 @@
-"""What recording costs programs that use Ray's libraries: rows a second of Data, requests a second of Serve.
+"""Overhead of recording for Ray's libraries: rows per second of Data, requests per second of Serve.
 
     python benchmarks/libraries.py            # 4 rounds, about 15 minutes
     python benchmarks/libraries.py --quick    # one small round
 
-Plain Ray, what ``rayscope run`` sets (the fast lane, the tracer, the real server in a process of its own, on the same
-cores), and the same with a sink that keeps nothing in place of the server (what it costs in Ray's own processes, as
-with a server on another machine) take turns, each in a fresh local cluster that a process of its own starts and
-stops. Beside the throughput stands the CPU that Ray's processes took for each unit, which a busy machine stretches
-less. Outputs are compared too: they must be equal with and without Rayscope.
+Three variants take turns, each in a fresh local cluster started by a separate process: plain Ray; the setup
+of ``rayscope run`` (fast lane, tracer, and the real server as a separate process on the same cores); and the
+same with a sink instead of the server, which shows the cost in Ray's own processes, as with a server on
+another machine. Besides the throughput, it reports the CPU time of Ray's processes per unit, which depends
+less on other load. Outputs must be equal with and without Rayscope.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VARIANTS = ("plain", "rayscope", "sink")
 
 
 def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Workload -> ``rate`` (a second) and ``output``, of one cluster of one variant."""
+    """Workload -> ``rate`` (per second) and ``output``, from one cluster of one variant."""
     folder = Path(tempfile.mkdtemp(prefix="rsl-"))
     env = {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
     receiver: RayscopeServer | Sink | None = None
@@ -52,9 +52,9 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, dict[str, Any]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def ratio(found: list[float], plain: list[float]) -> str:
+def ratio(rates: list[float], plain: list[float]) -> str:
     """The median of the ratios of each round, with the extremes."""
-    shares = [a / b for a, b in zip(found, plain, strict=True)]
+    shares = [a / b for a, b in zip(rates, plain, strict=True)]
     return f"**{statistics.median(shares):.2f}** ({min(shares):.2f} to {max(shares):.2f})"
 
 

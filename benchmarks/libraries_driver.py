@@ -1,4 +1,7 @@
-"""The programs of libraries.py, in a cluster of its own: ``libraries_driver.py TEMP_DIR --rows N --requests N``."""
+"""The workloads of libraries.py, in their own cluster.
+
+``libraries_driver.py TEMP_DIR --rows N --requests N``.
+"""
 
 import argparse
 import asyncio
@@ -20,7 +23,7 @@ _AT_ONCE = 16
 
 @serve.deployment(ray_actor_options={"num_cpus": 0.1}, max_ongoing_requests=32)
 class Model:
-    """Doubles."""
+    """Doubles numbers."""
 
     async def double(self, number: int) -> int:
         """Twice the number."""
@@ -29,7 +32,7 @@ class Model:
 
 @serve.deployment(ray_actor_options={"num_cpus": 0.1}, max_ongoing_requests=32)
 class Front:
-    """Asks the model."""
+    """Calls the model."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -41,7 +44,7 @@ class Front:
 
 
 def read_data(rows: int) -> tuple[float, Any]:
-    """Rows a second of a pipeline with a shuffle, and the sum of what came out."""
+    """Rows per second of a pipeline with a shuffle, and the sum of its output."""
     began = time.perf_counter()
     dataset = ray.data.range(rows, override_num_blocks=64)
     dataset = dataset.map_batches(lambda batch: {"id": batch["id"] * 2}).random_shuffle(seed=1)
@@ -50,12 +53,12 @@ def read_data(rows: int) -> tuple[float, Any]:
 
 
 def ask_serve(requests: int) -> tuple[float, Any]:
-    """Requests a second through two deployments, and the sum of the answers."""
+    """Requests per second through two deployments, and the sum of the responses."""
     handle = serve.run(Front.bind(Model.bind()), name="bench", route_prefix=None)
 
     async def load(number: int) -> list[int]:
-        asked = range(number, requests, _AT_ONCE)
-        return [await handle.ask.remote(one) for one in asked]
+        numbers = range(number, requests, _AT_ONCE)
+        return [await handle.ask.remote(value) for value in numbers]
 
     async def all_of_it() -> int:
         return sum(sum(answers) for answers in await asyncio.gather(*map(load, range(_AT_ONCE))))
@@ -67,7 +70,7 @@ def ask_serve(requests: int) -> tuple[float, Any]:
 
 
 def cpu_s() -> float:
-    """CPU seconds of this driver and of the cluster that it started: what a busy machine cannot stretch."""
+    """CPU seconds of this driver and its cluster, which depend little on other load."""
     me = psutil.Process()
     total = 0.0
     for process in (me, *me.children(recursive=True)):
@@ -77,7 +80,7 @@ def cpu_s() -> float:
 
 
 def measured(work: Callable[[int], tuple[float, Any]], number: int) -> dict[str, Any]:
-    """The rate and the output of a workload, and the CPU that each of its ``number`` units took (µs)."""
+    """The rate and the output of a workload, and the CPU time of each of its ``number`` units, µs."""
     before = cpu_s()
     rate, output = work(number)
     return {"rate": rate, "output": output, "cpu_us": (cpu_s() - before) / number * 1e6}
@@ -92,12 +95,12 @@ def main() -> None:
     args = parser.parse_args()
     ray.init(num_cpus=4, _temp_dir=args.temp, log_to_driver=False, dashboard_port=0)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    read_data(args.rows // 10)  # the first time, workers start and import
-    told = {
+    read_data(args.rows // 10)  # starts workers and imports
+    results = {
         "Data: rows": measured(read_data, args.rows),
         "Serve: requests": measured(ask_serve, args.requests),
     }
-    print("RESULT", json.dumps(told), flush=True)
+    print("RESULT", json.dumps(results), flush=True)
     serve.shutdown()
     ray.shutdown()
 

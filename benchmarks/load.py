@@ -1,11 +1,11 @@
-"""Event batches as Ray's exporter posts them, made fast enough that making them does not disturb a measurement.
+"""Creates event batches like those of Ray's exporter, fast enough not to disturb a measurement.
 
-The texts come from a recording of Ray 2.60 (``data/ray_events.json``): one example of each course that a task
-took. Ids, times, names, pids and log offsets are cut out of them and filled in anew for each task;
-everything else is sent as it was, byte for byte. :class:`Shape` checks at start that a template filled with
-the recording's own values gives the recording again.
+The texts come from a recording of Ray 2.60 (``data/ray_events.json``), with one example of each course of a
+task. IDs, times, names, PIDs and log offsets are replaced for each task. Everything else is sent unchanged.
+:class:`Shape` checks at the start that a template filled with the recording's own values yields the
+recording.
 
-Run as a program it posts batches and tells on standard output how it went, one JSON object a line:
+Run as a program, it posts batches and prints its progress, one JSON object per line:
 
     python load.py URL --seconds 60 --tasks 1000000
 """
@@ -30,11 +30,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 DATA = Path(__file__).parent / "data" / "ray_events.json"
-BATCH = 1000  # what Ray's exporter sends at most
+BATCH = 1000  # maximum number of events that Ray's exporter sends
 #: A batch and the number of its events.
 Body = tuple[bytes, int]
-#: (shape, how many of 100 tasks that a driver submits). The shares of whole and parted owner reports are
-#: those of the recording; a branch submits three leaves of its own.
+#: (shape, number per 100 tasks submitted by a driver). The shares of complete and partial owner reports are
+#: those of the recording. A branch submits three leaves.
 MIX = (
     ("leaf", 38),
     ("leaf_in_parts", 12),
@@ -79,7 +79,7 @@ _SECOND = 1_000_000_000
 
 
 def _parse(text: str) -> int:
-    """ns since the epoch of either form of time."""
+    """Parse either form of a time to ns since the epoch."""
     if "T" not in text:
         return int(text)
     whole = datetime.fromisoformat(text[:19]).replace(tzinfo=timezone.utc)
@@ -87,7 +87,7 @@ def _parse(text: str) -> int:
 
 
 class _Seconds(dict):
-    """``2026-11-21T11:33:35.`` for a second since the epoch, looked up but once."""
+    """Caches ``2026-11-21T11:33:35.`` by second since the epoch."""
 
     def __missing__(self, second: int) -> bytes:
         if len(self) > 1000:
@@ -98,7 +98,7 @@ class _Seconds(dict):
 
 
 _SECONDS = _Seconds()
-# Where each value that all shapes know stands in a task's values; event ids and times follow.
+# Positions of the values that all shapes use. Event IDs and times follow.
 _FIXED = (
     *("task", "task_hex", "parent", "job", "owner_node", "node", "worker", "worker_hex", "pid", "ip"),
     *("actor", "name", "offset", "session"),
@@ -106,10 +106,10 @@ _FIXED = (
 
 
 class Shape:
-    """One course of a task: its events in order, as templates.
+    """One course of a task: templates of its events in order.
 
-    ``render`` gives each event's bytes; ``stages`` says for each of them who sends it and when: ``owner``
-    (at once), ``later`` (the owner again) or ``executor``.
+    ``render`` returns each event's bytes. ``stages`` says for each who sends it and when: ``owner``
+    (immediately), ``later`` (the owner again) or ``executor``.
     """
 
     def __init__(self, events: list[dict], *, name: str | None, scale: float = 1.0) -> None:
@@ -121,7 +121,7 @@ class Shape:
         times = sorted({_parse(found) for found in _TIMES.findall(whole)})
         self._zero = times[0]
         started, ended = _phases(events, times)
-        # A time is (phase, ns after submission): a task's queueing and running times move the phases.
+        # A time is (phase, ns after submission). Queueing and running times shift the phases.
         self._offsets = [t - self._zero for t in times]
         self._phase = [0 if t < started else 1 if t < ended else 2 for t in times]
         self._scaled = [int(offset * scale) for offset in self._offsets]
@@ -138,7 +138,7 @@ class Shape:
         self._check(texts, name)
 
     def _learn(self, events: list[dict], whole: str) -> None:
-        """The recording's own values."""
+        """Read the recording's own values."""
         recorded = self._recorded
         for event in events:
             recorded["owner_node"] = recorded["node"] = event["nodeId"].encode()
@@ -163,7 +163,7 @@ class Shape:
                 )
 
     def _compile(self, text: str, number: int, name: str | None) -> tuple[bytes, itemgetter]:
-        """An event's text as a format of bytes, and what fetches its values out of a task's values."""
+        """Compile an event's text to a bytes format, and a getter for its values among a task's values."""
         marks: list[tuple[int, int, str]] = []
 
         def mark(pattern: str, slot: str) -> None:
@@ -177,7 +177,7 @@ class Shape:
             index = self._times[_parse(found.group())]
             if "T" not in found.group():
                 marks.append((found.start(), found.end(), f"ns{index}"))
-            elif len(found.group()) == 30:  # shorter ones are times of the machine's, not of the task's
+            elif len(found.group()) == 30:  # shorter ones are times of the machine, not of the task
                 marks.append((found.start(), found.end(), f"rfc{index}"))
         for slot in ("task", "parent", "actor", "job", "worker"):
             if slot in self._recorded:
@@ -222,7 +222,7 @@ class Shape:
         return -1
 
     def _check(self, texts: list[str], name: str | None) -> None:
-        """A template filled with what was cut out of it must give the recording."""
+        """Check that a template filled with its original values yields the recording."""
         values: list[bytes] = [self._recorded.get(slot, b"") for slot in _FIXED]
         values[_FIXED.index("name")] = (name or "").encode()
         values += [json.loads(text)["eventId"].encode() for text in texts]
@@ -234,7 +234,7 @@ class Shape:
             assert filled == text, f"the template lost something:\n{text}\n{filled}"
 
     def times(self, submitted_ns: int, queued_ns: int, ran_ns: int) -> list[int]:
-        """When everything of a task happened. Never a multiple of a microsecond, whose text is shorter."""
+        """Times of a task's events. Never multiples of a microsecond, because their texts are shorter."""
         shift = (0, queued_ns, queued_ns + ran_ns)
         found = [
             submitted_ns + offset + shift[phase]
@@ -243,7 +243,7 @@ class Shape:
         return [t if t % 1000 else t + 1 for t in found]
 
     def render(self, fixed: tuple[bytes, ...], event_ids: list[bytes], times: list[int]) -> list[bytes]:
-        """The bytes of each event. ``fixed`` in the order of ``_FIXED``."""
+        """The bytes of each event. ``fixed`` is in the order of ``_FIXED``."""
         values = [*fixed, *event_ids]
         values += [b"%d" % t if used else b"" for t, used in zip(times, self._used_ns, strict=True)]
         values += [
@@ -266,7 +266,7 @@ def _stage(event: dict) -> str:
 
 
 def _phases(events: list[dict], times: list[int]) -> tuple[int, int]:
-    """From when on a task's times belong to its running, and from when on to its end."""
+    """Indices of the first time after a task's start, and of the first after its end."""
     started, ended = times[-1] + 1, times[-1] + 1
     for event in events:
         for transition in _part(event).get("stateTransitions", ()):
@@ -279,7 +279,7 @@ def _phases(events: list[dict], times: list[int]) -> tuple[int, int]:
 
 
 def _spans(event: dict) -> int:
-    """Spans that are rows of their own, not one of a task's phases."""
+    """Number of spans that become rows, instead of phases of a task."""
     found = _part(event).get("profileEvents", {}).get("events", ())
     return sum(not span["eventName"].startswith("task:") for span in found)
 
@@ -289,14 +289,14 @@ def _b64(raw: bytes) -> bytes:
 
 
 class Worker:
-    """A worker process of the simulated cluster, and an actor that lives in it."""
+    """A worker process of the simulated cluster, with an actor."""
 
     def __init__(self, node: Node, number: int, rng: random.Random) -> None:
         raw = rng.randbytes(28)
         self.node, self.id, self.hex = node, _b64(raw), raw.hex().encode()
         self.pid = b"%d" % (20_000 + node.number * 1000 + number)
         self.offset = 0
-        self.late = bool(number % 2)  # half of them report in the next round
+        self.late = bool(number % 2)  # half of them report one round later
         self.actor = rng.randbytes(12) + (1).to_bytes(4, "little")
         self.actor_b64 = _b64(self.actor)
         self.actor_tail = _b64(self.actor[1:])
@@ -304,7 +304,7 @@ class Worker:
 
 
 class Node:
-    """A node of the simulated cluster, with a driver; its agent has one connection."""
+    """A node of the simulated cluster, with a driver. Its agent has one connection."""
 
     def __init__(self, number: int, workers: int, rng: random.Random) -> None:
         self.number = number
@@ -318,12 +318,12 @@ class Node:
         self.task_tail = _b64(b"\xff" * 11 + job)
         self.task_tail_hex = (b"\xff" * 12 + job).hex().encode()
         self.now: list[bytes] = []  # events of this round
-        self.next: list[bytes] = []  # and of the next one
-        self.left: list[bytes] = []  # not a full batch yet
+        self.next: list[bytes] = []  # events of the next round
+        self.left: list[bytes] = []  # events that do not fill a batch yet
 
 
 class Cluster:
-    """The whole load: call :meth:`round` for the next batches of every node. ``sent`` sums up all of it."""
+    """The whole load. Call :meth:`round` for the next batches of all nodes. ``sent`` has the totals."""
 
     def __init__(
         self,
@@ -341,7 +341,7 @@ class Cluster:
             "leaf_in_parts": Shape(recording["leaf_in_parts"], name="leaf", scale=0.1),
             "actor_call": Shape(recording["actor_call"], name="add"),
             "actor_call_in_parts": Shape(recording["actor_call_in_parts"], name="add", scale=0.1),
-            # Its recorded 40 s were spent on starting workers.
+            # Most of its recorded 40 s were spent on starting workers.
             "branch": Shape(recording["branch"], name="branch", scale=0.005),
             "fails": Shape(recording["fails"], name="fails"),
         }
@@ -373,7 +373,7 @@ class Cluster:
         node.now += [definition, lifecycle]
 
     def _ids(self, count: int) -> list[bytes]:
-        """Fresh event ids: 28 bytes, of which the last is always the same."""
+        """New event IDs of 28 bytes. The last byte is constant."""
         if len(self._event_ids) < count:
             text = base64.b64encode(os.urandom(27 * 4096))
             self._event_ids += [text[i : i + 36] + b"Xg==" for i in range(0, len(text), 36)]
@@ -382,7 +382,7 @@ class Cluster:
         return taken
 
     def _task_id(self, worker: Worker | None, node: Node) -> tuple[bytes, bytes]:
-        """A fresh task id in base64 and hex. Eight random bytes, then the actor's id or ones and the job."""
+        """A new task ID in base64 and hex: eight random bytes, then the actor's ID or ones and the job."""
         unique = self._rng.getrandbits(64).to_bytes(8, "big")
         if worker is None:
             return _b64(unique + b"\xff") + node.task_tail, unique.hex().encode() + node.task_tail_hex
@@ -398,7 +398,7 @@ class Cluster:
         )
 
     def round(self) -> list[list[Body]]:
-        """The next full batches of every node."""
+        """The next full batches of all nodes."""
         now = time.time_ns()
         for node in self.nodes:
             node.now, node.next = node.next + node.now, []
@@ -413,7 +413,7 @@ class Cluster:
         return [self._batches(node) for node in self.nodes]
 
     def rest(self) -> list[list[Body]]:
-        """What is left at the end."""
+        """The remaining events, at the end."""
         for node in self.nodes:
             node.now, node.next = node.next + node.now, []
         return [self._batches(node, everything=True) for node in self.nodes]
@@ -438,7 +438,7 @@ class Cluster:
         else:
             name = rng.choice(FUNCTIONS)
         task, task_hex = self._task_id(worker if actor else None, owner)
-        # The node that reports for the owner is where the owner runs; the job is that of its driver.
+        # The owner's events are reported by its own node. The job is that of its driver.
         values = self._fixed(task, task_hex, parent, owner, worker, name)
         if reporter is not owner:
             values = (*values[:4], reporter.id, *values[5:])
@@ -464,7 +464,7 @@ class Cluster:
             self.last_task = task_hex.decode()
 
     def _report_submits(self, node: Node, starts: list[int]) -> None:
-        """A driver's profile event: a span for each task that it submitted."""
+        """A driver's profile event, with a span for each task that it submitted."""
         values = self._fixed(node.driver, b"", b"/" * 32, node, self._workers[0], b"")
         event = self._driver.render(values, self._ids(3), self._driver.times(starts[0], 0, 0))[2]
         head, _, rest = event.partition(b'"events": [')
@@ -478,7 +478,10 @@ class Cluster:
 
 
 def to_binary(body: bytes) -> bytes:
-    """A batch as Rayscope's agents post it: by Ray's own classes, some 60 us an event."""
+    """Convert a batch to the format of Rayscope's agents, with Ray's own classes.
+
+    Takes about 60 us per event.
+    """
     from google.protobuf import json_format
     from ray.core.generated.events_event_aggregator_service_pb2 import RayEventsData
 
@@ -489,7 +492,9 @@ def to_binary(body: bytes) -> bytes:
 
 
 class Connection(threading.Thread):
-    """One agent: posts its node's batches in order, each until it is answered 2xx, as Ray's exporter does."""
+    """An agent: posts its node's batches in order, retrying each until the response is 2xx, like Ray's
+    exporter.
+    """
 
     def __init__(self, url: str, failed: threading.Event, binary: bool) -> None:
         super().__init__(daemon=True)
@@ -533,8 +538,8 @@ class Connection(threading.Thread):
             backoff = min(backoff * 2, 5.0)
 
 
-def say(kind: str, **values: object) -> None:
-    """Tell the parent."""
+def report(kind: str, **values: object) -> None:
+    """Print a message for the parent process."""
     print(json.dumps({"kind": kind, **values}), flush=True)
 
 
@@ -549,7 +554,7 @@ def run(
     session: str | None = None,
     binary: bool = False,
 ) -> int:
-    """Post for ``seconds`` and until ``tasks`` are sent; 0 if all was answered."""
+    """Post for ``seconds`` and until ``tasks`` are sent. Returns 0 if all batches were acknowledged."""
     cluster = Cluster(nodes=nodes, seed=seed, session=session, binary=binary)
     failed = threading.Event()
     connections = [Connection(url, failed, binary) for _ in cluster.nodes]
@@ -561,8 +566,8 @@ def run(
         connection.start()
     began = time.monotonic()
     cpu_began = time.process_time()
-    say("begin", session=cluster.session)
-    told = began
+    report("begin", session=cluster.session)
+    reported = began
 
     def put(batches: list[list[Body]]) -> int:
         for connection, bodies in zip(connections, batches, strict=True):
@@ -583,9 +588,9 @@ def run(
             time.sleep(0.01)
             continue
         sent += put(ready.popleft() if ready else cluster.round())
-        if now - told >= 0.5:
-            told = now
-            say(
+        if now - reported >= 0.5:
+            reported = now
+            report(
                 "progress",
                 elapsed=now - began,
                 acknowledged=sum(c.acknowledged for c in connections),
@@ -600,7 +605,7 @@ def run(
     latencies = [latency for c in connections for latency in c.latencies]
     within = sorted(latency for _, latency in latencies)
     slow = [(round(at - began, 1), round(latency, 3)) for at, latency in latencies if latency > 1]
-    say(
+    report(
         "end",
         error="; ".join(c.error for c in connections if c.error),
         elapsed=elapsed,

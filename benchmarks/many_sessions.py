@@ -1,10 +1,10 @@
-"""A data directory with many ended sessions: how long does a server take to start and to list them, and in how much memory?
+"""Start time, listing time and memory of a server whose data directory has many ended sessions.
 
     python benchmarks/many_sessions.py                       # 10, 100 and 500 sessions
     python benchmarks/many_sessions.py --sessions 2000
 
-One small session is recorded and copied under other names. "Records open" counts the records that the server holds open
-right after the list was answered.
+One small session is recorded and copied under other names. "Records open" is the number of records that the
+server holds open right after it returned the list.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def post(url: str, body: bytes) -> None:
 
 
 def record(folder: Path) -> Path:
-    """Record one session of some hundred tasks; its folder."""
+    """Record one session of a few hundred tasks. Returns its folder."""
     server = RayscopeServer(folder)
     cluster = Cluster(nodes=1, workers=4, tasks_a_round=200)
     for body, _ in [*cluster.round()[0], *cluster.rest()[0]]:
@@ -63,7 +63,7 @@ def record(folder: Path) -> Path:
 
 
 def copy(recorded: Path, folder: Path, count: int) -> None:
-    """Make a data directory with copies of a session that ended one after another."""
+    """Create a data directory with copies of a session that ended one after another."""
     about = msgspec.json.decode(unseal((recorded / "about.json").read_bytes()), type=About)
     for number in range(count):
         target = folder / "sessions" / f"session_2026-01-01_00-00-00_{number:06}_1"
@@ -73,13 +73,13 @@ def copy(recorded: Path, folder: Path, count: int) -> None:
 
 
 def records_open(pid: int) -> int:
-    """How many records a process has open."""
+    """Number of records that a process has open."""
     folder = Path(f"/proc/{pid}/fd")
     return len({target for fd in folder.iterdir() if (target := os.readlink(fd)).endswith(RECORD)})
 
 
 def measure(folder: Path, count: int) -> list[Any]:
-    """The row of a data directory."""
+    """Measure a data directory. Returns its row of the table."""
     began = time.monotonic()
     server = RayscopeServer(folder, RAYSCOPE_MAX_SESSIONS=str(count + 1))
     try:
@@ -102,7 +102,7 @@ def measure(folder: Path, count: int) -> list[Any]:
 
 
 def main() -> int:
-    """Parse the arguments, run, report."""
+    """Parse the arguments, measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, action="append", help="may be repeated")
     args = parser.parse_args()

@@ -1,20 +1,21 @@
-"""What recording costs a Ray program: throughput beside plain Ray, and whose CPU it is.
+"""Overhead of recording for a Ray program: throughput compared with plain Ray, and CPU time by process.
 
     python benchmarks/overhead.py            # 5 rounds of 4 variants, about 20 minutes
     python benchmarks/overhead.py --quick    # one small round
 
-Variants take turns, each in a fresh local cluster (2 CPUs) that a process of its own starts and stops:
+Variants take turns, each in a fresh local cluster (2 CPUs) started by a separate process:
 
-- ``plain``: Ray as it comes;
-- ``json``: ``rayscope run --no-fast-lane``: Ray's own JSON exporter, the real server in a process of its own;
+- ``plain``: Ray without Rayscope;
+- ``json``: ``rayscope run --no-fast-lane``: Ray's own JSON exporter, and the real server as a separate
+  process;
 - ``fast``: ``rayscope run --no-trace``: the fast lane;
-- ``trace``: what ``rayscope run`` sets: the fast lane and the tracer;
-- with ``--variants``: ``json-discard`` and ``fast-discard``, the same with a server that answers at once and
-  keeps nothing (the cost in Ray's processes alone), and ``fast-no-profile`` (without spans of ray.get).
+- ``trace``: ``rayscope run``: the fast lane and the tracer;
+- with ``--variants``: ``json-discard`` and ``fast-discard``, the same with a server that discards everything
+  (the cost in Ray's processes alone), and ``fast-no-profile`` (without spans of ray.get).
 
-With ``--apart`` the whole cluster has one core and the server another, as where the server runs elsewhere.
-CPU is that of all of the cluster's processes from the first task until the agent has nothing left to send,
-less what they use when idle.
+With ``--apart`` the cluster has one core and the server another, to simulate a server on another machine. CPU
+time is that of all of the cluster's processes from the first task until the agent has nothing left to send,
+minus their idle usage.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _clean_environment() -> dict[str, str]:
 
 
 def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
-    """One cluster of one variant."""
+    """Run one cluster of one variant."""
     folder = Path(tempfile.mkdtemp(prefix="rso-"))
     receiver: Watched | None = None
     env = _clean_environment()
@@ -140,7 +141,7 @@ def report(results: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def main() -> int:
-    """Parse the arguments, measure, print."""
+    """Parse the arguments, measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--waves", type=int, default=5, help="waves of tasks in a round")
@@ -158,7 +159,7 @@ def main() -> int:
     results: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
     wanted = 0
     for number in range(args.rounds):
-        # The order turns, so that none is always first.
+        # Rotate the order, so that no variant is always first.
         order = variants[number % len(variants) :] + variants[: number % len(variants)]
         for variant in order:
             load = os.getloadavg()[0]

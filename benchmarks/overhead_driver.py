@@ -1,4 +1,7 @@
-"""One measured Ray cluster: starts it, runs the workloads, prints what they took, stops it. See overhead.py."""
+"""One measured Ray cluster: starts it, runs the workloads, prints the results, and stops it.
+
+See overhead.py.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ _LONGEST_DRAIN_S = 90.0
 
 @ray.remote
 def noop() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 @ray.remote
 def busy(milliseconds: float) -> None:
-    """Keep a CPU busy for a time that preemption does not shorten."""
+    """Use a CPU for a fixed amount of CPU time."""
     until = time.thread_time() + milliseconds / 1000
     while time.thread_time() < until:
         pass
@@ -41,7 +44,7 @@ class Actor:
     """Has a method that does nothing."""
 
     def noop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def _group(process: psutil.Process) -> str:
@@ -60,7 +63,7 @@ def _group(process: psutil.Process) -> str:
 
 
 def cpu(ours: int) -> Counter[str]:
-    """CPU seconds so far by group of processes. ``ours``: the pid of whatever receives the events, or 0."""
+    """CPU seconds so far by group of processes. ``ours``: PID of the receiver of the events, or 0."""
     me = psutil.Process()
     found: Counter[str] = Counter()
     for process in me.children(recursive=True):
@@ -78,7 +81,7 @@ def cpu(ours: int) -> Counter[str]:
 
 
 def _settle(ours: int) -> None:
-    """Wait until the agent and whatever receives its events have nothing left to do."""
+    """Wait until the agent and the receiver of its events are idle."""
     deadline = time.monotonic() + _LONGEST_DRAIN_S
     quiet_since = time.monotonic()
     before, at = cpu(ours), time.monotonic()
@@ -122,7 +125,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="workloads whose name has this")
     args = parser.parse_args()
     if args.one_core:
-        os.sched_setaffinity(0, {0})  # and all that this starts
+        os.sched_setaffinity(0, {0})  # inherited by all processes started here
     ray.init(
         num_cpus=1 if args.one_core else 2, _temp_dir=args.temp, log_to_driver=False, logging_level="ERROR"
     )
@@ -149,7 +152,7 @@ def main() -> None:
         for _ in range(args.waves * args.wave // 5):
             ray.get(noop.remote())
 
-    # Warm: workers started, functions loaded, and the start of the cluster forgotten.
+    # Warm up: start workers, load functions, and let the cluster's start settle.
     ray.get([noop.remote() for _ in range(300)])
     ray.get([actor.noop.remote() for actor in actors for _ in range(100)])
     ray.get([busy.remote(1) for _ in range(20)])
@@ -172,7 +175,7 @@ def main() -> None:
         _measure(name, count, run, args.ours, idle) for name, count, run in workloads if args.only in name
     ]
     print("RESULT " + json.dumps({"results": results, "idle": dict(idle)}), flush=True)
-    # A cluster that does not stop must not stop the benchmark.
+    # Exit even if the cluster does not stop.
     threading.Timer(60, os._exit, (1,)).start()
     ray.shutdown()
     os._exit(0)

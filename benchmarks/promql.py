@@ -1,4 +1,4 @@
-"""CPU time of a chart over many series, and of an expression whose error is hard to find.
+"""CPU time of a chart over many series, and of an expression whose error is hard to locate.
 
 python benchmarks/promql.py --series 1000
 """
@@ -24,7 +24,7 @@ S = 10**9
 
 
 def store_of(series: int, seconds: int) -> SeriesStore:
-    """Counters with a sample every 5 s."""
+    """A store of counters with a sample every 5 s."""
     store = SeriesStore(max_series=2 * series)
     family = Family("work_total", "counter", "", "bytes")
     for at in range(0, seconds + 1, 5):
@@ -34,7 +34,7 @@ def store_of(series: int, seconds: int) -> SeriesStore:
 
 
 def wrong_expression() -> None:
-    """Every second beginning of it may be where it goes wrong."""
+    """An expression in which every second prefix could contain the error."""
     try:
         evaluate(SeriesStore(), "a," * (MAX_EXPR_CHARS // 2 - 10), 0, 0, 0)
     except BadQuery:

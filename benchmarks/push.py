@@ -1,8 +1,8 @@
-"""1,000 WebSocket clients of one server that records a session which changes: what does pushing cost?
+"""Cost of pushing updates to 1,000 WebSocket clients while the recorded session changes.
 
-A server of its own process records a story whose tasks go on finishing; clients (another process) watch the
-topics `cluster` and `tasks` at the default interval of 2 s. Some are slow: they take one message, then sleep.
-Reported: CPU of the server with and without clients, messages, and how old the data was when a client took it.
+A separate server process records a simulated session whose tasks keep finishing. Clients in another process
+watch the topics `cluster` and `tasks` at the default interval of 2 s. Slow ones sleep after each message.
+Reported: CPU of the server with and without clients, messages, and the age of the data on arrival.
 
     python benchmarks/push.py --clients 1000 --slow 50 --seconds 60
 """
@@ -54,7 +54,7 @@ for line in sys.stdin:
 
 @dataclass
 class Seen:
-    """What one client took: ages in s, and how many states (after the first) and changes."""
+    """Messages received by one client: ages in s, number of states (after the first) and of changes."""
 
     ages: list[float] = field(default_factory=list)
     states: int = 0
@@ -86,19 +86,19 @@ async def watch(url: str, session: str, seen: Seen, until: float, pause_s: float
 
 
 async def clients(url: str, session: str, number: int, slow: int, seconds: float, pause_s: float) -> None:
-    """Runs in a process of its own; prints what the clients saw as JSON."""
+    """Run the clients in this process. Prints their results as JSON."""
     until = time.monotonic() + seconds + 15
     quick_seen, slow_seen = [Seen() for _ in range(number - slow)], [Seen() for _ in range(slow)]
     tasks = []
     for at, seen in enumerate([*quick_seen, *slow_seen]):
         pause = pause_s if at >= number - slow else 0.0
         tasks.append(asyncio.create_task(watch(url, session, seen, until, pause)))
-        await asyncio.sleep(0.004)  # they do not all come at once
+        await asyncio.sleep(0.004)  # do not connect all at once
     print("connected", flush=True)
     done = await asyncio.gather(*tasks, return_exceptions=True)
     failures = [repr(one) for one in done if isinstance(one, BaseException)]
 
-    def told(all_of: list[Seen]) -> dict[str, object]:
+    def summarize(all_of: list[Seen]) -> dict[str, object]:
         slowest = max((seen for seen in all_of if seen.ages), key=lambda seen: quantile(seen.ages, 0.5))
         ages = [age for seen in all_of for age in seen.ages]
         return {
@@ -113,9 +113,9 @@ async def clients(url: str, session: str, number: int, slow: int, seconds: float
             "least": min(len(seen.ages) for seen in all_of),
         }
 
-    result = {"quick": told(quick_seen), "failures": len(failures), "first_failure": failures[:1]}
+    result = {"quick": summarize(quick_seen), "failures": len(failures), "first_failure": failures[:1]}
     if slow:
-        result["slow"] = told(slow_seen)
+        result["slow"] = summarize(slow_seen)
     print(json.dumps(result), flush=True)
 
 

@@ -1,13 +1,14 @@
-"""A cluster of 1,000 nodes, 10,000 workers and 100,000 actors: how fast every list answers, and every page is there.
+"""Latencies of all lists and pages for a cluster of 1,000 nodes, 10,000 workers and 100,000 actors.
 
     python benchmarks/scale.py                                   # some 6 minutes
     python benchmarks/scale.py --nodes 100 --workers 1000 --actors 10000 --rounds 5 --no-pages
 
-Events are posted to the ingest URL of a real server as Ray's exporter posts them; a GCS, raylets and agents that are
-not there (``simulated_services.py``) answer what the server asks of a cluster: tables, resources, autoscaler, what
-each node and worker uses (every 5 s), object stores, log files and Prometheus texts. While it is measured, tasks
-and actors go on coming, so nothing holds still. Each list is asked for its first page, filtered, searched, sorted by
-another column and for its last page (or one that begins 30,000 rows on), all in turn and in rounds; the goal is 200 ms and 1 MB.
+Events are posted to the ingest URL of a real server as by Ray's exporter. A simulated GCS, raylets and agents
+(``simulated_services.py``) answer the server's requests to the cluster: tables, resources, autoscaler, usage
+of each node and worker (every 5 s), object stores, log files and Prometheus texts. Tasks and actors keep
+arriving during the measurement. Each list is requested with its first page, filtered, searched, sorted by
+another column, and with its last page (or one that begins at row 30,000), all in turn and in rounds. The
+goals are 200 ms and 1 MB.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ import rayscope
 from common import HERE, RayscopeServer, Watched, header, quantile, table
 from simulated import Events, Plan, S, batches, node_id
 
-GOAL_S, GOAL_BYTES = 0.2, 1_000_000
-#: Page of the UI -> what of it must be seen: its table's rows, its chart, its first figures.
+#: Goal for the latency of a response, s.
+GOAL_S = 0.2
+#: Goal for the size of a response, bytes.
+GOAL_BYTES = 1_000_000
+#: Page of the UI -> selector of an element that must be visible: its table's rows, its chart, or its first
+#: figures.
 PAGES = {
     "overview": '[data-testid="health"]',
     "tasks": '[id^="task-table-"]',
@@ -57,7 +62,7 @@ PAGES = {
 
 
 class Ingest:
-    """Posts batches, each until it is taken, and tells how many events."""
+    """Posts batches, retrying each until it is accepted, and counts events."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -77,7 +82,7 @@ class Ingest:
 
 
 class Living(threading.Thread):
-    """Goes on telling: every second tasks that ended and actors that came."""
+    """Posts ended tasks and new actors every second."""
 
     def __init__(self, plan: Plan, url: str) -> None:
         super().__init__(daemon=True)
@@ -90,13 +95,13 @@ class Living(threading.Thread):
         first_task, first_actor = self._plan.tasks * 10, self._plan.actors
         try:
             while not self._done.wait(1.0):
-                told: list[dict[str, Any]] = []
+                posted: list[dict[str, Any]] = []
                 for number in range(turn * 100, turn * 100 + 100):
                     state = "FAILED" if number % 100 == 3 else "FINISHED"
-                    told += events.task(first_task + number, time.time_ns() - S, state)
+                    posted += events.task(first_task + number, time.time_ns() - S, state)
                 for number in range(turn * 5, turn * 5 + 5):
-                    told += events.late_actor(first_actor + number, time.time_ns())
-                for body in batches(iter(told)):
+                    posted += events.late_actor(first_actor + number, time.time_ns())
+                for body in batches(iter(posted)):
                     ingest.post(body)
                 turn += 1
         except (OSError, RuntimeError) as error:
@@ -110,7 +115,7 @@ class Living(threading.Thread):
 
 
 def cases(plan: Plan) -> dict[str, dict[str, dict[str, Any]]]:
-    """Endpoint -> variant -> parameters. ``last``: its last page, or one far on."""
+    """Endpoint -> variant -> parameters. ``last``: the last page, or one far down."""
     node = node_id(5).hex()
     job = "02000000"
     minutes = {"from_ns": plan.begun_ns - 60 * S, "to_ns": plan.begun_ns + 600 * S}
@@ -165,7 +170,7 @@ def cases(plan: Plan) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 class Asker:
-    """Asks, and keeps how long each answer took and how long it was."""
+    """Sends requests and records the time and size of each response."""
 
     def __init__(self, url: str, session: str) -> None:
         self._url, self._session = url, session
@@ -186,7 +191,7 @@ class Asker:
         return took, body
 
     def last_page(self, endpoint: str) -> str:
-        """The cursor of the last page, or of one that begins 30,000 rows on."""
+        """The cursor of the last page, or of one that begins at row 30,000."""
         cursor = ""
         for _ in range(30):
             params = {"limit": 1000} | ({"cursor": cursor} if cursor else {})
@@ -199,7 +204,7 @@ class Asker:
 
 
 def measure(asker: Asker, plan: Plan, rounds: int, pause_s: float) -> list[dict[str, Any]]:
-    """Every case ``rounds`` times, all in turn."""
+    """Measure every case ``rounds`` times, all in turn."""
     found = []
     for endpoint, variants in cases(plan).items():
         for variant, params in variants.items():
@@ -226,10 +231,10 @@ def measure(asker: Asker, plan: Plan, rounds: int, pause_s: float) -> list[dict[
     return found
 
 
-def told(found: list[dict[str, Any]]) -> str:
-    """The table, and what misses the goal."""
+def summarize(measured: list[dict[str, Any]]) -> str:
+    """The table, and the cases that miss the goal."""
     rows, missed = [], []
-    for case in found:
+    for case in measured:
         took = case["took"]
         p95 = quantile(took, 0.95)
         good = p95 <= GOAL_S and case["bytes"] <= GOAL_BYTES
@@ -247,13 +252,13 @@ def told(found: list[dict[str, Any]]) -> str:
             ]
         )
     lines = table(["/api/", "asked for", "first, ms", "p50, ms", "p95, ms", "kB", ""], rows)
-    return lines + f"\n{len(found) - len(missed)} of {len(found)} within 200 ms and 1 MB.\n" + "".join(
+    return lines + f"\n{len(measured) - len(missed)} of {len(measured)} within 200 ms and 1 MB.\n" + "".join(
         f"- missed: {one}\n" for one in missed
     )  # fmt: skip
 
 
 def pages(url: str, session: str, only: str) -> str:
-    """First paint of each page, each in a browser context of its own (nothing cached)."""
+    """First paint of each page, each in a new browser context (nothing cached)."""
     from playwright.sync_api import Error, sync_playwright
 
     rows = []
@@ -282,7 +287,7 @@ def pages(url: str, session: str, only: str) -> str:
 
 
 def wait_for_cluster(asker: Asker, plan: Plan, timeout_s: float = 300) -> None:
-    """Until the GCS has been read, every node has told what it uses, and metrics have come."""
+    """Wait until the GCS has been read, every node has reported its usage, and metrics have arrived."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         _, body = asker.ask(asker.path("nodes", {"limit": 1000, "state": "ALIVE"}))
@@ -301,7 +306,7 @@ def wait_for_cluster(asker: Asker, plan: Plan, timeout_s: float = 300) -> None:
 
 
 def parts(args: argparse.Namespace, data_dir: Path) -> Iterator[str]:
-    """The report, part by part."""
+    """The sections of the report."""
     plan = Plan(args.nodes, args.workers, args.actors, args.tasks, begun_ns=time.time_ns())
     simulated = Watched([sys.executable, str(HERE / "simulated_services.py"), json.dumps(plan._asdict())])
     server = RayscopeServer(data_dir)
@@ -323,15 +328,17 @@ def parts(args: argparse.Namespace, data_dir: Path) -> Iterator[str]:
     asker = Asker(server.url, plan.session)
     living = Living(plan, server.ingest_url)
     living.start()
-    wait_for_cluster(asker, plan)  # tasks and actors go on coming: some batch always waits from now on
+    wait_for_cluster(
+        asker, plan
+    )  # some batch is always waiting from now on, as tasks and actors keep arriving
     before, began = server.cpu(), time.monotonic()
     time.sleep(args.quiet)
     alone = (server.cpu() - before) / (time.monotonic() - began)
-    asker = Asker(server.url, plan.session)  # the server has closed what was quiet for long
+    asker = Asker(server.url, plan.session)  # a new connection, because the server closes idle ones
     before, began = server.cpu(), time.monotonic()
     found = measure(asker, plan, args.rounds, args.pause)
     share = (server.cpu() - before) / (time.monotonic() - began)
-    yield told(found)
+    yield summarize(found)
     yield (
         f"Server: {alone * 100:.0f} % of a core while nobody asks (GCS, {plan.nodes:,} nodes' accounts and Prometheus "
         f"texts, logs, metrics, events), {share * 100:.0f} % while asked without a pause to speak of; "
@@ -346,7 +353,7 @@ def parts(args: argparse.Namespace, data_dir: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Parse the arguments, measure, print."""
+    """Parse the arguments, measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=10_000)
@@ -365,7 +372,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.actors < args.workers:
         parser.error("fewer actors than workers")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # then what was started ends too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that child processes are stopped, too
     print(header("A large cluster", ["rayscope", "duckdb", "ray", "playwright"]), flush=True)
     data_dir = args.keep or Path(tempfile.mkdtemp(prefix="rayscope-scale-"))
     try:

@@ -1,4 +1,4 @@
-"""Rayscope's server for a benchmark: prints where it listens, ends with SIGTERM."""
+"""Rayscope's server for a benchmark: prints its URL, and ends on SIGTERM."""
 
 from __future__ import annotations
 

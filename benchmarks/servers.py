@@ -1,15 +1,17 @@
-"""How many events a second one server takes, and two that share a warehouse.
+"""Events per second of one server, and of two that share a warehouse.
 
     python benchmarks/servers.py                # as root, on Linux: about four minutes
-    python benchmarks/servers.py --cores 0.2    # what each server may use of a core
+    python benchmarks/servers.py --cores 0.2    # share of a core for each server
 
-On one machine servers, ClickHouse and senders compete, so each server may use only a part of a core (a cgroup sees to
-that): they are the bottleneck, as servers of their own machines would be. The warehouse is chDB, ClickHouse's engine,
-behind the HTTP server of the tests, in a process of its own. The senders post at full speed. The clock stops once
-everything is merged and sent on to the warehouse, and with one session, once both servers have all of it.
+On one machine servers, ClickHouse and senders compete, so a cgroup limits each server to a part of a core:
+they are the bottleneck, as they would be on separate machines. The warehouse is chDB, ClickHouse's engine,
+behind the HTTP server of the tests, in a separate process. The senders post at full speed. The clock stops
+once everything is merged and published to the warehouse, and with a shared session, once both servers have
+all of it.
 
-A second server is measured twice: with sessions of its own, and with half the nodes of the first one's session. Then
-each of the two merges also what the other one took, since both show the whole session.
+A second server is measured twice: with its own sessions, and with half the nodes of the first one's session.
+In the latter case each of the two also merges what the other one received, because both show the whole
+session.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ with bridge(sys.argv[1]) as (port, _):
 
 
 class Part:
-    """A part of a core that a process may use, by a cgroup. Raises OSError if that is not possible here."""
+    """Limits a process to a part of a core with a cgroup. Raises OSError if that is not possible."""
 
     def __init__(self, name: str, cores: float) -> None:
         self._is_v1 = (_CGROUPS / "cpu").is_dir()
@@ -55,19 +57,19 @@ class Part:
             (self._group / "cpu.max").write_text(f"{quota} {_PERIOD_US}")
 
     def take(self, pid: int) -> None:
-        """Put a process into it."""
+        """Add a process."""
         threads = os.listdir(f"/proc/{pid}/task") if self._is_v1 else [str(pid)]
         for one in threads:
             (self._group / ("tasks" if self._is_v1 else "cgroup.procs")).write_text(one)
 
     def remove(self) -> None:
-        """Remove it, once the process has ended."""
+        """Remove the cgroup after the process has ended."""
         with contextlib.suppress(OSError):
             self._group.rmdir()
 
 
 def is_done(server: RayscopeServer) -> bool:
-    """Whether all that came is merged and sent on."""
+    """Whether everything received is merged and published."""
     client = Http(server.url)
     health = client.get("/api/health")
     client.close()
@@ -75,7 +77,7 @@ def is_done(server: RayscopeServer) -> bool:
 
 
 def measure(folder: Path, servers: int, *, tasks: int, cores: float, together: bool) -> dict[str, float]:
-    """Events a second, and CPU of ClickHouse and of the servers, in cores."""
+    """Events per second, and CPU usage of ClickHouse and the servers, in cores."""
     folder.mkdir()
     with ExitStack() as stack:
         front = Watched(
@@ -94,7 +96,7 @@ def measure(folder: Path, servers: int, *, tasks: int, cores: float, together: b
             stack.callback(server.stop)
             part.take(server.popen.pid)
             running.append(server)
-        time.sleep(3)  # they find each other
+        time.sleep(3)  # wait until they have found each other
         cpu = [front.cpu(), sum(server.cpu() for server in running)]
         senders = []
         for number, server in enumerate(running):
@@ -142,7 +144,7 @@ def measure(folder: Path, servers: int, *, tasks: int, cores: float, together: b
 
 
 def main() -> int:
-    """Measure one, then two, then two with one session."""
+    """Measure one server, then two, then two with one session."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=40_000, help="of each server")
     parser.add_argument("--cores", type=float, default=0.3, help="what each server may use of a core")

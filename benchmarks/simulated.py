@@ -1,7 +1,8 @@
-"""A Ray cluster that is not there: what there is of it, and the events that it would export.
+"""A simulated Ray cluster: its contents, and the events that it would export.
 
-Everything follows from a :class:`Plan`, so two processes that are told the same one agree about each id.
-:class:`Events` gives Ray's events in JSON, as its exporter posts them; ``simulated_services.py`` is the rest.
+Everything is derived from a :class:`Plan`, so two processes with the same plan agree about all IDs.
+:class:`Events` creates Ray's events in JSON, as its exporter posts them. ``simulated_services.py`` has the
+rest.
 """
 
 from __future__ import annotations
@@ -17,8 +18,14 @@ import msgspec
 
 S = 1_000_000_000
 GIB = 1 << 30
-#: Every so many nodes has four GPUs; what a node has beside.
-GPU_NODES, CPUS, MEMORY, STORE = 4, 16, 64 * GIB, 20 * GIB
+#: One in this many nodes has four GPUs.
+GPU_NODES = 4
+#: CPUs per node.
+CPUS = 16
+#: Memory per node, bytes.
+MEMORY = 64 * GIB
+#: Object store per node, bytes.
+STORE = 20 * GIB
 CLASSES = tuple(f"{what}{role}" for what in ("Shard", "Feature", "Model", "Replay", "Stream", "Index", "Rank", "Cache")
                 for role in ("Worker", "Server", "Buffer", "Coordinator", "Trainer"))  # fmt: skip
 FUNCTIONS = tuple(f"{verb}_{noun}" for verb in ("load", "embed", "score", "merge", "resize")
@@ -26,7 +33,10 @@ FUNCTIONS = tuple(f"{verb}_{noun}" for verb in ("load", "embed", "score", "merge
 
 
 class Plan(NamedTuple):
-    """How much there is. ``actors``: all that ever were; as many live as ``busy`` workers; ``begun_ns``: now."""
+    """The size of the cluster.
+
+    ``actors``: including dead ones; ``busy`` of them are alive. ``begun_ns``: the current time.
+    """
 
     nodes: int = 1000
     workers: int = 10_000
@@ -43,27 +53,27 @@ class Plan(NamedTuple):
 
     @property
     def busy(self) -> int:
-        """Workers that are actors; every tenth worker runs tasks."""
+        """Number of workers that are actors. Every tenth worker runs tasks."""
         return self.workers * 9 // 10
 
     @property
     def dead_nodes(self) -> int:
-        """Nodes that died, beside those that live."""
+        """Number of dead nodes, in addition to the living ones."""
         return self.nodes // 100
 
 
-def made(kind: str, number: int, size: int) -> bytes:
-    """The bytes of an id."""
+def make_id(kind: str, number: int, size: int) -> bytes:
+    """The bytes of an ID."""
     return hashlib.blake2b(f"{kind} {number}".encode(), digest_size=size).digest()
 
 
 @cache
 def node_id(number: int) -> bytes:
-    return made("node", number, 28)
+    return make_id("node", number, 28)
 
 
 def worker_id(number: int) -> bytes:
-    return made("worker", number, 28)
+    return make_id("worker", number, 28)
 
 
 def job_id(number: int) -> bytes:
@@ -75,11 +85,11 @@ def driver_id(job: int) -> bytes:
 
 
 def actor_id(plan: Plan, number: int) -> bytes:
-    return made("actor", number, 12) + job_id(number % plan.jobs)
+    return make_id("actor", number, 12) + job_id(number % plan.jobs)
 
 
 def group_id(plan: Plan, number: int) -> bytes:
-    return made("group", number, 14) + job_id(number % plan.jobs)
+    return make_id("group", number, 14) + job_id(number % plan.jobs)
 
 
 def node_ip(number: int) -> str:
@@ -95,7 +105,7 @@ def pid_of(plan: Plan, worker: int) -> int:
 
 
 class Actor(NamedTuple):
-    """What became of an actor. ``worker``: its number while it lives, else None."""
+    """The life of an actor. ``worker``: its number, None if the actor is dead."""
 
     id: bytes
     job: int
@@ -111,7 +121,7 @@ class Actor(NamedTuple):
 
 
 def actor(plan: Plan, number: int) -> Actor:
-    """The living come last, so they are the newest; the very last ones have no place yet."""
+    """The living ones come last, so they are the newest. The very last ones are not placed yet."""
     first_alive = plan.actors - plan.busy
     begun_ns = plan.begun_ns - 6 * 3600 * S * (plan.actors - number) // plan.actors
     worker = number - first_alive if number >= first_alive else None
@@ -146,7 +156,7 @@ def rfc(time_ns: int) -> str:
 
 
 class Events:
-    """Ray's events of a plan's things, as its exporter writes them."""
+    """Ray's events about a plan, as its exporter writes them."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -158,7 +168,7 @@ class Events:
         if kind == "TASK_PROFILE_EVENT":
             others = ["profile", "events"]
         return {
-            "eventId": b64(made("event", self._made, 28)),
+            "eventId": b64(make_id("event", self._made, 28)),
             "sourceType": "CORE_WORKER" if "TASK" in kind else "GCS",
             "eventType": kind,
             "timestamp": rfc(time_ns),
@@ -266,7 +276,7 @@ class Events:
         yield self._course(task_id, it.job, it.begun_ns, states, it.node, it.worker)
 
     def late_actor(self, number: int, begun_ns: int) -> Iterator[dict[str, Any]]:
-        """One that comes now and waits for a place."""
+        """A new actor that waits for resources."""
         identity, job = b64(actor_id(self.plan, number)), b64(job_id(number % self.plan.jobs))
         yield self._event("ACTOR_DEFINITION_EVENT", 0, begun_ns, {
             "actorId": identity, "jobId": job, "className": CLASSES[number % len(CLASSES)], "name": "",
@@ -290,7 +300,7 @@ class Events:
             yield {"timestamp": rfc(it.begun_ns + at), "state": state, "nodeId": "", "workerId": "", "pid": 0}
         if it.state == "PENDING_CREATION":
             return
-        worker = made("late", it.begun_ns, 28) if it.worker is None else worker_id(it.worker)
+        worker = make_id("late", it.begun_ns, 28) if it.worker is None else worker_id(it.worker)
         pid = 30_000 if it.worker is None else pid_of(self.plan, it.worker)
         where = {"nodeId": b64(node_id(it.node)), "workerId": b64(worker), "pid": pid, "reprName": ""}
         if it.restarts:
@@ -333,10 +343,10 @@ class Events:
     def task(
         self, number: int, begun_ns: int, state: str = "FINISHED", lasted_ns: int = S // 2
     ) -> Iterator[Any]:
-        """A normal task on one of the workers that run such."""
+        """A normal task on one of the workers that run tasks."""
         plan = self.plan
         job, function = number % plan.jobs, FUNCTIONS[number % len(FUNCTIONS)]
-        task_id = made("task", number, 8) + b"\xff" * 12 + job_id(job)
+        task_id = make_id("task", number, 8) + b"\xff" * 12 + job_id(job)
         worker = plan.busy + number % max(1, plan.workers - plan.busy)
         states = [("PENDING_ARGS_AVAIL", 0), ("PENDING_NODE_ASSIGNMENT", S // 1000)]
         if state != "PENDING":
@@ -354,9 +364,9 @@ class Events:
         yield self._course(task_id, job, begun_ns, states, node_of(plan, worker), worker)
 
     def call(self, number: int) -> Iterator[dict[str, Any]]:
-        """The method that a living actor runs now."""
+        """The method that a living actor is running."""
         plan, it = self.plan, actor(self.plan, number)
-        task_id, begun_ns = made("call", number, 8) + it.id, plan.begun_ns - (5 + number % 50) * S
+        task_id, begun_ns = make_id("call", number, 8) + it.id, plan.begun_ns - (5 + number % 50) * S
         yield self._event("ACTOR_TASK_DEFINITION_EVENT", it.node, begun_ns, {
             "taskId": b64(task_id), "actorTaskName": f"{it.class_name}.step", "actorId": b64(it.id),
             "actorFunc": {"pythonFunctionDescriptor": {"moduleName": "train", "className": it.class_name,
@@ -368,7 +378,7 @@ class Events:
         yield self._course(task_id, it.job, begun_ns, states, it.node, it.worker)
 
     def everything(self) -> Iterator[dict[str, Any]]:
-        """All that happened until ``begun_ns``."""
+        """Everything until ``begun_ns``."""
         plan = self.plan
         yield from self.nodes()
         yield from self.jobs()
@@ -410,7 +420,7 @@ def resources(number: int) -> dict[str, float]:
 
 
 def batches(events: Iterator[dict[str, Any]], size: int = 1000) -> Iterator[bytes]:
-    """Bodies of POSTs, as Ray's exporter fills them."""
+    """Bodies of POST requests, filled like by Ray's exporter."""
     batch: list[dict[str, Any]] = []
     for event in events:
         batch.append(event)

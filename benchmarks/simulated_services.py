@@ -2,9 +2,10 @@
 
     python benchmarks/simulated_services.py '{"nodes": 1000, "begun_ns": ...}'
 
-By gRPC: the GCS's tables, key-value store, resources, autoscaler state and the channel on which nodes tell what
-they use; what each node's object store holds; its log files. By HTTP: each node's Prometheus text and the sizes of
-log files. Each node has an address of its own in 127.0.0.0/8, all behind the same ports. It prints that of its GCS.
+gRPC serves the GCS's tables, key-value store, resources, autoscaler state and the channel for the nodes'
+usage; the contents of each node's object store; and its log files. HTTP serves each node's Prometheus text
+and the sizes of log files. Each node has its own address in 127.0.0.0/8, all with the same ports. It prints
+the address of its GCS.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from simulated import (
     instance,
     job_id,
     labels,
-    made,
+    make_id,
     message_of,
     node_id,
     node_ip,
@@ -48,12 +49,12 @@ from simulated import (
 )
 
 _TEXT = Path(__file__).parent.parent / "tests" / "unit" / "metrics" / "samples" / "ray-2.60.prom"
-#: So often a node tells what it uses.
+#: Interval between usage reports of a node, s.
 REPORT_S = 5.0
 
 
 class Cluster:
-    """What the cluster's services answer, encoded."""
+    """The encoded responses of the cluster's services."""
 
     def __init__(self, plan: Plan, port: int, http_port: int) -> None:
         from ray.core.generated import (
@@ -67,7 +68,7 @@ class Cluster:
         self.plan, self.port, self.http_port = plan, port, http_port
         self._gcs, self._tables, self._scaler = gcs_service_pb2, gcs_pb2, autoscaler_pb2
         self._raylet, self._reporter = node_manager_pb2, reporter_pb2
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         reply = gcs_service_pb2
         self._fixed: dict[str, bytes] = {
             "GetAllNodeInfo": reply.GetAllNodeInfoReply(node_info_list=map(self._node, range(plan.nodes + plan.dead_nodes))),
@@ -90,7 +91,7 @@ class Cluster:
         self._lines = "".join(f"2026-11-22 08:00:{n:02},000 INFO step {n} done\n" for n in range(60)).encode()
 
     def handler(self, method: str) -> tuple[bool, Callable[[bytes, Any], Any]] | None:
-        """Whether a method streams, and what answers it; None where there is no such."""
+        """Whether a method streams, and its handler. None if there is no such method."""
         if method in self._fixed:
             body = self._fixed[method]
             return False, lambda _, __: body
@@ -152,7 +153,7 @@ class Cluster:
         return self._tables.JobTableData(
             job_id=job_id(number), driver_pid=5000 + number, driver_ip_address=node_ip(0),
             start_time=self.plan.begun_ns // 1_000_000 - 6 * 3600_000, entrypoint=f"python train.py --part {number}",
-            driver_address=self._address(0, made("driver", number, 28)),
+            driver_address=self._address(0, make_id("driver", number, 28)),
         )  # fmt: skip
 
     def _group(self, number: int) -> Any:
@@ -207,35 +208,38 @@ class Cluster:
                  "object_store_bytes_primary_copy": STORE // 4, "num_local_objects": 40}  # fmt: skip
         return self._raylet.GetNodeStatsReply(store_stats=stats)
 
-    # What depends on the request.
+    # Responses that depend on the request.
 
     def _value(self, request: bytes, _: Any) -> bytes:
         key = self._gcs.InternalKVGetRequest.FromString(request).key.decode()
-        told = {"session_name": self.plan.session, "CLUSTER_METADATA": '{"ray_version": "2.60.0"}'}.get(
+        value = {"session_name": self.plan.session, "CLUSTER_METADATA": '{"ray_version": "2.60.0"}'}.get(
             key, ""
         )
         prefix, _, identity = key.partition(":")
         if prefix == "DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX":
             number = self._numbers.get(identity)
-            told = "" if number is None else json.dumps([node_ip(number), self.http_port, self.port])
-        return bytes(self._gcs.InternalKVGetReply(value=told.encode()).SerializeToString())
+            value = "" if number is None else json.dumps([node_ip(number), self.http_port, self.port])
+        return bytes(self._gcs.InternalKVGetReply(value=value.encode()).SerializeToString())
 
     @property
     def _numbers(self) -> dict[str, int]:
         return _numbers(self.plan.nodes)
 
     def _poll(self, request: bytes, context: Any) -> bytes:
-        """Each node tells every 5 s what it uses; what a slow listener missed is gone but for the last of each."""
+        """Each node reports its usage every 5 s.
+
+        A slow subscriber gets only the latest report of each node.
+        """
         nodes = self.plan.nodes
         seen = self._gcs.GcsSubscriberPollRequest.FromString(request).max_processed_sequence_id
         while True:
-            newest = nodes + int((time.monotonic() - self._begun) * nodes / REPORT_S)
+            newest = nodes + int((time.monotonic() - self._started) * nodes / REPORT_S)
             if newest > seen:
                 break
             time.sleep(REPORT_S / nodes)
-        time.sleep(0.05)  # several come along
-        newest = nodes + int((time.monotonic() - self._begun) * nodes / REPORT_S)
-        reply = self._gcs.GcsSubscriberPollReply(publisher_id=made("publisher", 0, 28))
+        time.sleep(0.05)  # wait for more reports
+        newest = nodes + int((time.monotonic() - self._started) * nodes / REPORT_S)
+        reply = self._gcs.GcsSubscriberPollReply(publisher_id=make_id("publisher", 0, 28))
         for number in range(max(seen, newest - nodes) + 1, newest + 1):
             node = number % nodes
             reply.pub_messages.add(
@@ -245,7 +249,7 @@ class Cluster:
         return bytes(reply.SerializeToString())
 
     def account(self, node: int) -> str:
-        """What a node's agent tells of its machine and processes (``StatsPayload``)."""
+        """The report of a node's agent about its machine and processes (``StatsPayload``)."""
         now, of = time.time(), self.plan
         used = int(MEMORY * self._share(node, 3))
         workers = [
@@ -273,19 +277,19 @@ class Cluster:
         })  # fmt: skip
 
     def _share(self, number: int, speed: int) -> float:
-        """0 to 1: of each its own, and it changes."""
+        """A value from 0 to 1 that differs by number and changes over time."""
         return (number * 37 + int(time.monotonic()) * speed) % 100 / 100
 
-    def _asked(self, context: Any) -> int:
-        """The node whose agent is asked: gRPC in Python tells the address only so."""
+    def _node_number(self, context: Any) -> int:
+        """The node whose agent is called. gRPC in Python offers the address only like this."""
         host = context._rpc_event.call_details.host.decode()
         return self._ips.get(host.rpartition(":")[0], 0)
 
     def _objects(self, _: bytes, context: Any) -> bytes:
-        """Of each node 40 objects of its own, and one that all have."""
-        node, refs = self._asked(context), []
+        """40 separate objects for each node, and one that all nodes have."""
+        node, refs = self._node_number(context), []
         for number in range(41):
-            owner = made("task", 7 if number == 40 else node * 40 + number, 8) + b"\xff" * 12 + job_id(0)
+            owner = make_id("task", 7 if number == 40 else node * 40 + number, 8) + b"\xff" * 12 + job_id(0)
             refs.append(
                 {
                     "object_id": owner + (1).to_bytes(4, "little"),
@@ -305,7 +309,7 @@ class Cluster:
         return bytes(reply.SerializeToString())
 
     def _list(self, _: bytes, context: Any) -> bytes:
-        node = self._asked(context)
+        node = self._node_number(context)
         files = ["raylet.out", "dashboard_agent.log"]
         for number in range(node, self.plan.workers, self.plan.nodes):
             job = job_id(number % self.plan.jobs).hex()
@@ -321,7 +325,7 @@ class Cluster:
         yield self._reporter.StreamLogReply(data=data).SerializeToString()
 
     async def serve_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Prometheus text at /metrics, the length of a log file by HEAD."""
+        """Serve Prometheus text at /metrics, and the size of a log file for HEAD."""
         number = self._ips.get(writer.get_extra_info("sockname")[0], 0)
         try:
             while request := await reader.readuntil(b"\r\n\r\n"):
@@ -351,7 +355,7 @@ def _numbers(nodes: int) -> dict[str, int]:
 
 
 def _prometheus() -> bytes:
-    """Ray's own text, recorded, with its node's address and main figures cut out."""
+    """A recorded text of Ray, with placeholders for its node's address and main figures."""
     text = re.sub(r"\b192\.0\.2\.\d+\b", "@IP@", _TEXT.read_text())
     text = re.sub(r"(?m)^(ray_node_cpu_utilization\{.*\}) .*$", r"\1 @CPU@", text)
     return re.sub(r"(?m)^(ray_node_mem_used\{.*\}) .*$", r"\1 @MEM@", text).encode()

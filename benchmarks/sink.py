@@ -1,4 +1,6 @@
-"""An HTTP server that answers every POST with 200 and forgets it: what Ray's exporter costs by itself."""
+"""An HTTP server that answers every POST with 200 and discards it, to measure the cost of Ray's exporter
+alone.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 class Discard(asyncio.Protocol):
-    """Counts the bytes of a body that are still to come; nothing is kept."""
+    """Counts the remaining bytes of a body. Nothing is stored."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -39,7 +41,7 @@ class Discard(asyncio.Protocol):
 
 
 async def main() -> None:
-    """Serve on a free port and print where."""
+    """Serve on a free port and print it."""
     server = await asyncio.get_running_loop().create_server(Discard, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     print(json.dumps({"url": f"http://127.0.0.1:{port}/"}), flush=True)

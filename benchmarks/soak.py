@@ -1,13 +1,14 @@
-"""Sessions that come and go for hours, with readers, in one server process: does its memory grow?
+"""Memory growth of a server process over hours, with sessions that come and go, and readers.
 
     python benchmarks/soak.py                                    # 100 minutes, 40 tasks a second
     python benchmarks/soak.py --minutes 10 --rate 20 --data-dir /tmp/soak
 
-Two sessions at a time receive tasks for two minutes each. Every other one reports its end, the others fall silent.
-Retention keeps the newest 30, and the operator deletes one in four. Meanwhile clients read pages, run SQL, watch over
-WebSockets, export and replay. Each minute the memory, descriptors, threads, disk space and log size of the server are
-printed and appended to a file. At the end a straight line is fitted through the resident memory from minute 30 on. The
-exit status is 1 if a record lacks tasks that were sent, or a request was answered with 500.
+Two sessions at a time receive tasks for two minutes each. Every other one reports its end, the others fall
+silent. Retention keeps the newest 30, and the operator deletes one in four. Meanwhile clients read pages, run
+SQL, watch over WebSockets, export and replay. Each minute the server's memory, descriptors, threads, disk
+space and log size are printed and appended to a file. At the end a straight line is fitted through the
+resident memory from minute 30 on. The exit status is 1 if a record lacks tasks that were sent, or a response
+had the status 500.
 """
 
 from __future__ import annotations
@@ -37,16 +38,17 @@ from websockets.sync.client import connect
 from common import RayscopeServer, header, table
 from load import Cluster
 
-#: Sessions that receive tasks at the same time, and for how long each does, s.
+#: Sessions that receive tasks at the same time.
 LIVE = 2
+#: How long each receives tasks, s.
 SESSION_S = 120.0
 #: Sessions that retention keeps.
 MAX_SESSIONS = 30
-#: The load's branches submit tasks of their own.
+#: Tasks per submission, because branches submit tasks of their own.
 TASKS_PER_SUBMISSION = 1.12
-#: The straight line begins at this minute.
+#: The line is fitted from this minute on.
 FIT_FROM_MIN = 30.0
-#: Mean pause of each client, s.
+# Mean pauses between the requests of a client, s.
 READ_S = 0.5
 SQL_S = 5.0
 WHATIF_S = 10.0
@@ -108,7 +110,7 @@ COLUMNS = (
 
 @dataclass
 class Session:
-    """A session: its load, when it began (ns), and when it is to end (monotonic s)."""
+    """A session: its load, its start (ns), and its planned end (monotonic, s)."""
 
     cluster: Cluster
     began_ns: int
@@ -116,13 +118,13 @@ class Session:
 
     @property
     def name(self) -> str:
-        """Ray's name of it."""
+        """The session's name in Ray."""
         return self.cluster.session
 
 
 @dataclass
 class Soak:
-    """The load and its clients, each in a thread of its own until ``over`` is set."""
+    """The load and its clients, each in a separate thread until ``over`` is set."""
 
     url: str
     ingest_path: str
@@ -135,11 +137,11 @@ class Soak:
 
     @property
     def tasks(self) -> int:
-        """How many tasks were sent."""
+        """Number of tasks sent."""
         return sum(session.cluster.tasks for session in self.sessions)
 
     def request(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Status and body of a request on a connection of its own; status 0 if there was no answer."""
+        """Status and body of a request on a new connection. Status 0: no response."""
         parts = urlsplit(self.url)
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -159,7 +161,7 @@ class Soak:
         return status, answer
 
     def record(self) -> None:
-        """Send the events of the sessions that live, a second's at a time; begin and end sessions."""
+        """Send the events of the live sessions, one second at a time. Begin and end sessions."""
         live: list[Session] = []
         next_begin = next_round = time.monotonic()
         while not self.over.is_set():
@@ -185,13 +187,13 @@ class Soak:
         return self.sessions[-1]
 
     def send(self, cluster: Cluster) -> None:
-        """Send what happened in a second, until the server acknowledges it."""
+        """Send the events of one second, until the server acknowledges them."""
         for body, _ in [*cluster.round()[0], *cluster.rest()[0]]:
             while self.request("POST", self.ingest_path, body)[0] != 204 and not self.over.wait(0.5):
                 pass
 
     def end(self, session: Session) -> None:
-        """Report the end of every other session; delete every fourth once eight newer ones have begun."""
+        """Report the end of every other session. Delete every fourth once eight newer ones have begun."""
         number = self.sessions.index(session)
         if number % 2:
             report = {
@@ -206,7 +208,7 @@ class Soak:
             self.request("DELETE", f"/api/sessions/{self.sessions[number - 8].name}?force=true")
 
     def a_session(self) -> str:
-        """A session that is probably on record: half of the time one that lives."""
+        """A session that is probably recorded. Half of the time a live one."""
         newest = LIVE if random.random() < 0.5 else MAX_SESSIONS
         return random.choice(self.sessions[-newest:]).name
 
@@ -231,7 +233,7 @@ class Soak:
         self.request("GET", f"/api/export?format={form}&session={self.a_session()}")
 
     def watch(self) -> None:
-        """Watch some topics of a session for some seconds."""
+        """Watch a few topics of a session for a few seconds."""
         until, session = time.monotonic() + random.uniform(2, 20), self.a_session()
         with (
             suppress(OSError, WebSocketException, TimeoutError),
@@ -259,7 +261,7 @@ class Soak:
         return threads
 
     def missing_tasks(self) -> dict[str, int]:
-        """The sessions whose records lack tasks that were sent, and how many."""
+        """Sessions whose records lack tasks that were sent, with the number of these."""
         items = json.loads(self.request("GET", "/api/sessions?limit=1000")[1])["items"]
         recorded = {row["session"]: row["tasks"] for row in items}
         sent = {each.name: each.cluster.tasks for each in self.sessions if each.name in recorded}
@@ -290,13 +292,13 @@ def sample(server: RayscopeServer, folder: Path, log: Path, soak: Soak, began: f
 
 
 def slope(samples: list[dict[str, Any]]) -> float | None:
-    """MB an hour of the straight line through the resident memory from minute 30 on; None for two samples or fewer."""
+    """Growth of the resident memory from minute 30 on, MB per hour. None for two samples or fewer."""
     late = [(one["minute"] / 60, one["rss_mb"]) for one in samples if one["minute"] >= FIT_FROM_MIN]
     return float(np.polyfit(*zip(*late, strict=True), 1)[0]) if len(late) > 2 else None
 
 
 def measure(server: RayscopeServer, folder: Path, log: Path, args: argparse.Namespace) -> int:
-    """Run the load, print and keep the samples; the exit status."""
+    """Run the load, print and store the samples. Returns the exit status."""
     soak = Soak(
         server.url, urlsplit(server.ingest_url).path, (folder / "operator").read_text().strip(), args.rate
     )
@@ -329,7 +331,7 @@ def measure(server: RayscopeServer, folder: Path, log: Path, args: argparse.Name
 
 
 def main() -> int:
-    """Parse the arguments, run, report."""
+    """Parse the arguments, run, and report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=100)
     parser.add_argument("--rate", type=float, default=40, help="tasks a second")

@@ -1,8 +1,8 @@
-"""What a question in SQL costs: the first of a session, the next ones, and those of a session that is written to.
+"""Latency of SQL queries: the first of a session, later ones, and those of a session that is being written.
 
     python benchmarks/sql.py --tasks 1000000
 
-The first has a process started for it and the record copied; the next find both. See
+The first query starts a process and copies the record. Later ones reuse both. See
 docs/explanation/decisions/0010-sql-in-a-process.md.
 """
 
@@ -28,7 +28,7 @@ QUERIES = {
 
 
 class Health(threading.Thread):
-    """Asks how the server is all the time: what others notice."""
+    """Requests the server's health continuously, to measure the effect on other clients."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -36,7 +36,7 @@ class Health(threading.Thread):
         self.latencies: list[float] = []
 
     def run(self) -> None:
-        """Ask every 20 ms until :meth:`stop`."""
+        """Send a request every 20 ms until :meth:`stop`."""
         client = Http(self._url)
         while not self._done.wait(0.02):
             began = time.monotonic()
@@ -51,21 +51,21 @@ class Health(threading.Thread):
 
 
 def ask(client: Http, sql: str, session: str | None) -> float:
-    """Seconds until the answer is there."""
+    """Latency of a query, s."""
     began = time.monotonic()
     client.post("/api/sql", {"sql": sql, "limit": 10_000, "session": session})
     return time.monotonic() - began
 
 
 def rows_of(server: RayscopeServer, session: str, rounds: int, load: Watched | None) -> list[list[str]]:
-    """The first question and the next ones, with what the server's other callers noticed."""
+    """The first and later queries, with the latencies of other clients meanwhile."""
     client, rows = Http(server.url), []
     health = Health(server.url)
     health.start()
     rows.append(["first, SELECT 1", "1", *[ms(ask(client, "SELECT 1", session))] * 2])
     for name, sql in QUERIES.items():
         if load is not None:
-            time.sleep(1.5)  # so that something was written
+            time.sleep(1.5)  # wait for a write
         took = [ask(client, sql, session) for _ in range(rounds)]
         rows.append([name, str(rounds), ms(quantile(took, 0.5)), ms(max(took))])
     latencies = health.stop()
@@ -77,7 +77,7 @@ def rows_of(server: RayscopeServer, session: str, rounds: int, load: Watched | N
 
 
 def main() -> int:
-    """Generate, serve, ask, print."""
+    """Generate, serve, query, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=10)

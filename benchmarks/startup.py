@@ -1,7 +1,7 @@
-"""How much CPU the command line takes to start, as a ratio to a Python that does nothing.
+"""CPU time for starting the command line, relative to a Python that does nothing.
 
-A ratio holds on a busy machine too, where seconds do not. Each command runs 10 times in turn with the others; the
-smallest figure counts.
+Unlike seconds, the ratio is also meaningful on a busy machine. Each command runs 10 times, in turn with the
+others, and the minimum counts.
 
 python benchmarks/startup.py [COMMAND ...]
 """
@@ -19,7 +19,7 @@ COMMANDS = ("--help", "tasks --help", "sessions", "tasks")
 
 
 def cpu_s(arguments: list[str]) -> float:
-    """User and system time of one run."""
+    """User and system time of one run, s."""
     process = subprocess.Popen(
         [sys.executable, *arguments],
         env={**environment(), "PYTHONDONTWRITEBYTECODE": ""},
@@ -35,7 +35,7 @@ def main(commands: list[str]) -> None:
     runs = {"python -c pass": ["-c", "pass"]}
     runs |= {f"rayscope {command}": ["-m", "rayscope.cli", *command.split()] for command in commands}
     for arguments in runs.values():
-        cpu_s(arguments)  # compiles what is not compiled yet
+        cpu_s(arguments)  # compiles modules that are not compiled yet
     found: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
         for name, arguments in runs.items():

@@ -1,12 +1,12 @@
-"""Ten minutes of tasks as fast as the machine goes: is anything dropped, and does the record equal Ray's?
+"""Completeness and correctness of the record after ten minutes of tasks at full speed.
 
     python benchmarks/sustained.py                 # 10 minutes
     python benchmarks/sustained.py --minutes 1
 
-A driver keeps 2,000 no-op tasks in flight on a local cluster (2 CPUs) on the fast lane, server on the same
-cores. At the end: the record has every task that the driver submitted, with its whole life; and the newest
-100,000, which is what Ray's GCS keeps, are compared field by field with Ray's own task table. The exit status
-is 1 if anything differs, or was lost and not told.
+A driver keeps 2,000 no-op tasks in flight on a local cluster (2 CPUs) with the fast lane; the server uses the
+same cores. At the end the record must have every submitted task with all its states. The newest 100,000,
+which are those that Ray's GCS keeps, are compared field by field with Ray's own task table. The exit status
+is 1 if anything differs, or was lost without being reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TIMES = {"creation_time_ms": "pending_args_avail_ns", "start_time_ms": "start_ns
 
 
 def drive(temp: str, seconds: float, out: str) -> None:
-    """The driver: submit, count, and at the end write what Ray says."""
+    """Run the driver: submit tasks, count them, and at the end write Ray's task table."""
     import ray
     from ray._raylet import GcsClientOptions, GlobalStateAccessor
     from ray.core.generated import gcs_pb2
@@ -48,25 +48,25 @@ def drive(temp: str, seconds: float, out: str) -> None:
 
     @ray.remote
     def noop() -> None:
-        """Nothing."""
+        """Do nothing."""
 
     context = ray.init(num_cpus=2, _temp_dir=temp, log_to_driver=False, logging_level="ERROR")
     ray.get([noop.remote() for _ in range(300)])
     submitted, began = 300, time.monotonic()
     waves = [[noop.remote() for _ in range(1000)] for _ in range(2)]
     submitted += 2000
-    told = began
+    reported = began
     while time.monotonic() - began < seconds:
         ray.get(waves.pop(0))
         waves.append([noop.remote() for _ in range(1000)])
         submitted += 1000
-        if time.monotonic() - told > 30:
-            told = time.monotonic()
-            print(f"  {told - began:.0f} s: {submitted:,} tasks", file=sys.stderr, flush=True)
+        if time.monotonic() - reported > 30:
+            reported = time.monotonic()
+            print(f"  {reported - began:.0f} s: {submitted:,} tasks", file=sys.stderr, flush=True)
     for wave in waves:
         ray.get(wave)
     took = time.monotonic() - began
-    time.sleep(5)  # workers and driver report each second
+    time.sleep(5)  # workers and driver report every second
     accessor = GlobalStateAccessor(
         GcsClientOptions.create(
             context.address_info["gcs_address"],
@@ -86,11 +86,11 @@ def drive(temp: str, seconds: float, out: str) -> None:
     ray.shutdown()
 
 
-def compare(client: Http, session: str, told: list[dict[str, Any]]) -> tuple[int, list[str]]:
-    """How many attempts of Ray's were compared, and what differs."""
+def compare(client: Http, session: str, ray_tasks: list[dict[str, Any]]) -> tuple[int, list[str]]:
+    """Number of Ray's attempts that were compared, and the differences."""
     columns = ["task_id", "attempt", *FIELDS, *TIMES.values()]
     ours: dict[tuple[str, int], dict[str, Any]] = {}
-    since = min(int(row["creation_time_ms"]) for row in told) * 10**6
+    since = min(int(row["creation_time_ms"]) for row in ray_tasks) * 10**6
     step, wrong = 100_000, []
     while True:
         sql = (
@@ -101,7 +101,7 @@ def compare(client: Http, session: str, told: list[dict[str, Any]]) -> tuple[int
         ours.update({(row[0], row[1]): dict(zip(columns, row, strict=True)) for row in rows})
         if len(rows) < step:
             break
-    for row in told:
+    for row in ray_tasks:
         mine = ours.get((row["task_id"], row["attempt_number"]))
         if mine is None:
             wrong.append(f"{row['task_id']} is missing")
@@ -113,14 +113,14 @@ def compare(client: Http, session: str, told: list[dict[str, Any]]) -> tuple[int
         wrong += [
             f"{name}: {mine[column]}, Ray: {row[name]} ms"
             for name, column in TIMES.items()
-            # A float holds such a time to 256 ns, so one in 4,000 is rounded up.
+            # A float represents such a time to 256 ns, so one in 4,000 is rounded up.
             if mine[column] is None or abs(mine[column] // 10**6 - int(row[name])) > 1
         ]
-    return len(told), wrong
+    return len(ray_tasks), wrong
 
 
 def main() -> int:
-    """Parse the arguments, run, compare, print."""
+    """Parse the arguments, run, compare, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--driver", nargs=3, help=argparse.SUPPRESS)

@@ -1,10 +1,10 @@
-"""What the tracer adds to one call in a driver, in microseconds.
+"""Overhead of the tracer per call in a driver, in microseconds.
 
     python benchmarks/tracer.py
 
-A local cluster whose driver is traced. Calls are made in turns of a few hundred with the tracer on and with its
-wrappers passing on at once, so that whatever else the machine does meets both; the medians are compared. What
-the events cost later (sending, receiving) is not in here: see overhead.py.
+The driver of a local cluster is traced. Calls alternate in groups of a few hundred between the tracer being
+on and its wrappers returning immediately, so that other load affects both. The medians are compared. The
+later cost of the events (sending, receiving) is not included: see overhead.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if not hooks.state.on:  # this interpreter was started without the setting
 
 @ray.remote
 def noop(value: object = None) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def main() -> int:
@@ -50,15 +50,15 @@ def main() -> int:
     temp = tempfile.mkdtemp(prefix="rsb-")
     ray.init(num_cpus=1, _temp_dir=temp, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     assert hooks.state.on
-    small, many = ray.put(1), [ray.put(i) for i in range(100)]
+    small, refs = ray.put(1), [ray.put(i) for i in range(100)]
     kinds: dict[str, Callable[[], object]] = {
         "ray.get of a value at hand": lambda: ray.get(small),
-        "ray.get of 100 values at hand": lambda: ray.get(many),
-        "ray.wait of 100 values at hand": lambda: ray.wait(many, num_returns=100),
+        "ray.get of 100 values at hand": lambda: ray.get(refs),
+        "ray.wait of 100 values at hand": lambda: ray.wait(refs, num_returns=100),
         "ray.put of a small value": lambda: ray.put(1),
         "submission without references": lambda: noop.remote(1),
         "submission with a reference": lambda: noop.remote(small),
-        "submission with 100 references in a list": lambda: noop.remote(many),
+        "submission with 100 references in a list": lambda: noop.remote(refs),
     }
     rows = []
     for name, call in kinds.items():
@@ -66,7 +66,7 @@ def main() -> int:
         for number in range(args.rounds):
             for on in (True, False) if number % 2 else (False, True):
                 hooks.state.on = on
-                hooks.state.used = 0  # within the budget
+                hooks.state.used = 0  # stay within the budget
                 if name.startswith("submission"):
                     kept = []
                     began = time.perf_counter()
@@ -96,7 +96,7 @@ class _TaskId:
 
 
 def coroutines(rounds: int, times: int = 5_000) -> list[list[str]]:
-    """Rows of what the driver adds to a step, and to a call that is never suspended."""
+    """Table rows with the overhead of the coroutine driver per step, and per call that is never suspended."""
 
     async def method(steps: int) -> None:
         for _ in range(steps):

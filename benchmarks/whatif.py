@@ -1,16 +1,16 @@
-"""Does a replay predict what a change brings? Programs run before and after a real change.
+"""Accuracy of replays: programs run before and after a real change, compared with the predicted saving.
 
-    python benchmarks/whatif.py /tmp/whatif                        # all of whatif_programs.py, about 10 minutes
-    python benchmarks/whatif.py /tmp/whatif --busy 4 --minutes 9   # beside 4 busy loops, for 9 minutes at most
-    python benchmarks/whatif.py /tmp/whatif --report               # only the table
+    python benchmarks/whatif.py /tmp/whatif                        # all of whatif_programs.py, about 10
+    minutes python benchmarks/whatif.py /tmp/whatif --busy 4 --minutes 9   # next to 4 busy loops, at most 9
+    minutes python benchmarks/whatif.py /tmp/whatif --report               # only the table
 
-Each program runs in a recorded cluster as it is, and then with its knob really turned. The folder keeps the records,
-and each run's time in ``runs.jsonl``. A run that is there is not repeated, so a call that was cut short can be
-repeated. The report asks the what-if of the record of the first run alone, and compares the range that it predicts
-with what the change really saved, of the part of the program that is timed.
+Each program runs in a recorded cluster as it is, and then with a real change (its knob turned). The folder
+keeps the records, and each run's time in ``runs.jsonl``. Existing runs are not repeated, so an interrupted
+call can be repeated. The report requests the what-if for the record of the first run alone, and compares the
+predicted range with the real saving, for the timed part of the program.
 
-The aims: an answer to 9 of 10, the measured saving inside of the range in 9 of 10, and a median width of the range
-of at most 25 % of the duration.
+The aims: a prediction for 9 of 10, the measured saving inside the range in 9 of 10, and a median width of the
+range of at most 25 % of the duration.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from rayscope.insights.replay.margin import saving_range
 from whatif_programs import CPUS, PROGRAMS
 
 RUNS = "runs.jsonl"
-#: The aims: the share of what-ifs that are answered,
+#: Aim for the share of what-ifs with a prediction.
 MIN_ANSWERED = 0.9
-#: the share of ranges that hold the measured saving,
+#: Aim for the share of ranges that contain the measured saving.
 MIN_COVERED = 0.9
-#: and the median width of a range, as a share of the job's duration.
+#: Aim for the median width of a range, as a share of the job's duration.
 MAX_WIDTH = 0.25
 
 
@@ -49,9 +49,9 @@ class Cluster:
 
         self.env = {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
         self.env |= node_env(ingest_url, Parts())
-        # As tests do: reached from this machine alone, and with nothing of it in the user's home.
+        # Like in the tests: reachable from this machine only, and without files in the user's home.
         self.env |= {"RAY_AUTH_MODE": "disabled", "RAY_worker_niceness": "0", "HOME": str(home.parent)}
-        # Who looks for a cluster on this machine must not find this one.
+        # Hide this cluster from programs that search for a cluster on this machine.
         self.env |= {"TMPDIR": str(home.parent), "RAY_TMPDIR": str(home.parent)}
         gcs = port()
         self.env["RAY_ADDRESS"] = f"127.0.0.1:{gcs}"
@@ -81,7 +81,7 @@ class Cluster:
         time.sleep(3)
 
     def run(self, name: str, knob: str) -> tuple[str, float]:
-        """Run a program. Returns its job and how long it took, s."""
+        """Run a program. Returns its job and its duration, s."""
         done = subprocess.run(
             [sys.executable, str(HERE / "whatif_programs.py"), name, knob],
             env=self.env,
@@ -93,11 +93,11 @@ class Cluster:
         lines = [line for line in done.stdout.splitlines() if line.startswith("TOOK ")]
         if not lines:
             raise RuntimeError(f"{name} {knob}: {done.stderr[-2000:]}")
-        told = json.loads(lines[0].removeprefix("TOOK "))
-        return told["job"], told["seconds"]
+        result = json.loads(lines[0].removeprefix("TOOK "))
+        return result["job"], result["seconds"]
 
     def stop(self) -> None:
-        """End it with all of its processes."""
+        """Stop all of its processes."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(60)
@@ -108,9 +108,9 @@ class Cluster:
 
 
 class Pair(NamedTuple):
-    """A program that ran as it is and with its knob turned: how long, s, and the answer of the what-if.
+    """A program's two runs, before and after the change, and the prediction.
 
-    ``shift_ns``: what the changes that hold for both runs save alone.
+    Durations are in s. ``shift_ns``: saving of the changes that apply to both runs.
     """
 
     name: str
@@ -122,12 +122,12 @@ class Pair(NamedTuple):
 
     @property
     def measured_s(self) -> float:
-        """The real saving."""
+        """The real saving, s."""
         return self.before_s - self.after_s
 
     @property
     def range_s(self) -> tuple[float, float] | None:
-        """The predicted range of the saving; None if the answer was withheld."""
+        """The predicted range of the saving, s. None if there is no prediction."""
         answer = self.answer
         if answer["saving_ns"] is None:
             return None
@@ -140,7 +140,7 @@ class Pair(NamedTuple):
 
     @property
     def is_covered(self) -> bool:
-        """Whether the range holds what was measured."""
+        """Whether the range contains the measured saving."""
         return self.range_s is not None and self.range_s[0] <= self.measured_s <= self.range_s[1]
 
 
@@ -152,7 +152,7 @@ def read_runs(folder: Path) -> dict[tuple[str, int, int, bool], dict[str, Any]]:
 
 
 def measure(names: list[str], busy: int, rounds: int, folder: Path, until: float) -> None:
-    """Run what is not measured yet, until a time of the monotonic clock."""
+    """Run the missing programs, until a time of the monotonic clock."""
     done = read_runs(folder)
     wanted = [
         (number, name, after)
@@ -190,7 +190,7 @@ def measure(names: list[str], busy: int, rounds: int, folder: Path, until: float
 
 
 def predict(folder: Path) -> list[Pair]:
-    """The answers to the what-ifs of all pairs that were measured."""
+    """The predictions for all measured pairs."""
     runs = read_runs(folder)
     server = RayscopeServer(folder / "data")
     pairs = []
@@ -214,7 +214,7 @@ def predict(folder: Path) -> list[Pair]:
 
 
 def report(pairs: list[Pair]) -> bool:
-    """Print a table, and say whether the aims are reached."""
+    """Print a table. Returns whether the aims are reached."""
     rows = [_row(pair) for pair in pairs]
     columns = ["Program", "busy", "before", "after", "saved", "predicted", "inside", "width", "replay off by"]
     print(table(columns, rows))
@@ -261,7 +261,7 @@ def _row(pair: Pair) -> list[str]:
 
 
 def main() -> int:
-    """Measure, predict and report."""
+    """Measure, predict, and report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="records and times, which a later call goes on with")
     parser.add_argument("--only", nargs="*", choices=PROGRAMS, default=list(PROGRAMS))

@@ -1,9 +1,9 @@
-"""Small Ray programs with a knob each, for whatif.py: run one of them, as it was or with its knob turned.
+"""Small Ray programs with a knob, for whatif.py. Runs one of them, with its knob turned or not.
 
     python benchmarks/whatif_programs.py fan_out before
 
-After a warm-up, which is not timed, it prints the job's ID and how long it took. All tasks but those of ``computing`` sleep
-rather than compute: what a machine with few cores makes of many tasks is no question of Ray's.
+After a warm-up, which is not timed, it prints the job's ID and its duration. All tasks but those of
+``computing`` sleep instead of computing, because contention for few cores is not what is tested.
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ CPUS = 4
 
 @dataclass
 class Program:
-    """``prepare`` is not timed and gives what ``run`` gets besides whether its knob is turned (``after``).
+    """A program.
 
-    ``changes``: what that is to the replay. ``cpus_after``: the cluster's CPUs then. ``workers``: how many it
-    needs at once, where that is more than there are CPUs. ``both``: changes that hold for both predictions.
+    Attributes:
+        run: the timed part. Gets whether the knob is turned (``after``), and the result of ``prepare``.
+        prepare: the part that is not timed.
+        changes: the changes for the replay that correspond to the knob.
+        cpus_after: number of CPUs of the cluster with the knob turned.
+        workers: number of workers needed at the same time, if there are more than CPUs.
+        both: changes that apply to both predictions.
     """
 
     run: Callable[..., Any]
@@ -78,7 +83,7 @@ def fan_out(after: bool, _: None) -> None:
     ray.get([work.remote(0.1 if after else 0.2) for _ in range(40)])
 
 
-# What more workers, or actors, take to start is not timed: they are there by then.
+# The start of additional workers or actors is not timed: they exist by then.
 @program({"kind": "cpus", "count": 4}, cpus_after=8, both=[{"kind": "no_startup"}])
 def more_cpus(after: bool, _: None) -> None:
     ray.get([work.remote(0.25) for _ in range(32)])
@@ -98,7 +103,7 @@ def crunch(loops: int) -> int:
     return sum(range(loops))
 
 
-# The one program that computes: its tasks contend for the machine's cores.
+# The only program that computes, so its tasks contend for the machine's cores.
 @program(faster("crunch", 2))
 def computing(after: bool, _: None) -> None:
     ray.get([crunch.remote(5_000_000 if after else 10_000_000) for _ in range(24)])
@@ -112,9 +117,9 @@ class Board:
 
 
 def boards(count: int) -> list[Any]:
-    made = [Board.remote() for _ in range(count)]
-    ray.get([board.offer.remote(0) for board in made])
-    return made
+    actors = [Board.remote() for _ in range(count)]
+    ray.get([board.offer.remote(0) for board in actors])
+    return actors
 
 
 @program(
@@ -122,8 +127,8 @@ def boards(count: int) -> list[Any]:
     both=[{"kind": "no_startup"}],
     prepare=lambda after: boards(4 if after else 1),
 )
-def one_actor(_: bool, made: list[Any]) -> None:
-    ray.get([made[number % len(made)].offer.remote(0.05) for number in range(80)])
+def one_actor(_: bool, actors: list[Any]) -> None:
+    ray.get([actors[number % len(actors)].offer.remote(0.05) for number in range(80)])
 
 
 @program(
@@ -131,8 +136,8 @@ def one_actor(_: bool, made: list[Any]) -> None:
     both=[{"kind": "no_startup"}],
     prepare=lambda after: boards(4 if after else 2),
 )
-def actor_pool(_: bool, made: list[Any]) -> None:
-    pool = ActorPool(made)
+def actor_pool(_: bool, actors: list[Any]) -> None:
+    pool = ActorPool(actors)
     for _ in pool.map_unordered(lambda actor, seconds: actor.offer.remote(seconds), [0.15, 0.1] * 14):
         pass
 
@@ -173,14 +178,14 @@ class Async:
 
 
 def async_actor_made(_: bool) -> Any:
-    made = Async.remote()
-    ray.get(made.fetch.remote(0))
-    return made
+    actor = Async.remote()
+    ray.get(actor.fetch.remote(0))
+    return actor
 
 
 @program(faster("Async.fetch", 2), prepare=async_actor_made)
-def async_actor(after: bool, made: Any) -> None:
-    ray.get([made.fetch.remote(0.1 if after else 0.2) for _ in range(48)])
+def async_actor(after: bool, actor: Any) -> None:
+    ray.get([actor.fetch.remote(0.1 if after else 0.2) for _ in range(48)])
 
 
 @ray.remote
@@ -297,7 +302,7 @@ def main() -> None:
     """Run one."""
     chosen, after = PROGRAMS[sys.argv[1]], sys.argv[2] == "after"
     ray.init(log_to_driver=False)
-    # Each job has workers of its own: let as many start as it will need.
+    # Each job has its own workers: start as many as it will need.
     cpus = ray.cluster_resources()["CPU"]
     count = chosen.workers or int(cpus)
     started: set[int] = set()
