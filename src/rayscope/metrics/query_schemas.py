@@ -33,7 +33,7 @@ class QueryAnswer(Answer):
 
 
 class ChartQuery(Answer):
-    """PromQL, and how each of its series is called (`{{label}}`). ``bold``: drawn as a thick line."""
+    """PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line."""
 
     expr: str = Field(min_length=1, max_length=4000)
     legend: str | None = Field(None, max_length=200)
@@ -52,7 +52,7 @@ class ListedChart(Answer):
 
 
 class ListedVariable(Answer):
-    """What `$name` in a page's expressions stands for: a value of a label of a metric."""
+    """A variable `$name` in a page's expressions, whose values are those of a metric's label."""
 
     name: str
     label: str
@@ -69,7 +69,7 @@ class ListedPage(Answer):
 
 
 class ChartsAnswer(Answer):
-    """All charts that the pages and Grafana's dashboards have."""
+    """The charts of all pages, which Grafana's dashboards show, too."""
 
     pages: list[ListedPage]
 
@@ -86,14 +86,14 @@ class DashboardChart(Body):
 
 
 class DashboardGiven(Body):
-    """A dashboard as a user makes it."""
+    """A dashboard to store."""
 
     title: str = Field(min_length=1, max_length=200)
     charts: list[DashboardChart] = Field(max_length=60)
 
 
 class KeptChart(Answer):
-    """A chart as it is kept."""
+    """A stored chart."""
 
     title: str
     queries: list[ChartQuery]
@@ -103,7 +103,7 @@ class KeptChart(Answer):
 
 
 class Dashboard(Answer):
-    """A dashboard as it is kept; its name is its file's."""
+    """A stored dashboard. Its name is that of its file."""
 
     name: str
     title: str
@@ -111,7 +111,7 @@ class Dashboard(Answer):
 
 
 class DashboardInShort(Answer):
-    """A dashboard without its charts; ``changed_ns``: when its file was written."""
+    """A dashboard without its charts. ``changed_ns``: when its file was written."""
 
     name: str
     title: str
@@ -120,7 +120,7 @@ class DashboardInShort(Answer):
 
 
 class DashboardsAnswer(Answer):
-    """All dashboards; ``unreadable``: files that are none."""
+    """All dashboards. ``unreadable``: files that are not dashboards."""
 
     items: list[DashboardInShort]
     unreadable: list[str]

@@ -17,7 +17,7 @@ class LatestItem(Answer):
 
 
 class CollectorItem(Answer):
-    """How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning."""
+    """The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning."""
 
     name: str
     target: str
@@ -36,7 +36,7 @@ class CollectorItem(Answer):
 
 
 class Problem(Answer):
-    """Why metrics cannot be kept on disk."""
+    """Why metrics cannot be stored on disk."""
 
     code: str
     message: str
@@ -44,9 +44,9 @@ class Problem(Answer):
 
 
 class LatestAnswer(Answer):
-    """``total``: how many match; ``next``: the cursor of the next page.
+    """The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
 
-    ``left_out``: series that the session has no room for.
+    ``left_out``: series for which the session has no room.
     """
 
     session: str
@@ -62,7 +62,7 @@ class LatestAnswer(Answer):
 
 
 class NameItem(Answer):
-    """A name: what it is, how many series it has, and how many values each of their labels."""
+    """A name with its description, its number of series, and the number of values of each label."""
 
     name: str
     type: str
@@ -73,7 +73,7 @@ class NameItem(Answer):
 
 
 class NamesAnswer(Answer):
-    """All names of a session's series that match."""
+    """All matching names of a session's series."""
 
     session: str
     items: list[NameItem]
@@ -89,7 +89,7 @@ class LabelValuesAnswer(Answer):
 
 
 class DiscoveredTarget(Answer):
-    """Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/"""
+    """A target in Prometheus' format: https://prometheus.io/docs/prometheus/latest/http_sd/"""
 
     targets: list[str]
     labels: Labels

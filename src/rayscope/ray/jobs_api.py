@@ -18,7 +18,7 @@ from rayscope.model.entity import Value
 from rayscope.ray.common import canonical_json, clean_error, headline, redact_runtime_env, redact_text
 from rayscope.ray.dashboard import Dashboard, DashboardError
 
-#: Submitting a job starts an actor, which takes a while. s.
+#: Timeout for changes, s. Submitting a job starts an actor, which takes a while.
 _CHANGE_TIMEOUT_S = 60.0
 #: A shell adds this to the signal's number for the exit code of a process that was ended by a signal.
 _SIGNALLED = 128
