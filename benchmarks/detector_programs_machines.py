@@ -55,9 +55,7 @@ def _about() -> None:
 
 
 def _grow(first: int) -> None:
-    """Four concurrent tasks whose first attempts take ``first`` MiB each, on a machine with room for 2,000
-    MiB more.
-    """
+    """Four concurrent tasks whose first attempts take ``first`` MiB each, with room for 2,000 MiB more."""
     import tempfile
 
     import psutil

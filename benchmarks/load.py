@@ -492,9 +492,7 @@ def to_binary(body: bytes) -> bytes:
 
 
 class Connection(threading.Thread):
-    """An agent: posts its node's batches in order, retrying each until the response is 2xx, like Ray's
-    exporter.
-    """
+    """An agent: posts its node's batches in order, retrying each until it gets a 2xx, like Ray's exporter."""
 
     def __init__(self, url: str, failed: threading.Event, binary: bool) -> None:
         super().__init__(daemon=True)

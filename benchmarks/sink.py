@@ -1,6 +1,4 @@
-"""An HTTP server that answers every POST with 200 and discards it, to measure the cost of Ray's exporter
-alone.
-"""
+"""An HTTP server that discards every POST, to measure the cost of Ray's exporter alone."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Facts about a session that are known without opening its record: its counts, its name and the operator's
-label.
-"""
+"""Facts about a session that are known without opening its record: counts, name and the operator's label."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""Code that runs inside users' processes. It imports only the standard library and Ray, and never raises
-there.
-"""
+"""Code for users' processes. It imports only the standard library and Ray, and never raises there."""

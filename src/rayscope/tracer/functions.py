@@ -1,6 +1,4 @@
-"""Descriptions of remote functions whose name in Ray is ambiguous: lambdas, closures, and decorators'
-wrappers.
-"""
+"""Descriptions of remote functions with ambiguous names in Ray: lambdas, closures, and wrappers."""
 
 from __future__ import annotations
 

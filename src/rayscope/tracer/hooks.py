@@ -794,9 +794,7 @@ def end_span(call: Call, values: dict[str, Any]) -> None:
 
 
 def _wrap_future(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Trace waits for references: ``await ref`` starts with this call, and users make it with
-    ``ref.future()``.
-    """
+    """Trace waits for references: ``await ref`` starts with this call, as does a use of ``ref.future()``."""
 
     @functools.wraps(original)
     def wrap_future(future: Any, *args: Any, **kwargs: Any) -> Any:

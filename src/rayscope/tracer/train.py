@@ -57,9 +57,7 @@ _worker = _Worker()
 
 
 def install(guard: Guard) -> None:
-    """Trace Ray Train and Ray Data once they are loaded. ``guard`` wraps our functions so that they never
-    raise.
-    """
+    """Trace Ray Train and Ray Data once they are loaded. ``guard`` keeps our functions from raising."""
     for module, owner, hooks in (
         (
             "ray.train.v2._internal.execution.context",

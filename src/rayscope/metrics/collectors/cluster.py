@@ -47,9 +47,7 @@ class Tasks:
 
 
 class Actors:
-    """Actors, jobs, workers and placement groups by state, restarts of actors, and the state of Ray's
-    libraries.
-    """
+    """Actors, jobs, workers and placement groups by state, restarts of actors, and Ray's libraries."""
 
     interval_s = 0.0
     timeout_s = 30.0

@@ -157,9 +157,7 @@ def check(expr: str) -> None:
 
 
 def _where(expr: str, said: str) -> int:
-    """Position of an error: at the token named in the message, or after the longest prefix that can be
-    parsed.
-    """
+    """Position of an error: at the token named in the message, or after the longest valid prefix."""
     named = re.search(
         r"(?:function with name|call to function|set operator) '(\w+)'|illegal regex for (.+)", said
     )

@@ -65,9 +65,7 @@ class Part:
         return found
 
     def between(self, marks: Floats | Bools) -> Floats:
-        """The sum within each window of marks between successive samples, which have the shape (series,
-        samples - 1).
-        """
+        """The sum within each window of marks between successive samples, shape (series, samples - 1)."""
         total = np.zeros(self.values.shape)
         np.cumsum(marks, axis=1, out=total[:, 1:])
         last = np.clip(self.high - 1, 0, None)
@@ -132,9 +130,7 @@ def _last_two(part: Part, *, rate: bool) -> tuple[Floats, Bools]:
 
 
 def _each_window(part: Part, function: Callable[[Floats, Bools, Times], Floats]) -> Floats:
-    """Call a function with copies of the windows: values (series, steps, samples), a mask of them, and their
-    times.
-    """
+    """Call a function with copies of the windows: values (series, steps, samples), a mask, and times."""
     width = max(1, int(part.count.max(initial=0)))
     index = part.low[:, None] + np.arange(width)
     counted = index < part.high[:, None]

@@ -35,9 +35,7 @@ def hex_id(value: bytes) -> str | None:
 
 
 def function_name(class_path: str, path: str) -> str | None:
-    """The value of ``func_or_class_name`` in Ray's state API: the last part of the name, after its class if
-    any.
-    """
+    """The value of ``func_or_class_name`` in Ray's state API: the last part of the name, after its class."""
     name = path.rpartition(".")[2]
     class_name = class_path.rpartition(".")[2]
     return (f"{class_name}.{name}" if class_name else name) or None

@@ -409,9 +409,7 @@ def _calls(text: str) -> list[tuple[str, str]]:
 
 
 def _objects(text: str) -> list[tuple[str, int]]:
-    """Decode concatenated object IDs from base64 to pairs: hex of the first 24 bytes, and the index after
-    them.
-    """
+    """Decode concatenated object IDs from base64 to pairs: hex of the first 24 bytes, and the index."""
     raw = _bytes(text)
     if len(raw) % _OBJECT_BYTES:
         raise ValueError(f"objects of {len(raw)} bytes")

@@ -513,9 +513,7 @@ def ended_at(last: str | int) -> str:
 
 
 def all_ended_at(last: str | int) -> str:
-    """SQL of when all phases of an attempt ended: not before any of its other times, as clocks of two nodes
-    may differ.
-    """
+    """SQL of when all phases of an attempt ended: not before any of its other times, as clocks may differ."""
     known = ", ".join(begin for _, begin in RECORDED)
     return f"greatest({ended_at(last)}, {known}, total_end_ns)"
 

@@ -73,9 +73,7 @@ def shown_id(task: str) -> str:
 
 
 class Unfolded(NamedTuple):
-    """Unfolded functions and classes, the actors and tasks shown of them, and the first parts of the tasks'
-    IDs.
-    """
+    """Unfolded functions and classes, the actors and tasks shown of them, and the tasks' first ID parts."""
 
     unfolded: list[str]
     actors: list[str]
