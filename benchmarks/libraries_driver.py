@@ -1,6 +1,6 @@
 """The workloads of libraries.py, in their own cluster.
 
-``libraries_driver.py TEMP_DIR --rows N --requests N``.
+python benchmarks/libraries_driver.py TEMP_DIR --rows N --requests N
 """
 
 import argparse

@@ -46,8 +46,7 @@ class Cluster:
         resources: returns free resources and pending demand, from the GCS.
         text: returns the nodes' Prometheus texts.
         record: calls a function with the session's record. Its result is cached, so that each function uses
-        at most a
-            tenth of the time.
+            at most a tenth of the time.
         figures: returns our own metrics.
     """
 

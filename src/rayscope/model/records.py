@@ -44,9 +44,12 @@ class Edge(NamedTuple):
               object.
             - ``blocks_loop``: the blocked call stops the event loop of its async actor. Not an object.
 
-        object_task: the first 24 bytes of the object's ID, hex. For a placement group, its ID padded with
-        zeros. object_index: the other four bytes. :data:`NO_OBJECT` for a placement group. size: in bytes,
-        data and metadata. begin_ns: begin of the call that the object was part of. end_ns: end of that call.
+        object_task: the first 24 bytes of the object's ID, hex. For a placement group, its ID padded
+            with zeros.
+        object_index: the other four bytes. :data:`NO_OBJECT` for a placement group.
+        size: in bytes, data and metadata.
+        begin_ns: begin of the call that the object was part of.
+        end_ns: end of that call.
     """
 
     task_id: str

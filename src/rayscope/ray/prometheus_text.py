@@ -43,7 +43,8 @@ class TextReader:
 
     Args:
         is_wanted: whether to keep a name. None means that there is no room for it, so it is counted as left
-        out. relabel: converts the labels in the text to those of the series.
+            out.
+        relabel: converts the labels in the text to those of the series.
     """
 
     def __init__(

@@ -71,10 +71,7 @@ def read_resources(client: GcsClient) -> Resources:
 
 
 def _selectors(demand: Any) -> tuple[Mapping[str, str], ...]:
-    """The alternatives of a demand, each as label -> condition.
-
-    ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)``.
-    """
+    """The alternatives of a demand, each as label -> condition (``v``, ``!v``, ``in(a,b)``, ``!in(a,b)``)."""
     found = []
     for selector in getattr(demand, "label_selectors", ()):
         wanted = {}

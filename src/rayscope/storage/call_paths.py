@@ -60,8 +60,7 @@ class PathIndex:
         Args:
             calls: pairs of a caller's task ID and the function called.
             callers: attempts of some of the callers, each with its own caller, its name, and its path. A path
-            of
-                None is looked up.
+                of None is looked up.
         """
         callers_by_task: dict[str, tuple[str, str]] = {}
         known: dict[str, int] = {}

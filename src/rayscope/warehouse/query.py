@@ -37,9 +37,9 @@ _ACTING = {
 
 
 class Answer(NamedTuple):
-    """A result. ``columns``: (name, ClickHouse type); ``rows``.
+    """A result.
 
-    JSON types; ``truncated``: beyond the limit.
+    ``columns``: (name, ClickHouse type); ``rows``: JSON types; ``truncated``: whether the limit was exceeded.
     """
 
     columns: list[tuple[str, str]]

@@ -44,8 +44,7 @@ class Result:
     Attributes:
         times_ns: the steps.
         series: labels, and a value per step: None if there is none, possibly NaN. Sorted by labels; for an
-        instant by
-            value if the outermost function is ``sort``, ``topk`` or similar.
+            instant by value if the outermost function is ``sort``, ``topk`` or similar.
         left_out: series that were not read (``warnings`` names the metrics).
         others: series that were read but exceed the requested number.
         names: the metrics used, None if a selector has no name.

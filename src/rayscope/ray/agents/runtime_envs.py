@@ -32,8 +32,7 @@ class RuntimeEnv(msgspec.Struct, frozen=True):
     Attributes:
         node_id: hex ID of the node.
         runtime_env: canonical JSON without secrets, as recorded with tasks and actors. None if the agent is
-        too
-            busy to respond.
+            too busy to respond.
         is_built: None while it is being built.
         error: why it could not be built.
     """

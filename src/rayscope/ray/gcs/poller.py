@@ -72,8 +72,7 @@ class Poller:
     Args:
         client: the cluster's GCS.
         on_batch: called from the thread or from :meth:`poll_now`, never concurrently. If it raises, the next
-        poll
-            passes the same records again.
+            poll passes the same records again.
         tasks: whether to poll tasks, or a function that is called before each poll. With the event stream,
             polling tasks is needed only occasionally.
         token: Ray's token.

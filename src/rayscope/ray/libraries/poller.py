@@ -32,13 +32,11 @@ class Library:
 
     Attributes:
         actor: namespace and name of the actor that keeps its state. Nothing is requested while it does not
-        exist,
-            because the dashboard would start it.
+            exist, because the dashboard would start it.
         read: returns all entities as of a time (ns).
         removed_states: kind -> state of entities that are no longer listed. Other kinds are listed forever.
         reason: fields stored with a change of state. A record merges the fields of all changes, so none may
-        be named
-            like a column.
+            be named like a column.
     """
 
     actor: tuple[str, str]

@@ -44,7 +44,7 @@ def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) ->
         share: use one in ``share`` objects.
         is_unfolded: whether instances are shown.
         for_each: number of attempts of ``mine`` per row of ``edge_rows``. If it is small, they are looked up
-        first.
+            first.
     """
     taken = [one_in(share)] if share > 1 else []
     few = ""

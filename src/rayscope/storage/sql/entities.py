@@ -64,8 +64,7 @@ class EntityFilters:
         at_least: NAME:NUMBER,... for measured values.
         q: a part of a name or an address, a PID, or a prefix of the ID.
         since_ns: only entities that were alive between this and ``until_ns``. An unknown start or end is
-        assumed to be
-            outside of that range.
+            assumed to be outside of that range.
     """
 
     state: str | None = None

@@ -581,8 +581,7 @@ def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None 
     Args:
         of: condition on the waits to read.
         ended: SQL of attempts with ``ended``, which is the end of their waits that are :data:`IS_OPEN`.
-        Without it,
-            open waits are ignored.
+            Without it, open waits are ignored.
         inside: SQL of two times. Only waits between them count, with a proportional share of summed up calls.
     """
     key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""

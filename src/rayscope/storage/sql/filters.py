@@ -67,8 +67,7 @@ class TaskFilters:
     Attributes:
         name: a part of it.
         func_name: a function, also by the name that it shares with others, or an operator of a library
-        ("Serve:
-            shop/Model").
+            ("Serve: shop/Model").
         state: one or several, joined by commas, like ``type``.
         annotation: NAME or NAME=VALUE.
         q: a part of the name, or a prefix of the task ID.
