@@ -2,9 +2,9 @@
 
     python benchmarks/ingest.py                      # 60 s at full speed, until a million tasks are stored
     python benchmarks/ingest.py --rate 30000         # the same at a given rate
-    python benchmarks/ingest.py --binary             # in the format of Rayscope's agents instead of Ray's
-    exporter python benchmarks/ingest.py --tasks 10000000     # reports query latencies per million python
-    benchmarks/ingest.py --quick              # a few seconds, as a test of the benchmark
+    python benchmarks/ingest.py --binary             # in the format of Rayscope's agents
+    python benchmarks/ingest.py --tasks 10000000     # reports query latencies per million
+    python benchmarks/ingest.py --quick              # a few seconds, as a test of the benchmark
 
 A separate load generator process (load.py) posts what Ray's exporter would post, over one connection per
 simulated node. Meanwhile a client requests pages of tasks, the summary and single tasks. At the end the

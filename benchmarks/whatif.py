@@ -1,8 +1,8 @@
 """Accuracy of replays: programs run before and after a real change, compared with the predicted saving.
 
-    python benchmarks/whatif.py /tmp/whatif                        # all of whatif_programs.py, about 10
-    minutes python benchmarks/whatif.py /tmp/whatif --busy 4 --minutes 9   # next to 4 busy loops, at most 9
-    minutes python benchmarks/whatif.py /tmp/whatif --report               # only the table
+    python benchmarks/whatif.py /tmp/whatif                        # all programs, about 10 minutes
+    python benchmarks/whatif.py /tmp/whatif --busy 4 --minutes 9   # next to 4 busy loops, at most 9 minutes
+    python benchmarks/whatif.py /tmp/whatif --report               # only the table
 
 Each program runs in a recorded cluster as it is, and then with a real change (its knob turned). The folder
 keeps the records, and each run's time in ``runs.jsonl``. Existing runs are not repeated, so an interrupted

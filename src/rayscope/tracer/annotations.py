@@ -1,6 +1,6 @@
 """Annotations in user code: values, spans and counters. No-ops in processes that are not traced.
 
-rayscope.annotate(model="resnet", epoch=3)      # of the task or actor that runs
+rayscope.annotate(model="resnet", epoch=3)      # for the current task or actor
 with rayscope.span("load"): ...                 # or @rayscope.span("load"), also on an async function
 rayscope.counter("loss", 0.25)
 """
