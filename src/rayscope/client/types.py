@@ -301,7 +301,7 @@ class ChannelsAnswer(TypedDict):
 
 
 class ChartQuery(TypedDict):
-    """PromQL, and how each of its series is called (`{{label}}`). ``bold``: drawn as a thick line."""
+    """PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line."""
 
     expr: str
     legend: NotRequired[str | None]
@@ -316,7 +316,7 @@ class Cluster(TypedDict):
 
 
 class CollectorItem(TypedDict):
-    """How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning."""
+    """The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning."""
 
     name: str
     target: str
@@ -406,14 +406,14 @@ class DashboardChart(TypedDict):
 
 
 class DashboardGiven(TypedDict):
-    """A dashboard as a user makes it."""
+    """A dashboard to store."""
 
     title: str
     charts: list[DashboardChart]
 
 
 class DashboardInShort(TypedDict):
-    """A dashboard without its charts; ``changed_ns``: when its file was written."""
+    """A dashboard without its charts. ``changed_ns``: when its file was written."""
 
     name: str
     title: str
@@ -422,7 +422,7 @@ class DashboardInShort(TypedDict):
 
 
 class DashboardsAnswer(TypedDict):
-    """All dashboards; ``unreadable``: files that are none."""
+    """All dashboards. ``unreadable``: files that are not dashboards."""
 
     items: list[DashboardInShort]
     unreadable: list[str]
@@ -456,7 +456,7 @@ class Deleted(TypedDict):
 
 
 class DiscoveredTarget(TypedDict):
-    """Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/"""
+    """A target in Prometheus' format: https://prometheus.io/docs/prometheus/latest/http_sd/"""
 
     targets: list[str]
     labels: dict[str, str]
@@ -1025,7 +1025,7 @@ class Keeping(TypedDict):
 
 
 class KeptChart(TypedDict):
-    """A chart as it is kept."""
+    """A stored chart."""
 
     title: str
     queries: list[ChartQuery]
@@ -1081,7 +1081,7 @@ class ListedChart(TypedDict):
 
 
 class ListedVariable(TypedDict):
-    """What `$name` in a page's expressions stands for: a value of a label of a metric."""
+    """A variable `$name` in a page's expressions, whose values are those of a metric's label."""
 
     name: str
     label: str
@@ -1289,7 +1289,7 @@ class MetricLine(TypedDict):
 
 
 class NameItem(TypedDict):
-    """A name: what it is, how many series it has, and how many values each of their labels."""
+    """A name with its description, its number of series, and the number of values of each label."""
 
     name: str
     type: str
@@ -1312,7 +1312,7 @@ class NamedProcess(TypedDict):
 
 
 class NamesAnswer(TypedDict):
-    """All names of a session's series that match."""
+    """All matching names of a session's series."""
 
     session: str
     items: list[NameItem]
@@ -1711,7 +1711,7 @@ class PlainChange(TypedDict):
 
 
 class Problem(TypedDict):
-    """Why metrics cannot be kept on disk."""
+    """Why metrics cannot be stored on disk."""
 
     code: str
     message: str
@@ -3151,7 +3151,7 @@ class CriticalPathAnswer(TypedDict):
 
 
 class Dashboard(TypedDict):
-    """A dashboard as it is kept; its name is its file's."""
+    """A stored dashboard. Its name is that of its file."""
 
     name: str
     title: str
@@ -3443,9 +3443,9 @@ class Lanes(TypedDict):
 
 class LatestAnswer(TypedDict):
     """
-    ``total``: how many match; ``next``: the cursor of the next page.
+    The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
 
-    ``left_out``: series that the session has no room for.
+    ``left_out``: series for which the session has no room.
     """
 
     session: str
@@ -4190,7 +4190,7 @@ class CellsAnswer(TypedDict):
 
 
 class ChartsAnswer(TypedDict):
-    """All charts that the pages and Grafana's dashboards have."""
+    """The charts of all pages, which Grafana's dashboards show, too."""
 
     pages: list[ListedPage]
 

@@ -67,8 +67,8 @@ class RemoteStore(Protocol):
     Attributes:
         name: ``archive`` or ``warehouse``.
         files: files of a session to delete here once the store has them. Other files stay.
-        continues: whether a record is fetched before it is extended. Otherwise a new one begins, and the stored
-            data is merged later.
+        continues: whether a record is fetched before it is extended. Otherwise a new one begins, and the
+            stored data is merged later.
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 A request passes through a proxy and one or more replicas. Each of these processes records its own part, a
 *hop*, and the deployments that it called during it. Serve's request ID joins the hops. Each process reports
-the first failed hops of each interval and the slowest by duration, so a proxy and a replica that serve the same
-requests choose the same ones. All other hops are only counted.
+the first failed hops of each interval and the slowest by duration, so a proxy and a replica that serve the
+same requests choose the same ones. All other hops are only counted.
 
 Ray drops profile events from threads whose task has its events disabled, as Serve's tasks do. So the tracer's
 watcher thread sends everything, in one event per interval.

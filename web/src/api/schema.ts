@@ -561,7 +561,7 @@ export interface ChannelsAnswer {
   remedy: string | null;
 }
 /**
- * PromQL, and how each of its series is called (`{{label}}`). ``bold``: drawn as a thick line.
+ * PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line.
  */
 export interface ChartQuery {
   expr: string;
@@ -569,7 +569,7 @@ export interface ChartQuery {
   bold?: boolean;
 }
 /**
- * All charts that the pages and Grafana's dashboards have.
+ * The charts of all pages, which Grafana's dashboards show, too.
  */
 export interface ChartsAnswer {
   pages: ListedPage[];
@@ -595,7 +595,7 @@ export interface ListedChart {
   width: number;
 }
 /**
- * What `$name` in a page's expressions stands for: a value of a label of a metric.
+ * A variable `$name` in a page's expressions, whose values are those of a metric's label.
  */
 export interface ListedVariable {
   name: string;
@@ -648,7 +648,7 @@ export interface NodeCounts {
   dead: number;
 }
 /**
- * How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning.
+ * The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning.
  */
 export interface CollectorItem {
   name: string;
@@ -805,7 +805,7 @@ export interface PathActor {
   total_ns: number;
 }
 /**
- * A dashboard as it is kept; its name is its file's.
+ * A stored dashboard. Its name is that of its file.
  */
 export interface Dashboard {
   name: string;
@@ -813,7 +813,7 @@ export interface Dashboard {
   charts: KeptChart[];
 }
 /**
- * A chart as it is kept.
+ * A stored chart.
  */
 export interface KeptChart {
   title: string;
@@ -834,14 +834,14 @@ export interface DashboardChart {
   stacked?: boolean;
 }
 /**
- * A dashboard as a user makes it.
+ * A dashboard to store.
  */
 export interface DashboardGiven {
   title: string;
   charts: DashboardChart[];
 }
 /**
- * A dashboard without its charts; ``changed_ns``: when its file was written.
+ * A dashboard without its charts. ``changed_ns``: when its file was written.
  */
 export interface DashboardInShort {
   name: string;
@@ -850,7 +850,7 @@ export interface DashboardInShort {
   changed_ns: number;
 }
 /**
- * All dashboards; ``unreadable``: files that are none.
+ * All dashboards. ``unreadable``: files that are not dashboards.
  */
 export interface DashboardsAnswer {
   items: DashboardInShort[];
@@ -994,7 +994,7 @@ export interface Deleted {
   deleted: boolean;
 }
 /**
- * Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/
+ * A target in Prometheus' format: https://prometheus.io/docs/prometheus/latest/http_sd/
  */
 export interface DiscoveredTarget {
   targets: string[];
@@ -2001,9 +2001,9 @@ export interface VersionNote {
   remedy: string;
 }
 /**
- * ``total``: how many match; ``next``: the cursor of the next page.
+ * The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
  *
- * ``left_out``: series that the session has no room for.
+ * ``left_out``: series for which the session has no room.
  */
 export interface LatestAnswer {
   session: string;
@@ -2029,7 +2029,7 @@ export interface LatestItem {
   time_ns: number;
 }
 /**
- * Why metrics cannot be kept on disk.
+ * Why metrics cannot be stored on disk.
  */
 export interface Problem {
   code: string;
@@ -2484,7 +2484,7 @@ export interface MetricLine {
   points: [number, number][];
 }
 /**
- * A name: what it is, how many series it has, and how many values each of their labels.
+ * A name with its description, its number of series, and the number of values of each label.
  */
 export interface NameItem {
   name: string;
@@ -2509,7 +2509,7 @@ export interface NamedProcess {
   pid: number;
 }
 /**
- * All names of a session's series that match.
+ * All matching names of a session's series.
  */
 export interface NamesAnswer {
   session: string;

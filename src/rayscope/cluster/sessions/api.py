@@ -98,7 +98,7 @@ def _session_row(
 
 def _location(catalog: Catalog, name: str) -> str:
     is_here = catalog.path(name).exists()
-    places = {place.name for place in catalog.elsewhere if place.has(name)}
+    places = {place.name for place in catalog.remotes if place.has(name)}
     if "archive" in places:
         return "both" if is_here else "archive"
     return "warehouse" if "warehouse" in places and not is_here else "local"

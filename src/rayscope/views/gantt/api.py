@@ -52,7 +52,9 @@ def bars(
 
     def find(file: SessionFile) -> dict[str, Any]:
         # The same while a window is moved.
-        extent = _extent_of(records, rollups, chosen, file, filters.without_range(), by, levels, lanes_from, lanes)
+        extent = _extent_of(
+            records, rollups, chosen, file, filters.without_range(), by, levels, lanes_from, lanes
+        )
         window = sql.window_bars(
             file,
             filters,
