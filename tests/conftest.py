@@ -67,7 +67,7 @@ def _group(item: pytest.Item) -> str:
     for name in ("cluster", "live", "recorded", "serving", "tree"):
         if name in fixtures and fixtures[name][-1].scope == "session":
             return name
-    return item.path.stem
+    return item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -79,12 +79,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 #: What starts the most workers comes before the clusters that others share: it takes half the time.
 _LONGEST = [
     *(
-        "test_equals_ray",
+        "integration/test_equals_ray",
         "recorded",
-        "test_tracer",
-        "test_run",
-        "test_snapshot",
-        "test_fast_lane",
+        "integration/test_tracer",
+        "integration/test_run",
+        "integration/test_snapshot",
+        "integration/test_fast_lane",
         "tree",
     ),
     "cluster",

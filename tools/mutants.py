@@ -36,24 +36,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "src/rayscope"
 #: Seconds that the tests of a change may take: these and several times as long as without a change.
 MIN_TIMEOUT_S, TIMEOUT_FACTOR = 60, 5
-#: Modules whose name says nothing: their tests are called after their folder.
-SLICE_MODULES = ("api", "sql", "compute", "schemas", "engine")
-#: Tests that reach a module through a server, by the beginning of its path.
+#: Tests in other folders that reach a module through a server, by the beginning of its path.
 TESTS_BY_SERVER = {
-    "ray/events/": ("ray/test_ray_events.py", "ray/test_ray_events_binary.py"),
-    "views/critical_path/": ("server/test_gantt.py",),
-    "insights/verdict.py": ("server/test_insights.py", "server/test_insights_waiting.py"),
-    "insights/replay/": ("server/test_insights.py",),
-    "insights/detectors/": (
-        "server/test_insights.py",
-        "server/test_insights_code.py",
-        "server/test_insights_machines.py",
-        "server/test_insights_waiting.py",
-    ),
-    "metrics/promql/": ("metrics/test_promql.py",),
-    "cluster/tasks/failures_sql.py": ("server/test_failures.py",),
-    "api/security.py": ("server/test_security.py", "server/test_operator.py"),
-    "cluster/logs/": ("server/test_logs.py",),
+    "views/critical_path/": ("views/gantt/test_api.py",),
+    "insights/verdict.py": ("insights/detectors/test_waiting.py",),
+    "insights/replay/": ("insights/test_api.py",),
+    "insights/detectors/": ("insights/test_api.py",),
+    "api/security.py": ("api/test_write_access.py",),
 }
 #: Changes inside of SQL.
 SQL_WORDS = re.compile(r"\b(SELECT|FROM|WHERE|CASE|JOIN|ORDER BY|GROUP BY|coalesce|FILTER)\b")
@@ -226,20 +215,21 @@ def _first_difference(code: str, changed: str) -> tuple[int, str]:
 
 
 def unit_tests(module: str, root: Path) -> list[str]:
-    """The unit tests of a module: called after it, importing it, or listed above."""
+    """The unit tests of a module: in the folder of its tests, importing it, or listed above."""
     path = Path(module).relative_to(PACKAGE)
-    room, stem = path.parts[0], path.parent.name if path.stem in SLICE_MODULES else path.stem
     unit = root / "tests" / "unit"
     parent = ".".join(["rayscope", *path.parts[:-1]])
     imports = re.compile(rf"\b{re.escape(parent)}(\.{path.stem}\b| import [^\n]*\b{path.stem}\b)")
     by_server = [names for start, names in TESTS_BY_SERVER.items() if path.as_posix().startswith(start)]
     chosen = {unit / name for names in by_server for name in names}
+    # In the folder of a room itself are tests of many modules.
+    chosen |= set((unit / path.parent).glob("test_*.py" if len(path.parts) > 2 else f"test_{path.stem}.py"))
+    chosen |= {unit / path.parent / "test_api.py"}
     for file in unit.rglob("test_*.py"):
-        folder = file.relative_to(unit).parts[0]
         # Those of the warehouse are slow, and look at other rooms through an engine of their own.
-        if folder == "warehouse" != room:
+        if file.relative_to(unit).parts[0] == "warehouse" != path.parts[0]:
             continue
-        if (file.stem == f"test_{stem}" and folder == room) or imports.search(file.read_text()):
+        if imports.search(file.read_text()):
             chosen.add(file)
     return sorted(file.relative_to(root).as_posix() for file in chosen if file.exists())
 

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 from hypothesis import given
 from tests.story import JOB
-from tests.unit.views.test_critical_path_sql import LAST_NS, Plain, connect, records
+from tests.unit.views.critical_path.test_sql import LAST_NS, Plain, connect, records
 
 from rayscope.insights import detect, gains
 from rayscope.insights.finding import Facts

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from tests.endless import Endless
+from tests.running import Running
 from tests.story import Story
-from tests.unit.server.conftest import Running
 from tests.waiting import TIMEOUT_S
 
 from rayscope.records.response_cache import ResponseCache

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from tests.conftest import SAMPLES
-from tests.unit.server.conftest import Running, start
+from tests.running import Running, start
 
 from rayscope.storage import catalog
 

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.running import Running
 from tests.story import DRIVER, JOB, MS, Story, at
-from tests.unit.server.conftest import Running
 from tests.waiting import wait_until
 
 from rayscope.model import Entity, TaskError

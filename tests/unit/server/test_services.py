@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from tests.running import start
 from tests.story import SESSION, Story
-from tests.unit.server.conftest import start
 
 _OURS = "rayscope-"
 

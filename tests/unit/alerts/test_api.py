@@ -1,0 +1,254 @@
+"""The HTTP API of alerts: answers, permissions, and that no secret leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from tests.story import SESSION, Story
+from typer.testing import CliRunner
+
+from rayscope.api.write_access import HEADER
+from rayscope.cli.main import app
+from rayscope.model.metric import sample
+
+S = 10**9
+SECRET = "hunter2-very-secret"
+RULES = """
+disable: [NodeCpuHigh]
+groups:
+- name: mine
+  interval: 1s
+  rules:
+  - {alert: QueueLong, metric: my_queue, op: '>', threshold: 40, labels: {severity: info},
+     annotations: {summary: 'Queue {{ $labels.queue }} has {{ $value }} entries'}}
+"""
+NODE = "a" * 56
+
+
+@pytest.fixture
+def alerting(fresh: Any) -> Any:
+    """A session that lives, in which one alert fires and one is pending."""
+    folder: Path = fresh.folder / "alerts"
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.yml").write_text(RULES)
+    told = Story()
+    told.task("load", 0, 1, 5)
+    fresh.record(told)
+    services = fresh.server.services
+    services.alerts._task.stop()  # time is the test's
+    store = services.metrics.store(SESSION)
+    now_ns = time.time_ns()
+    for ago in range(60, -1, -5):
+        values = [sample("my_queue", 90 - ago, queue="q1"), sample("rayscope_node_up", 0, node_id=NODE)]
+        store.append(now_ns - ago * S, values)
+    services.alerts.turn(now_ns + 20 * S)  # whatever was evaluated before is due again
+    return fresh
+
+
+def acting(running: Any) -> dict[str, str]:
+    return {HEADER: running.server.services.secrets.operator_token}
+
+
+def test_what_fires_with_its_rules_and_its_history(alerting: Any) -> None:
+    told = alerting.get("/api/alerts")
+    assert (told["firing"], told["pending"], told["live"]) == (1, 1, True)
+    first, second = told["items"]
+    assert (first["rule"], first["state"], first["severity"]) == ("QueueLong", "firing", "info")
+    assert first["annotations"]["summary"] == "Queue q1 has 90 entries"
+    assert (second["rule"], second["labels"]["node_id"]) == ("NodeDead", NODE)
+    rules = {rule["name"]: rule for rule in alerting.get("/api/alerts/rules")["items"]}
+    assert (rules["QueueLong"]["threshold"], rules["QueueLong"]["source"]) == (40, "mine.yml")
+    assert (rules["NodeDead"]["state"], rules["NodeCpuHigh"]["enabled"]) == ("pending", False)
+    newest, *_ = alerting.get("/api/alerts/history", rule="QueueLong")["items"]
+    assert (newest["after"], newest["values"][-1]) == ("firing", 90)
+    topic = alerting.get("/api/realtime", topic="alerts")["data"]
+    assert (topic["firing"], topic["pending"], topic["items"][0]["rule"]) == (1, 1, "QueueLong")
+
+
+def test_silencing_and_acknowledging_are_for_the_operator(alerting: Any) -> None:
+    client = alerting.client
+    alert = alerting.get("/api/alerts")["items"][0]
+    silence = {
+        "matchers": [{"label": "alertname", "value": "QueueLong"}],
+        "duration_s": 60,
+        "created_by": "me",
+    }
+    ack = {"fingerprint": alert["fingerprint"], "by": "me", "comment": "on it"}
+    for path, body in (
+        ("/api/alerts/silences", silence),
+        ("/api/alerts/ack", ack),
+        ("/api/alerts/channels/x/test", None),
+    ):
+        refused = alerting.error(client.post(path, json=body), 403)
+        assert refused["code"] == "needs_operator"
+    assert alerting.error(client.delete("/api/alerts/silences/x"), 403)["code"] == "needs_operator"
+    headers = acting(alerting)
+    made = client.post("/api/alerts/silences", json=silence, headers=headers).json()
+    assert made["state"] == "active"
+    assert client.post("/api/alerts/ack", json=ack, headers=headers).status_code == 200
+    alert = alerting.get("/api/alerts")["items"][0]
+    assert alert["silenced_by"] == [made["id"]]
+    assert (alert["ack"]["by"], alert["ack"]["comment"]) == ("me", "on it")
+    assert client.delete(f"/api/alerts/silences/{made['id']}", headers=headers).json()["state"] == "expired"
+    assert alerting.get("/api/alerts")["items"][0]["silenced_by"] == []
+    everything = silence | {"matchers": [{"label": "a", "op": "=~", "value": ".*"}]}
+    answer = client.post("/api/alerts/silences", json=everything, headers=headers)
+    assert "everything" in alerting.error(answer, 400)["message"]
+    assert alerting.error(client.delete("/api/alerts/silences/x", headers=headers), 404)
+
+
+class _Hook(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(self.server.status)  # type: ignore[attr-defined]
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_channel_is_tested_and_its_secrets_stay_here(alerting: Any) -> None:
+    hook = HTTPServer(("127.0.0.1", 0), _Hook)
+    hook.status = 500  # type: ignore[attr-defined]
+    Thread(target=hook.serve_forever, daemon=True).start()
+    url = f"json://user:{SECRET}@127.0.0.1:{hook.server_port}/path/{SECRET}?+X-Key={SECRET}"
+    (alerting.folder / "alerts" / "channels.yml").write_text(
+        f"channels:\n- {{name: hook, type: apprise, urls: ['{url}']}}\n"
+    )
+    alerting.server.services.alerts.notifier.reload()
+    post, headers = alerting.client.post, acting(alerting)
+    failed = post("/api/alerts/channels/hook/test", headers=headers)
+    assert failed.json()["ok"] is False
+    told = alerting.client.get("/api/alerts/channels")
+    assert told.json()["items"][0]["last_error"]
+    hook.status = 200  # type: ignore[attr-defined]
+    worked = post("/api/alerts/channels/hook/test", headers=headers)
+    assert worked.json() == {"ok": True, "error": None}
+    told_then = alerting.client.get("/api/alerts/channels")
+    assert told_then.json()["items"][0]["last_ok"] is True
+    for answer in (failed, told, worked, told_then):
+        assert SECRET not in answer.text
+        assert "user:" not in answer.text
+    assert alerting.error(post("/api/alerts/channels/none/test", headers=headers), 404)
+    hook.shutdown()
+    hook.server_close()
+
+
+def test_rules_leave_as_prometheus_reads_them(alerting: Any, tmp_path: Path) -> None:
+    text = alerting.client.get("/api/alerts/export").text
+    (tmp_path / "exported.yml").write_text(text)
+    checked = subprocess.run(
+        ["promtool", "check", "rules", str(tmp_path / "exported.yml")], capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "NodeDead" in text
+    assert "NodeCpuHigh" not in text  # it is switched off
+    one = alerting.client.get("/api/alerts/export", params={"rule": "NodeDead"}).text
+    assert "QueueLong" not in one
+
+
+def test_the_command_lists_tests_exports_and_notifies(
+    alerting: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*args: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, ["alerts", *args, "--server", alerting.server.url])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    assert "QueueLong" in run("list")
+    assert '"firing":1' in run("list", "--format", "json").replace(" ", "")
+    tried = run("test", "QueueLong", "--from", "-2m")
+    assert "would have fired once" in tried
+    (tmp_path / "own.yml").write_text(
+        "groups: [{name: g, interval: 5s, rules: [{alert: Never, expr: my_queue > 1000}]}]"
+    )
+    assert "would not have fired" in run("test", str(tmp_path / "own.yml"))
+    assert "not found" in run("test", "Nothing", code=1)
+    run("export", "--output", str(tmp_path / "rules.yml"))
+    assert "QueueLong" in (tmp_path / "rules.yml").read_text()
+    added = ("add", "Lonely", "no_such_metric > 5", "--for", "1m", "--data-dir", str(alerting.folder))
+    assert "rayscope alerts test Lonely" in run(*added)
+    alerting.server.services.alerts.turn(time.time_ns() + 30 * S)
+    assert "No series has this name yet: no_such_metric." in run("list")
+    assert "not a duration" in run("add", "Lonely", "m > 5", "--for", "soon", code=1)
+    assert "not found" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
+    hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()
+    store = alerting.server.services.metrics.store(SESSION)
+    store.append(now_ns - 2 * S, [sample("my_queue", 90, queue=hostile)])
+    alerting.server.services.alerts.turn(now_ns + 40 * S)
+    for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--from", "-2m")):
+        assert not set("\x1b\x07\u202e\x9b") & set(out)
+        assert "[red]q" in out
+
+
+def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
+    client, headers = alerting.client, acting(alerting)
+    path, rule = (
+        "/api/alerts/rules/Busy",
+        {"expr": "my_queue > 1", "for_s": 60, "labels": {"severity": "info"}},
+    )
+    assert alerting.error(client.put(path, json=rule), 403)["code"] == "needs_operator"
+    for bad in (
+        {"expr": "my_queue >"},
+        rule | {"annotations": {"summary": "{{ no }}"}},
+    ):
+        assert alerting.error(client.put(path, json=bad, headers=headers), 400)["remedy"]
+    assert client.put(path, json=rule, headers=headers).status_code == 200
+
+    def rules() -> dict[str, Any]:
+        return {each["name"]: each for each in alerting.get("/api/alerts/rules")["items"]}
+
+    simple = {"id": "a", "name": "b", "metric": "cpu_usage", "operator": ">", "threshold": 80}
+    refused = alerting.error(client.put(path, json=simple, headers=headers), 422)
+    assert refused["message"].startswith("A rule needs `expr`.")
+    assert "expr: avg(ray_node_cpu_utilization) > 80" in refused["message"]
+    assert rules()["Busy"]["unknown_metrics"] == []
+    assert (rules()["Busy"]["source"], rules()["Busy"]["for_s"], rules()["Busy"]["threshold"]) == (
+        "ui.yml",
+        60,
+        1,
+    )
+    for enabled in (False, True):
+        told = {"enabled": enabled}
+        assert client.put("/api/alerts/rules/NodeDead/enabled", json=told, headers=headers).status_code == 200
+        assert rules()["NodeDead"]["enabled"] is enabled
+    client.put("/api/alerts/rules/NodeDead", json=rule, headers=headers)
+    assert rules()["NodeDead"]["source"] == "ui.yml"
+    client.delete("/api/alerts/rules/NodeDead", headers=headers)
+    assert rules()["NodeDead"]["source"] == "shipped"
+    assert alerting.error(client.delete("/api/alerts/rules/QueueLong", headers=headers), 404)  # of mine.yml
+    assert (alerting.folder / "alerts" / "mine.yml").read_text() == RULES
+
+
+def test_the_operator_makes_channels_whose_secrets_never_leave(alerting: Any) -> None:
+    client, headers = alerting.client, acting(alerting)
+    path, file = "/api/alerts/channels/am", alerting.folder / "alerts" / "channels.yml"
+    made: dict[str, Any] = {"type": "alertmanager", "config": {"url": "http://one:9093", "token": SECRET}}
+    assert alerting.error(client.put(path, json=made), 403)["code"] == "needs_operator"
+    for bad in (
+        {"type": "alertmanager"},
+        made | {"config": {"url": "file:///etc/passwd"}},
+        made | {"config": {"url": "http://one:9093", "name": "x"}},
+        {"type": "unknown", "config": {}},
+    ):
+        assert alerting.error(client.put(path, json=bad, headers=headers), 400)["remedy"]
+    assert not file.exists()
+    assert client.put(path, json=made, headers=headers).status_code == 200
+    assert file.stat().st_mode & 0o077 == 0
+    client.put(path, json={"type": "alertmanager", "match": {"severity": "critical"}}, headers=headers)
+    assert SECRET in file.read_text()  # the address was not given again
+    (told,) = alerting.get("/api/alerts/channels")["items"]
+    assert (told["targets"], told["match"]) == (["one:9093"], {"severity": "critical"})
+    assert SECRET not in str(told)
+    client.put(path, json=made | {"config": {"url": "http://two:9093"}}, headers=headers)
+    assert SECRET not in file.read_text()  # no secret goes to another address
+    client.delete(path, headers=headers)
+    assert alerting.get("/api/alerts/channels")["items"] == []

@@ -1,0 +1,75 @@
+"""Every GET path answers about a real record, and what it answers has the shape that it promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests import answers
+from tests.running import Running
+
+from rayscope.api.schemas import Answer
+
+#: What is asked with, where the newest of everything will not do.
+ASKED: dict[str, dict[str, Any]] = {
+    "/api/find": {"q": "a"},
+    "/api/logs/file": {"name": "raylet.out"},
+    "/api/logs/search": {"q": "error"},
+    "/api/metrics/query": {"expr": "up"},
+    "/api/metrics/label-values": {"label": "node_ip"},
+    "/api/realtime": {"topic": "cluster"},
+}
+#: What only a cluster that lives can answer, or what has to be made first: other tests ask for it.
+NOT_HERE = {
+    "/api/logs/file",
+    "/api/dashboards/{name}",
+    "/api/data/{dataset_id}",
+    "/api/serve/{application}",
+    "/api/serve-requests/{application}",
+    "/api/train/{run_id}",
+    "/api/tune/{experiment_id}",
+}
+
+
+class Promised(Answer):
+    """A shape for the test of the comparison itself."""
+
+    session: str
+
+
+def _paths(running: Running) -> list[str]:
+    found = []
+    for path, methods in running.get("/openapi.json")["paths"].items():
+        answered = methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+        if answered.get("application/json", {}).get("schema"):
+            found.append(path)
+    return found
+
+
+def test_every_answer_has_its_shape(running: Running) -> None:
+    ids = {
+        name: running.get(f"/api/{path}", internal=True)["items"][0][name]
+        for path, name in (
+            ("tasks", "task_id"),
+            ("actors", "actor_id"),
+            ("jobs", "job_id"),
+            ("nodes", "node_id"),
+            ("workers", "worker_id"),
+        )
+    }
+    ids["object_id"] = "a" * 56
+    for path in sorted(set(_paths(running)) - NOT_HERE):
+        if "{placement_group_id}" in path:
+            continue
+        asked = ASKED.get(path, {}) | ({"on_node": ids["node_id"]} if path.endswith("physical/node") else {})
+        asked |= {"task_id": ids["task_id"]} if path == "/api/logs/of" else {}
+        before = answers.compared.get(path, 0)
+        running.get(path.format(**ids), **asked)
+        assert answers.compared[path] == before + 1
+    assert not answers.wrong
+
+
+@pytest.mark.parametrize("body", [b'{"session": "s", "more": 1}', b"{}", b'{"session": 1}'])
+def test_an_answer_of_another_shape_is_seen(body: bytes) -> None:
+    answers.compare("/api/promised", Promised, body)
+    assert "is not of its shape" in answers.wrong.pop()

@@ -1,0 +1,180 @@
+"""Nodes with what they use, sorted and filtered by it; one node in full; all of them as cells."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.running import Running
+from tests.story import SESSION, Story
+
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import Sample
+from rayscope.model.usage import Usage
+from rayscope.ray.agents.usage import UsageFeed
+from rayscope.ray.gcs.client import GcsClient
+
+SAMPLES = Path(__file__).parents[2] / "ray" / "samples"
+NODES = [f"{number:056x}" for number in range(1, 6)]
+
+
+def tell(fresh: Running, accounts: dict[str, Any]) -> None:
+    """Let the server have heard these accounts of nodes before their cluster went."""
+    assert fresh.server.services is not None
+    feed = UsageFeed(GcsClient("127.0.0.1:1"))
+    for time_ns, (node_id, account) in enumerate(accounts.items(), 1):
+        feed.take(node_id, json.dumps(account), time_ns)
+    fresh.server.services.clusters._last_usage[SESSION] = Usage(
+        nodes=feed.usage().nodes, error="Gone.", remedy="None.", code="deadline", params={"seconds": 3}
+    )
+
+
+def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
+    story = Story()
+    for number, node in enumerate(NODES):
+        story.entity("node", node, number, hostname=f"host{number}", node_ip=f"10.0.0.{number}")
+        story.entity("worker", f"{number:02d}" * 28, number, node_id=node, pid=100 + number)
+    story.entity("worker", "99" * 28, 0, 5, node_id=NODES[0], pid=100)  # dead: its pid is another's now
+    fresh.record(story)
+    mem = [1000, 600, 40.0, 400]
+    process = {"pid": 100, "cpuPercent": 150.0, "memoryInfo": {"rss": 77}, "cmdline": ["ray::f"], "numFds": 5}
+    cpus = {NODES[0]: 10.0, NODES[1]: 90.0, NODES[2]: 50.0, NODES[3]: 70.0}
+    tell(fresh, {node: {"cpu": cpu, "mem": mem, "workers": [process]} for node, cpu in cpus.items()})
+
+    everything = fresh.get("/api/nodes", sort="-cpu_percent")["items"]
+    assert [node["hostname"] for node in everything] == ["host1", "host3", "host2", "host0", "host4"]
+    first, last = everything[0]["usage"], everything[-1]
+    assert (first["cpu_percent"], first["mem_percent"], first["mem_used_bytes"]) == (90.0, 40.0, 400)
+    assert first["gpu_percent"] is None
+    assert first["current"] is False
+    # Of one nothing is known, and why is told.
+    assert (last["usage"], last["usage_missing"], last["usage_remedy"]) == (None, "Gone.", "None.")
+    assert (last["usage_code"], last["usage_params"]) == ("deadline", {"seconds": 3})
+    assert everything[0]["usage_code"] is None
+    assert [node["workers"] for node in everything] == [1] * 5
+    pages, cursor = [], None
+    while True:
+        page = fresh.get("/api/nodes", sort="-cpu_percent", limit=2, **({"cursor": cursor} if cursor else {}))
+        pages += page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert pages == everything
+    # Filters come before limits.
+    busy = fresh.get("/api/nodes", at_least="cpu_percent:50,mem_percent:40", sort="cpu_percent", limit=1)
+    assert (busy["total"], busy["items"][0]["hostname"]) == (3, "host2")
+    assert fresh.get("/api/nodes", at_least="cpu_percent:50", q="host3")["total"] == 1
+    for wrong in ("cpu_percent", "cpu_percent:much", "hostname:3", "cpu_percent:nan", "doc:1"):
+        fresh.error(fresh.client.get("/api/nodes", params={"at_least": wrong}), 400)
+
+    workers = fresh.get("/api/workers", sort="-memory_bytes")["items"]
+    alive, dead = f"{0:02d}" * 28, "99" * 28
+    by_id = {worker["worker_id"]: worker for worker in workers}
+    assert (by_id[alive]["cpu_percent"], by_id[alive]["memory_bytes"], by_id[alive]["num_fds"]) == (
+        150,
+        77,
+        5,
+    )
+    assert by_id[dead]["memory_bytes"] is None
+    assert workers[0]["worker_id"] == alive
+    for worker in (alive, dead):
+        assert by_id[worker].items() <= fresh.get(f"/api/workers/{worker}").items()
+
+
+def test_one_node_in_full(fresh: Running) -> None:
+    sample = json.loads((SAMPLES / "usage-gpu.json").read_text())
+    node, worker, actor = NODES[0], "b" * 56, "c" * 24
+    story = Story()
+    story.entity("node", node, 0, hostname="gpus")
+    story.entity("worker", worker, 0, node_id=node, pid=sample["pid"])
+    story.task("Model.__init__", 0, 1, 2, actor=actor, node=node, worker=worker, resources='{"GPU":1}')
+    running = story.task("Model.step", 3, 4, actor=actor, node=node, worker=worker)
+    fresh.record(story)
+    tell(fresh, {node: sample["json"]})
+    told = fresh.get(f"/api/nodes/{node}")
+    (one,) = told["workers"]
+    assert one["memory_bytes"] == next(
+        w["memoryInfo"]["rss"] for w in sample["json"]["workers"] if w["pid"] == sample["pid"]
+    )
+    assert [attempt["task_id"] for attempt in one["attempts"]] == [running]
+    (holder,) = told["by"]
+    assert (holder["kind"], holder["count"], holder["resources"]) == ("actor", 1, {"GPU": 1.0})
+    first, second = told["gpus"]
+    assert [(p["pid"], p["worker_id"]) for p in first["processes"]] == [
+        (sample["pid"], worker),
+        (4242, None),  # somebody else's
+    ]
+    assert first["processes"][0]["memory_bytes"] == one["gpu_memory_bytes"] == 30720 << 20
+    assert second["processes"] == []
+    assert {process["name"] for process in told["processes"]} >= {"raylet", "agent", "gcs"}
+    assert told["resources"] is None  # the cluster is gone
+    fresh.error(fresh.client.get("/api/nodes/nonsense"), 404)
+    status = fresh.get("/api/cluster/status")
+    assert (status["resources"], status["pending"], status["time_ns"]) == ({}, [], None)
+
+
+def test_a_large_cluster_in_little_room(fresh: Running) -> None:
+    story = Story()
+    nodes = [f"{number:056x}" for number in range(1000)]
+    for number, node in enumerate(nodes):
+        story.entity(
+            "node", node, 0, hostname=f"ip-10-0-{number // 256}-{number % 256}", node_name=f"n{number}"
+        )
+        for slot in range(10):
+            place = number * 10 + slot
+            story.entity("worker", f"{place + 1:016x}" + "e" * 40, 0, node_id=node, pid=10_000 + place)
+    story.task("step", 0, 1, node=nodes[7], worker=f"{75:016x}" + "e" * 40)
+    story.entity("node", "d" * 56, 0, 1, node_name="gone", death_reason="UNEXPECTED_TERMINATION")
+    fresh.record(story)
+    accounts = {}
+    for number, node in enumerate(nodes):
+        processes = [
+            {"pid": 10_000 + number * 10 + slot, "cpuPercent": 12.3, "memoryInfo": {"rss": 123_456_789}}
+            for slot in range(10)
+        ]
+        accounts[node] = {"cpu": 12.5, "mem": [100, 60, 40, 40], "workers": processes}
+    tell(fresh, accounts)
+    answer = fresh.client.get("/api/nodes/cells")
+    assert len(answer.content) < 1_000_000
+    told = answer.json()
+    assert (told["nodes_total"], told["workers_total"], told["workers_left_out"]) == (1000, 10_000, 0)
+    assert len(told["nodes"]["id"]) == 1000
+    assert {len(column) for column in told["workers"].values()} == {10_000}
+    measured = told["measured"]
+    assert set(measured["cpu"]) == {12.3}
+    assert set(measured["memory"]) == {123_456_789}
+    assert set(measured["nodes"]["memory"]) == {40.0}
+    assert set(measured["nodes"]["gpu"]) == {-1}
+    place = told["workers"]["function"].index(0)
+    assert told["functions"] == ["step"]
+    assert told["nodes"]["id"][told["workers"]["node"][place]] == nodes[7]
+    assert [node["id"] for node in told["dead"]] == ["d" * 56]
+
+
+def test_of_an_ended_session_the_metrics_say_the_last(fresh: Running) -> None:
+    story = Story()
+    story.entity("node", NODES[0], 0, hostname="old")
+    story.entity("node", NODES[1], 0, hostname="untold")
+    story.task("f", 0, 1, 2, node=NODES[0])
+    services = fresh.server.services
+    assert services is not None
+    last_ns = time.time_ns()
+    # Written before the server knows of the session: a file is for one writer.
+    path = services.catalog.folder / SESSION / "metrics.duckdb"
+    path.parent.mkdir(parents=True)
+    store = SeriesStore(path)
+    labels = (("node_id", NODES[0]),)
+    figures = {"ray_node_cpu_utilization": 37.5, "ray_node_mem_used": 25.0, "ray_node_mem_total": 100.0}
+    for time_ns, part in ((last_ns - 70 * 10**9, 0.5), (last_ns - 60 * 10**9, 1.0)):
+        store.append(time_ns, [Sample(name, labels, value * part) for name, value in figures.items()])
+    store.close()
+    fresh.record(story)
+    by_name = {node["hostname"]: node for node in fresh.get("/api/nodes")["items"]}
+    usage = by_name["old"]["usage"]
+    assert (usage["cpu_percent"], usage["mem_percent"], usage["disk_percent"]) == (37.5, 25.0, None)
+    assert (usage["current"], usage["usage_ns"]) == (False, last_ns - 60 * 10**9)
+    assert by_name["untold"]["usage"] is None
+    assert by_name["untold"]["usage_missing"]
+    assert by_name["untold"]["usage_code"] == "usage_unheard"

@@ -1,0 +1,268 @@
+"""PromQL over HTTP, long ranges from a real Prometheus, the list of charts, and dashboards of users."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.cluster import free_port
+from tests.running import Running
+from tests.story import Story
+from tests.waiting import TIMEOUT_S, wait_until
+
+from rayscope.api.write_access import HEADER
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.server.runner import Server
+from rayscope.settings import Settings, operator_token
+
+S = 10**9
+#: The record's last sign of life; a multiple of a minute.
+END_S = 1_790_000_040
+HOURS = 3
+
+
+def samples(second: int) -> list[Sample]:
+    made = [sample("work_total", 3 * second + node, node=str(node)) for node in range(30)]
+    return [*made, sample("load", second % 600, node="0")]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """An ended session with three hours of metrics, of which one is long; and a Prometheus not yet there."""
+    folder = tmp_path_factory.mktemp("queried")
+    url = f"http://127.0.0.1:{free_port()}"
+    server = Server(Settings(data_dir=folder, port=0, metrics_full_h=2, prometheus_url=url))
+    server.start()
+    with httpx.Client(base_url=server.url) as client:
+        running = Running(server, client, folder)
+        assert server.services is not None
+        server.services.metrics.stop()  # what is measured now would hide what is written here
+        story = Story()
+        story.task("f", 0, 1, 2)
+        running.record(story)
+        about = server.services.catalog.about(story.batch.session)
+        about.last_ns = END_S * S
+        path = server.services.catalog.path(about.session).with_name("metrics.duckdb")
+        store = SeriesStore(path, step_s=5, full_s=60)
+        family = Family("work_total", "counter", "", "bytes")
+        for second in range(0, HOURS * 3600 + 1, 15):
+            at_ns = (END_S - HOURS * 3600 + second) * S
+            store.append(at_ns, samples(second), families=[family])
+        store.close()
+        yield running
+    server.stop()
+
+
+def query(told: Running, expr: str, **params: Any) -> Any:
+    return told.get("/api/metrics/query", expr=expr, **params)
+
+
+def test_the_last_hour_in_some_300_points(told: Running) -> None:
+    found = query(told, "sum(rate(work_total[1m]))")
+    assert (found["source"], found["unit"], found["left_out"]) == ("record", "bytes/s", 0)
+    assert found["to_ns"] == END_S * S
+    assert found["to_ns"] - found["from_ns"] == 3600 * S
+    assert (
+        len(found["times_ms"])
+        == found["to_ns"] // found["step_ns"] - found["from_ns"] // found["step_ns"] + 1
+    )
+    assert found["times_ms"][0] == found["from_ns"] // 1_000_000
+    assert 200 < len(found["times_ms"]) <= 400
+    (series,) = found["series"]
+    assert series["labels"] == {}
+    assert series["values"] == pytest.approx([90.0] * len(found["times_ms"]))
+
+
+def test_the_greatest_series_are_kept_and_the_others_counted(told: Running) -> None:
+    found = query(told, "work_total", limit=2)
+    assert [series["labels"]["node"] for series in found["series"]] == ["28", "29"]
+    assert found["left_out"] == 28
+
+
+def test_times_are_multiples_of_the_step_but_for_one_alone(told: Running) -> None:
+    start, end = (END_S - 1000) * S + 7, END_S * S
+    found = query(told, "load", from_ns=start, to_ns=end, step_ns=20 * S)
+    assert {time % 20_000 for time in found["times_ms"]} == {0}
+    one = query(told, "load", from_ns=start, to_ns=start)
+    assert (one["from_ns"], one["times_ms"]) == (start, [start // 1_000_000])
+    before = query(told, "load", from_ns=0, to_ns=1000 * S)
+    assert before["series"] == []
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"expr": "sum(load) by"}, "at character 11"),
+        ({"expr": "load[5m]"}, "not a value"),
+        ({"expr": "load", "from_ns": END_S * S, "to_ns": 5}, "after"),
+        ({"expr": "load", "from_ns": 0, "to_ns": END_S * S, "step_ns": S}, "2000 points"),
+        ({"expr": 'load{node=~"("}'}, "illegal regex"),
+        ({"expr": "load", "session": "no_such"}, ""),
+    ],
+)
+def test_what_cannot_be_answered_has_a_remedy(told: Running, params: dict[str, Any], said: str) -> None:
+    answer = told.client.get("/api/metrics/query", params=params)
+    error = told.error(answer, 404 if params.get("session") else 400)
+    assert said in error["message"]
+
+
+def openmetrics() -> str:
+    """What the record has, as Prometheus takes it in."""
+    lines = ["# TYPE work counter", "# TYPE load gauge"]
+    by_name: dict[str, list[str]] = {"work_total": [], "load": []}
+    for second in range(0, HOURS * 3600 + 1, 15):
+        for name, labels, value in samples(second):
+            text = ",".join(f'{label}="{text}"' for label, text in labels)
+            by_name[name].append(f"{name}{{{text}}} {value} {END_S - HOURS * 3600 + second}")
+    return "\n".join([lines[0], *by_name["work_total"], lines[1], *by_name["load"], "# EOF\n"])
+
+
+@pytest.fixture
+def prometheus(told: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Debian's Prometheus, where the settings say that one is, with the same samples."""
+    (tmp_path / "metrics").write_text(openmetrics())
+    command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "metrics", "data"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "prometheus.yml").write_text("global: {}\n")
+    url = told.server.settings.prometheus_url
+    assert url is not None
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [
+                "prometheus",
+                "--config.file=prometheus.yml",
+                "--storage.tsdb.path=data",
+                "--storage.tsdb.retention.time=100y",
+                f"--web.listen-address={url.removeprefix('http://')}",
+            ],
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        wait_until(lambda: _ready(url), f"Prometheus: {(tmp_path / 'log').read_text()}")
+        yield process
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+
+
+def _ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/-/ready").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+LONG = {"from_ns": (END_S - HOURS * 3600) * S, "to_ns": END_S * S, "step_ns": 60 * S}
+
+
+def test_long_ranges_come_from_the_prometheus_of_the_settings(
+    told: Running, prometheus: subprocess.Popen[bytes]
+) -> None:
+    exprs = ("sum by (node) (rate(work_total[5m]))", "max_over_time(load[10m])", "load / 2", "1 > bool 2")
+    theirs = [query(told, expr, **LONG, limit=50) for expr in exprs]
+    assert {found["source"] for found in theirs} == {"prometheus"}
+    short = query(told, "load", from_ns=(END_S - 3600) * S, to_ns=END_S * S)
+    assert short["source"] == "record"
+
+    wrong = {"expr": "load + on() group_left work_total", **LONG}
+    error = told.error(told.client.get("/api/metrics/query", params=wrong), 400)
+    assert "many-to-many" in error["remedy"]
+
+    prometheus.terminate()
+    prometheus.wait(TIMEOUT_S)
+    ours = [query(told, expr, **LONG, limit=50) for expr in exprs]
+    for here, there in zip(ours, theirs, strict=True):
+        assert here["source"] == "record"
+        assert "not reachable" in here["warnings"][0]
+        assert here["times_ms"] == there["times_ms"]
+        of_theirs = {
+            json.dumps(series["labels"], sort_keys=True): series["values"] for series in there["series"]
+        }
+        of_ours = {
+            json.dumps(series["labels"], sort_keys=True): series["values"] for series in here["series"]
+        }
+        assert of_ours.keys() == of_theirs.keys()
+        for labels, values in of_ours.items():
+            assert values == pytest.approx(of_theirs[labels]), (here["expr"], labels)
+
+
+def test_charts_are_listed(told: Running) -> None:
+    pages = told.get("/api/metrics/charts")["pages"]
+    assert [page["name"] for page in pages] == ["cluster", "node", "job", "rayscope"]
+    node = pages[1]
+    assert node["variables"] == [
+        {"name": "node_id", "label": "node_id", "metric": "ray_node_cpu_utilization"}
+    ]
+    cpus = {"expr": 'sum(ray_resources{Name="CPU",node_id="$node_id"})', "legend": "total", "bold": False}
+    assert cpus in node["charts"][0]["queries"]
+
+
+BOARD = {"title": "Mine", "charts": [{"title": "Load", "expr": "sum(load)", "unit": "count", "width": 2}]}
+
+
+def test_the_operator_makes_dashboards_and_everyone_reads_them(fresh: Running) -> None:
+    operator = {HEADER: operator_token(fresh.folder)}
+    path = "/api/dashboards/my-board"
+    assert fresh.get("/api/dashboards") == {"items": [], "unreadable": []}
+    assert fresh.error(fresh.client.put(path, json=BOARD), 403)["code"] == "needs_operator"
+    made = fresh.client.put(path, json=BOARD, headers=operator)
+    kept = {
+        "name": "my-board",
+        "title": "Mine",
+        "charts": [
+            {
+                "title": "Load",
+                "queries": [{"expr": "sum(load)", "legend": None, "bold": False}],
+                "unit": "count",
+                "width": 2,
+                "stacked": False,
+            }
+        ],
+    }
+    assert made.json() == fresh.get(path) == kept
+    file = fresh.folder / "dashboards/my-board.json"
+    assert json.loads(file.read_text())["title"] == "Mine"
+    in_short = {
+        "name": "my-board",
+        "title": "Mine",
+        "charts_total": 1,
+        "changed_ns": file.stat().st_mtime_ns,
+    }
+    assert fresh.get("/api/dashboards") == {"items": [in_short], "unreadable": []}
+    for damaged in (b"{", b'{"title": "\xff"}', b'{"charts": ' + b"[" * 5000):
+        (fresh.folder / "dashboards/broken.json").write_bytes(damaged)
+        assert fresh.get("/api/dashboards") == {"items": [in_short], "unreadable": ["broken.json"]}
+    assert fresh.error(fresh.client.delete(path), 403)["code"] == "needs_operator"
+    assert fresh.client.delete(path, headers=operator).status_code == 204
+    fresh.error(fresh.client.delete(path, headers=operator), 404)
+    fresh.error(fresh.client.get(path), 404)
+
+
+def test_what_is_no_dashboard_is_refused(fresh: Running) -> None:
+    operator = {HEADER: operator_token(fresh.folder)}
+
+    def put(name: str, body: Any) -> httpx.Response:
+        return fresh.client.put(f"/api/dashboards/{name}", json=body, headers=operator)
+
+    for name in ("UPPER", "-x", "a" * 65, "a.b", "a_b", "..%2Fkey", "%2e%2e%2fx"):
+        assert put(name, BOARD).status_code in (404, 405, 422), name
+    wrong = {"title": "x", "charts": [{"title": "Bad", "expr": "sum(load"}]}
+    assert "In the chart 'Bad'" in fresh.error(put("x", wrong), 400)["message"]
+    unsupported = {"title": "x", "charts": [{"title": "Bad", "queries": [{"expr": "hour()"}]}]}
+    assert "hour" in fresh.error(put("x", unsupported), 400)["message"]
+    assert (
+        "no expression" in fresh.error(put("x", {"title": "x", "charts": [{"title": "y"}]}), 400)["message"]
+    )
+    number = {"title": "x", "charts": [{"title": "y", "expr": "load", "stacked": 0}]}
+    assert put("x", number).status_code == 422
+    many = {"title": "x", "charts": [{"title": "y" * 200, "queries": [{"expr": "x" * 3000}] * 20}] * 6}
+    assert "bytes" in fresh.error(put("x", many), 400)["message"]
+    assert not list((fresh.folder / "dashboards").glob("*"))

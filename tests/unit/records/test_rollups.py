@@ -1,0 +1,98 @@
+"""A large session that has ended is answered from rollups in its record, as if from its attempts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.running import Running, start
+from tests.story import Story
+
+from rayscope.ingest import clusters
+from rayscope.records import rollups
+from rayscope.storage.rollups import read_rollup
+
+#: Of all of a session, and of a part.
+QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("/api/flow/flame", {}),
+    ("/api/flow/flame", {"weight": "count"}),
+    ("/api/flow/flame", {"of": "load"}),
+    ("/api/flow/logical", {}),
+    ("/api/flow/gantt", {}),
+    ("/api/flow/gantt", {"by": "function", "lanes": "1"}),
+    ("/api/flow/gantt", {"by": "path"}),
+    ("/api/flow/logical", {"func_name": "load"}),
+)
+NAMES = {"flame", "logical", "gantt by worker", "gantt by function", "gantt by node"}
+
+
+def _story(trains: int) -> Story:
+    story = Story()
+    for number in range(trains):
+        train = story.task("train", 100 * number, 100 * number + 5, 100 * number + 90)
+        for _ in range(2):
+            story.task("load", 100 * number + 6, 100 * number + 10, 100 * number + 30, parent=train)
+    return story
+
+
+def _ask(running: Running) -> list[Any]:
+    return [running.get(path, **asked) for path, asked in QUESTIONS]
+
+
+def _kept(running: Running) -> set[str]:
+    """The rollups that are of what is on record now."""
+    services = running.server.services
+    assert services is not None
+    session = services.records.resolve(None)
+    last_ns = services.records.last_ns(session)
+    return services.records.read(
+        session, lambda file: {name for name in NAMES if read_rollup(file, name, last_ns) is not None}
+    )
+
+
+def _make(running: Running) -> None:
+    services = running.server.services
+    assert services is not None
+    session = services.records.resolve(None)
+    services.rollups.make_missing(session)
+    services.records.forget(session)
+
+
+def test_rollups_answer_as_the_attempts_do_until_more_is_recorded(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch, wait_for: Any
+) -> None:
+    monkeypatch.setattr(clusters, "LIVE_NS", 0)  # it has ended
+    for trains in (2, 3):
+        fresh.record(_story(trains))
+        assert _kept(fresh) == set()
+        expected = _ask(fresh)
+        _make(fresh)
+        assert _kept(fresh) == set()  # it is small
+        with monkeypatch.context() as large:
+            large.setattr(rollups, "LARGE", 0)
+            _ask(fresh)
+            wait_for(lambda: _kept(fresh) == NAMES, "the rollups")
+        assert _ask(fresh) == expected
+        assert expected[0]["attempts"] == 3 * trains
+    fresh.server.stop()
+    for later in start(fresh.folder, []):
+        assert _kept(later) == NAMES
+        assert _ask(later) == expected
+
+
+def test_a_live_session_has_none(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollups, "LARGE", 0)
+    fresh.record(_story(2))
+    _make(fresh)
+    assert _kept(fresh) == set()
+
+
+def test_one_that_was_asked_for_or_has_just_ended_is_made_beside(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch, wait_for: Any
+) -> None:
+    monkeypatch.setattr(rollups, "LARGE", 0)
+    fresh.record(_story(2))
+    fresh.get("/api/flow/flame")
+    monkeypatch.setattr(clusters, "LIVE_NS", 0)
+    fresh.get("/api/flow/flame", weight="count")
+    wait_for(lambda: _kept(fresh) == NAMES, "the rollups")

@@ -1,0 +1,385 @@
+"""Python frames over the API: whom the agents are asked for, what they may not be, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import httpx
+import pytest
+from ray.core.generated import (
+    gcs_service_pb2,
+    gcs_service_pb2_grpc,
+    reporter_pb2,
+    reporter_pb2_grpc,
+)
+from tests.story import DRIVER, SESSION, Story
+from tests.unit.libraries.train.test_api import training
+from tests.waiting import TIMEOUT_S
+
+from rayscope.ray.gcs.client import GcsClient
+from rayscope.ray.gcs.poller import PollStatus
+from rayscope.server.runner import Server
+from rayscope.views.stack import sampling
+
+NODE = "a" * 56
+PATH = "/api/flow/stack/frames"
+_SAMPLES = Path(__file__).parent / "samples"
+
+
+def dump(pid: int, kind: str = "task") -> str:
+    """What py-spy said of a real worker, with another process id."""
+    _, _, rest = (_SAMPLES / f"py-spy-{kind}.txt").read_text().partition(":")
+    return f"Process {pid}:{rest}"
+
+
+class Cluster(
+    gcs_service_pb2_grpc.InternalKVGcsServiceServicer,  # type: ignore[misc]
+    gcs_service_pb2_grpc.NodeInfoGcsServiceServicer,  # type: ignore[misc]
+    reporter_pb2_grpc.ReporterServiceServicer,  # type: ignore[misc]
+):
+    """A GCS's key-value store, its nodes, and a node's agent, as far as we ask them."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.metadata: list[dict[str, str]] = []
+        self.addresses: dict[str, Any] = {}
+        self.nodes: list[Any] = []
+        self.reply: Callable[[int, Any], tuple[bool, str]] = lambda pid, _: (True, dump(pid))
+
+    def InternalKVGet(self, request: Any, context: Any) -> Any:
+        told = self.addresses.get(request.key.decode().removeprefix("DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:"))
+        if told is None:
+            return gcs_service_pb2.InternalKVGetReply(
+                status={"code": 17, "message": "Failed to find the key"}
+            )
+        return gcs_service_pb2.InternalKVGetReply(value=json.dumps(told).encode())
+
+    def GetAllNodeInfo(self, request: Any, context: Any) -> Any:
+        return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=self.nodes)
+
+    def GetTraceback(self, request: Any, context: Any) -> Any:
+        self.asked.append(request)
+        self.metadata.append(dict(context.invocation_metadata()))
+        success, output = self.reply(request.pid, context)
+        return reporter_pb2.GetTracebackReply(success=success, output=output)
+
+
+@pytest.fixture
+def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """The session of a story is live, and this is its cluster."""
+    made = Cluster()
+    monkeypatch.setattr(sampling, "_TIMEOUT_S", TIMEOUT_S)
+    monkeypatch.setattr(sampling, "_DEADLINE_S", TIMEOUT_S)
+    server = grpc.server(ThreadPoolExecutor(20))
+    gcs_service_pb2_grpc.add_InternalKVGcsServiceServicer_to_server(made, server)
+    gcs_service_pb2_grpc.add_NodeInfoGcsServiceServicer_to_server(made, server)
+    reporter_pb2_grpc.add_ReporterServiceServicer_to_server(made, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    made.addresses[NODE] = ["127.0.0.1", 1, port]
+    with GcsClient(f"127.0.0.1:{port}", "rays-token") as client:
+        monkeypatch.setattr(fresh.server.services.clusters, "gcs_of", lambda session: client)
+        yield made
+    server.stop(None).wait()
+
+
+def _worker(number: int) -> str:
+    return f"{number:056x}"
+
+
+def _story(workers: int = 3) -> Story:
+    """The driver waits for tasks on so many workers, which run still."""
+    story = Story()
+    tasks = []
+    for number in range(workers):
+        tasks.append(story.task("outer_task", 0, 10, worker=_worker(number)))
+        story.batch.attempts[-1].worker_pid = 1000 + number
+    for task in tasks:
+        story.blocks(DRIVER, task, 20)
+    return story
+
+
+def _ask(fresh: Any, **body: Any) -> Any:
+    answer = fresh.client.post(PATH, json={"session": SESSION, **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_equal_stacks_of_a_line_are_one(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story())
+    cluster.reply = lambda pid, _: (True, dump(pid).replace("py:9", "py:8" if pid == 1002 else "py:9"))
+    began_ns = time.time_ns()
+    told = _ask(fresh)
+    (leaf,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "outer_task"]
+    (node,) = told["nodes"]
+    assert (node["node"], node["workers"]) == (leaf["id"], 3)
+    assert [(f["depth"], f["name"], f["file"], f["line"], f["count"], f["own"]) for f in node["frames"]] == [
+        (0, "outer_task", "job.py", 5, 3, 0),
+        (1, "outer", "job.py", 7, 3, 0),
+        (2, "inner", "job.py", 9, 2, 2),
+        (2, "inner", "job.py", 8, 1, 1),
+    ]
+    assert node["frames"][3]["examples"] == [_worker(2)]
+    assert {(w["worker_id"], w["pid"], w["title"]) for w in told["workers"]} == {
+        (_worker(n), 1000 + n, "ray::outer_task") for n in range(3)
+    }
+    assert (told["asked"], told["left_out"], told["problems"]) == (3, 0, [])
+    assert began_ns <= told["at_ns"] <= time.time_ns()
+
+
+def test_agents_are_asked_for_recorded_process_ids_and_no_values(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story())
+    _ask(fresh, whole=True)
+    assert sorted(request.pid for request in cluster.asked) == [1000, 1001, 1002]
+    for request in cluster.asked:
+        assert [field.name for field, _ in request.ListFields()] == ["pid"]
+    assert all(shown["authorization"] == "Bearer rays-token" for shown in cluster.metadata)
+
+
+_REFUSED: list[dict[str, Any]] = [
+    {"pid": 1},
+    {"pids": [1]},
+    {"host": "192.0.2.1"},
+    {"ip": "192.0.2.1", "port": 1},
+    {"native": True},
+    {"locals": True},
+    {"node": "; touch /tmp/owned"},
+    {"node": "1" * 56},
+    {"node": ["1" * 16]},
+    {"workers": ["1"]},
+    {"workers": [f"{_worker(1)[:-1]}\n"]},
+    {"workers": [f"{_worker(1)[:-14]} --locals #123"]},
+    {"workers": ["$(touch /tmp/owned)".ljust(56, "a")]},
+    {"workers": ["../" * 18 + "ab"]},
+    {"workers": [1000]},
+    {"workers": []},
+    {"workers": [_worker(1)] * 65},
+    {"whole": "--native"},
+]
+
+
+def test_nothing_of_a_request_becomes_a_process_a_host_or_an_option(
+    fresh: Any, cluster: Cluster, subtests: pytest.Subtests
+) -> None:
+    fresh.record(_story())
+    for body in _REFUSED:
+        with subtests.test(body=body):
+            fresh.error(fresh.client.post(PATH, json={"session": SESSION, **body}), 422)
+            assert cluster.asked == []
+
+
+def test_only_workers_of_this_record_that_run_something_are_asked(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story())
+    told = _ask(fresh, workers=[_worker(1), "f" * 56])
+    assert [request.pid for request in cluster.asked] == [1001]
+    assert [(p["code"], p["workers"][0]["worker_id"]) for p in told["problems"]] == [
+        ("not_running", "f" * 56)
+    ]
+    assert told["nodes"][0]["workers"] == 1
+
+
+def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Cluster) -> None:
+    story = _story(2)
+    story.task("loner", 0, 10, worker=_worker(9))
+    story.batch.attempts[-1].worker_pid = 1009
+    fresh.record(story)
+    (loner,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "loner"]
+    cluster.reply = lambda pid, _: (True, dump(pid).replace("outer_task", "loner"))
+    told = _ask(fresh, node=loner["id"])
+    assert [request.pid for request in cluster.asked] == [1009]
+    assert [node["node"] for node in told["nodes"]] == [loner["id"]]
+    gone = fresh.client.post(PATH, json={"session": SESSION, "node": "0" * 16})
+    assert "in flight" in fresh.error(gone, 400)["message"]
+    only = fresh.client.post(PATH, params={"func_name": "loner"}, json={}).json()
+    assert [node["node"] for node in only["nodes"]] == [loner["id"]]
+
+
+def test_another_process_with_that_id_is_not_shown(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story(1))
+    cluster.reply = lambda pid, _: (True, dump(pid).replace("ray::outer_task", "/usr/sbin/keyd --secret"))
+    told = _ask(fresh)
+    assert (told["nodes"], told["workers"], told["problems"][0]["code"]) == ([], [], "gone")
+    assert "secret" not in json.dumps(told)
+
+
+def test_a_worker_that_has_gone_on_is_told_as_that(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story(1))
+    cluster.reply = lambda pid, _: (True, dump(pid, "idle"))
+    told = _ask(fresh)
+    assert (told["nodes"], told["problems"][0]["code"]) == ([], "moved_on")
+
+
+PERMISSION = (
+    "Failed to execute `['py-spy']`.\n=== stderr ===\nError: Failed to get process executable name. "
+    "Check that the process is running.\n\nCaused by:\n    0: Permission denied (os error 13)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "remedy"),
+    [
+        ("Failed to execute: py-spy is not installed", "no_py_spy", "ray[default]"),
+        (PERMISSION, "no_permission", "SYS_PTRACE"),
+        (PERMISSION.replace("Permission denied", "No such file or directory"), "gone", "again"),
+        ("Error: Failed to find python version from target process\n", "failed", "again"),
+    ],
+)
+def test_what_py_spy_cannot_do_has_a_remedy_and_fails_no_other(
+    fresh: Any, cluster: Cluster, output: str, code: str, remedy: str
+) -> None:
+    fresh.record(_story(2))
+    cluster.reply = lambda pid, _: (
+        (True, dump(pid)) if pid == 1000 and code != "no_py_spy" else (False, output)
+    )
+    told = _ask(fresh)
+    (problem,) = told["problems"]
+    assert problem["code"] == code
+    assert remedy in problem["remedy"]
+    assert _worker(1) in [worker["worker_id"] for worker in problem["workers"]]
+    assert problem["count"] + len(told["workers"]) == 2
+
+
+def test_a_dead_agent_is_asked_once_and_told_for_its_node_alone(
+    fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "_ON_A_NODE", 1)
+    story = _story(12)
+    for number, attempt in enumerate(story.batch.attempts):
+        attempt.node_id = (NODE, "b" * 56, "c" * 56, "d" * 56)[number % 4]
+    cluster.addresses |= {"b" * 56: ["127.0.0.1", 1, 1], "c" * 56: ["127.0.0.1", 1, -1]}
+    fresh.record(story)
+    asked: Counter[str] = Counter()
+    dump = sampling._Node.dump
+
+    def counted(node: Any, pid: int) -> Any:
+        asked[node._node_id] += 1
+        return dump(node, pid)
+
+    monkeypatch.setattr(sampling._Node, "dump", counted)
+    told = _ask(fresh)
+    assert asked == {NODE: 3, "b" * 56: 1, "c" * 56: 1, "d" * 56: 1}
+    assert sorted((p["code"], p["count"]) for p in told["problems"]) == [("no_agent", 6), ("unreachable", 3)]
+    assert told["nodes"][0]["workers"] == 3
+    assert all(problem["message"] and problem["remedy"] for problem in told["problems"])
+
+
+def test_an_agent_that_serves_no_http_is_found_by_its_node(fresh: Any, cluster: Cluster) -> None:
+    """As where another cluster on the machine has the port."""
+    fresh.record(_story(1))
+    _, _, port = cluster.addresses.pop(NODE)
+    node = {"node_id": bytes.fromhex(NODE), "node_manager_address": "127.0.0.1", "metrics_agent_port": port}
+    cluster.nodes = [node]
+    told = _ask(fresh)
+    assert (told["problems"], len(told["workers"])) == ([], 1)
+
+
+def test_a_slow_agent_and_a_wrong_token_are_told(
+    fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "_HOLD_S", 0)
+    fresh.record(_story(1))
+    released = threading.Event()
+
+    def slow(pid: int, _: Any) -> tuple[bool, str]:
+        released.wait(TIMEOUT_S)
+        return True, dump(pid)
+
+    cluster.reply = slow
+    with monkeypatch.context() as impatient:
+        impatient.setattr(sampling, "_TIMEOUT_S", 0.3)
+        assert _ask(fresh)["problems"][0]["code"] == "timeout"
+    released.set()
+    cluster.reply = lambda pid, context: context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
+    (problem,) = _ask(fresh)["problems"]
+    assert problem["code"] == "unauthenticated"
+    assert "RAY_AUTH_TOKEN" in problem["remedy"]
+    assert "rays-token" not in json.dumps(problem)
+
+
+def test_several_viewers_share_a_dump(fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_HOLD_S", TIMEOUT_S)
+    fresh.record(_story(2))
+    with ThreadPoolExecutor(6) as viewers:
+        answers = list(viewers.map(lambda _: _ask(fresh), range(6)))
+    assert len(cluster.asked) == 2
+    assert all(answer["nodes"] == answers[0]["nodes"] for answer in answers)
+
+
+def test_many_workers_are_looked_at_up_to_a_bound(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story(90))
+    told = _ask(fresh)
+    assert (told["asked"], told["left_out"], len(cluster.asked)) == (64, 26, 64)
+
+
+def test_of_a_session_without_a_cluster_there_are_none(fresh: Any) -> None:
+    fresh.record(_story())
+    answer = fresh.error(fresh.client.post(PATH, json={"session": SESSION}), 400)
+    assert "attach" in answer["remedy"]
+    fresh.server.services.catalog.about(SESSION).last_ns -= 10**12
+    ended = fresh.error(fresh.client.post(PATH, json={"session": SESSION}), 400)
+    assert "ended" in ended["message"]
+    fresh.error(fresh.client.post(PATH, json={"session": "../../etc"}), 404)
+    assert fresh.client.get(PATH).status_code in (404, 405)
+
+
+def test_a_job_that_hangs_is_live_while_its_gcs_answers(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh.record(_story())
+    services = fresh.server.services
+    services.catalog.about(SESSION).last_ns -= 10**12
+    answered = PollStatus(ok=True, last_success_ns=time.time_ns(), session=SESSION)
+    poller = SimpleNamespace(status=answered)
+    monkeypatch.setitem(services.clusters._clusters, SESSION, SimpleNamespace(session=SESSION, poller=poller))
+    assert services.records.is_live(SESSION)
+    assert fresh.get("/api/sessions")["items"][0]["state"] == "live"
+    # The same address may be another session's by now.
+    poller.status = PollStatus(ok=True, last_success_ns=time.time_ns(), session="another")
+    assert not services.records.is_live(SESSION)
+    monkeypatch.delitem(services.clusters._clusters, SESSION)
+
+
+def test_a_page_of_another_site_may_not_look(fresh: Any, cluster: Cluster) -> None:
+    fresh.record(_story())
+    answer = fresh.client.post(PATH, json={}, headers={"Origin": "http://evil.example"})
+    assert fresh.error(answer, 403)["code"] == "bad_origin"
+    plain = fresh.client.post(PATH, content="{}", headers={"Content-Type": "text/plain"})
+    assert plain.status_code == 422
+    assert cluster.asked == []
+
+
+def test_with_a_token_nobody_looks_without_it(serve: Callable[..., Server]) -> None:
+    server = serve(token="a-token-of-the-tests")
+    assert httpx.post(f"{server.url}{PATH}", json={}).status_code == 401
+
+
+def test_threads_that_train_are_shown_where_their_controller_is(fresh: Any, cluster: Cluster) -> None:
+    frames = "\n".join(
+        (
+            'Process {pid}: ray::RayTrainWorker\nThread 1 (idle): "MainThread"',
+            "    main_loop (ray/_private/worker.py:1000)",
+            'Thread 2 (idle): "TrainingThread(train_fn_with_final_checkpoint_flush)"',
+            "    wait_for_nccl (/app/train.py:12)",
+            "    loop (/app/train.py:16)",
+            "    construct_train_func.<locals>.train_fn (ray/train/v2/_internal/util.py:89)",
+            "    train_fn (ray/train/v2/_internal/execution/worker_group/worker.py:152)",
+            "    _run_target (ray/train/v2/_internal/execution/worker_group/thread_runner.py:38)",
+            "    run (threading.py:982)",
+            "    _bootstrap_inner (threading.py:1045)",
+            "    _bootstrap (threading.py:1002)",
+        )
+    )
+    cluster.addresses["5" * 56] = cluster.addresses[NODE]
+    cluster.reply = lambda pid, _: (True, frames.format(pid=pid))
+    fresh.record(training())
+    answer = _ask(fresh)
+    assert sorted(request.pid for request in cluster.asked) == [100, 1000, 1001, 1002]
+    (node,) = answer["nodes"]
+    assert [(one["name"], one["count"]) for one in node["frames"]] == [("loop", 4), ("wait_for_nccl", 4)]
