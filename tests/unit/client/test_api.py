@@ -56,7 +56,7 @@ def _requests() -> dict[str, Any]:
     """Every method of the client, described with a value for each of its parameters."""
     found = {}
     for name, member in {**vars(LogsApi), **vars(Api)}.items():
-        if type(member).__name__ not in ("asked", "listed"):
+        if type(member).__name__ not in ("request", "paged"):
             continue
         describe = getattr(Api, name)
         given: dict[str, Any] = {}
