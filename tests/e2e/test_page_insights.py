@@ -104,7 +104,7 @@ def test_a_large_job_is_replayed_while_its_findings_are_shown(
     monkeypatch.setattr(gains, "MAX_ATTEMPTS", 5)
     assert server.services is not None
     server.services.records.forget(SESSION)
-    with server.services.replays.making(SESSION, "another", 1, lambda part: None):
+    with server.services.replays.waiting_turn(SESSION, "another", 1, lambda part: None):
         page.goto(f"{base}/insights?lang=en")
         expect(page.get_by_test_id("withheld")).to_contain_text("Nothing is predicted yet.")
         expect(page.get_by_test_id("replaying")).to_have_text("Replaying: 0%")

@@ -44,7 +44,7 @@ class ActivityAnswer(TypedDict):
 
 
 class ActorsChange(TypedDict):
-    """So many more actors of a class, which share its calls."""
+    """A class has ``count`` more actors, which share its calls."""
 
     kind: Literal["actors"]
     class_name: str
@@ -190,7 +190,7 @@ class AwaitedTask(TypedDict):
 
 
 class BatchChange(TypedDict):
-    """Each call of a function does what ``size`` calls did."""
+    """Each call of a function does the work of ``size`` calls."""
 
     kind: Literal["batch"]
     function: str
@@ -199,7 +199,7 @@ class BatchChange(TypedDict):
 
 class Calibration(TypedDict):
     """
-    How long the job took, how long its replay takes unchanged, and by how much of it they differ.
+    How long the job took, how long its unchanged replay takes, and the relative difference.
 
     ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
     predicted.
@@ -335,7 +335,7 @@ class CollectorItem(TypedDict):
 
 
 class CpusChange(TypedDict):
-    """The largest node has so many more CPUs."""
+    """The largest node has ``count`` more CPUs."""
 
     kind: Literal["cpus"]
     count: int
@@ -604,14 +604,14 @@ class FindingItem(TypedDict):
     """
     Something that slows the job down or puts it at risk, and what to do about it.
 
-    ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
-    most. ``share`` is the saving, or else the cost, of the job's time. ``is_risk``: it costs less than 1 %
-    of that, and is told because of what may come of it. ``on_path_ns``: how long the critical path leads
-    through the attempts that it is about (0: nothing waits for them), null where that does not count.
-    ``function`` or ``actor_class``: where; ``origin``:
-    whose it is, ``user``, a library's name, or null; ``caller``: the function in which it happens, "" in the
-    driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``: Ray's page about it.
-    ``filters``: of the list of tasks.
+    ``saving_ns`` is predicted by a replay, null if that is impossible; ``cost_ns`` is the maximum cost.
+    ``share``: the saving, or else the cost, as a share of the job's time. ``is_risk``: it costs less than 1 %
+    of that time, but may cause trouble later. ``on_path_ns``: the time of its attempts on the critical path
+    (0: nothing waits for them), null if that does not matter. ``function`` or ``actor_class``: the code that
+    it is about; ``origin``: ``user``, a library's name, or null if unknown; ``caller``: the function in which
+    it happens, "" for the driver. ``numbers``: the evidence (names ending in ``_ns`` are durations).
+    ``sketch``: code that fixes it. ``doc``: the URL of Ray's documentation. ``filters``: filters of the list
+    of tasks.
     """
 
     saving_ns: int | None
@@ -728,8 +728,9 @@ class FramesWorker(TypedDict):
 
 class FunctionGain(TypedDict):
     """
-    What the job would gain if a function took half the time. ``own_ns``: what its attempts computed.
-    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    The job's gain if a function took half the time.
+
+    ``own_ns``: how long its attempts executed. ``origin``: ``user``, a library's name, or null if unknown.
     """
 
     saving_ns: int
@@ -771,7 +772,7 @@ class FunctionItem(TypedDict):
 
 
 class FunctionOnPath(TypedDict):
-    """What of the critical path of a replay is one function's."""
+    """A function's share of the critical path of a replay."""
 
     function: str
     is_driver: bool
@@ -1374,7 +1375,7 @@ class NodePercents(TypedDict):
 
 
 class NodesChange(TypedDict):
-    """So many more nodes like the last one."""
+    """The cluster has ``count`` more nodes like the last one."""
 
     kind: Literal["nodes"]
     count: int
@@ -1382,8 +1383,8 @@ class NodesChange(TypedDict):
 
 class NotRecorded(TypedDict):
     """
-    Why the record of a job is incomplete. ``events``: how many were dropped while it ran, null without a
-    tracer.
+    A reason why the record of a job is incomplete. ``events``: how many were dropped during the job, null
+    if there was no tracer.
     """
 
     code: Literal["tracer_off", "dropped"]
@@ -1401,7 +1402,7 @@ class NotSearched(TypedDict):
 
 
 class NumCpusChange(TypedDict):
-    """A function, or an actor class, asks for so many CPUs."""
+    """A function or a class of actors requests ``num_cpus`` CPUs."""
 
     kind: Literal["num_cpus"]
     function: str
@@ -1470,7 +1471,7 @@ class OperatorLogin(TypedDict):
 
 
 class OptionGain(TypedDict):
-    """What the job would gain by something else."""
+    """The job's gain from an option that is not about a single function."""
 
     saving_ns: int
     saving_low_ns: int
@@ -1547,7 +1548,7 @@ class PathLink(TypedDict):
 
 
 class PathStretch(TypedDict):
-    """A stretch of the critical path of a replay; ``begin_ns`` is since the begin of the job."""
+    """A stretch of the critical path of a replay. ``begin_ns``: since the job began."""
 
     task_id: str | None
     attempt: int | None
@@ -1703,8 +1704,8 @@ class PlacementGroupDetail(TypedDict):
 
 class PlainChange(TypedDict):
     """
-    No attempt takes longer than is usual for its function; or nothing is spent on starting workers, on
-    fetching values, or on attempts that failed and were tried again.
+    No attempt takes longer than usual for its function; or nothing is spent on starting workers, on
+    fetching values, or on failed attempts that were retried.
     """
 
     kind: Literal["no_stragglers", "no_startup", "no_transfer", "no_retries"]
@@ -1719,7 +1720,7 @@ class Problem(TypedDict):
 
 
 class ProgressAnswer(TypedDict):
-    """``share``: how much of a job's answer is done, 0 to 1; null if nobody makes one that takes long."""
+    """``share``: the finished share of a job's answer, 0 to 1; null if no long request computes it."""
 
     share: float | None
 
@@ -2263,7 +2264,7 @@ class SilencesAnswer(TypedDict):
 
 
 class SilentDetector(TypedDict):
-    """A detector that could not say anything about the job, and why."""
+    """A detector that was skipped for this job, and why."""
 
     kind: str
     message: str
@@ -2294,7 +2295,7 @@ class SpanItem(TypedDict):
 
 
 class SpeedChange(TypedDict):
-    """A function computes ``times`` as fast; below 1 it is slower. ``driver`` is the driver."""
+    """A function runs ``times`` as fast; below 1 it is slower. ``driver`` stands for the driver."""
 
     kind: Literal["speed"]
     function: str
@@ -2815,14 +2816,14 @@ class Utilisation(TypedDict):
 
 class Verdict(TypedDict):
     """
-    What bound a job, the largest of its causes, and what would help most.
+    The largest cause of the job's duration, and what would help most.
 
     ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
-    kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed
-    (``preparing``: the driver before the first task; ``finishing``: after the last). ``name``: of
-    the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
-    actors), a function at half its time, or an option; null if nothing would save 1 %. ``actor``: the one in
-    which most of the time is, if ``name`` is a method.
+    kept the CPUs busy while tasks waited), ``function``, or the phase that took the most time (``preparing``:
+    the driver before the first task; ``finishing``: the driver after the last task). ``name``: the function,
+    "" if unknown. ``remedy``: a finding by its kind and place (function or class of actors), a function at
+    half its time, or an option; null if nothing would save 1 %. ``actor``: the actor that took most of the
+    time, if ``name`` is a method.
     """
 
     saving_ns: int | None
@@ -2905,7 +2906,7 @@ Changes: TypeAlias = (
 
 
 class WhatIfBody(TypedDict):
-    """What is changed, all at once, in a job (default: the longest one that ran tasks) of a session."""
+    """Changes to replay together, in a job of a session (default: the longest job that ran tasks)."""
 
     session: NotRequired[str | None]
     job_id: NotRequired[str | None]
@@ -3214,7 +3215,7 @@ class EventsAnswer(TypedDict):
 
 
 class ExplainedCause(TypedDict):
-    """A part of the critical path. ``text``: what it is and how to learn more, "" below 15 % of the path."""
+    """A part of the critical path. ``text``: an explanation and advice, "" below 15 % of the path."""
 
     phase: str
     name: str
@@ -3392,14 +3393,13 @@ class Ingest(TypedDict):
 
 class InsightsAnswer(TypedDict):
     """
-    What slows a job down, and what would make it faster, by how much: the largest savings first.
+    The causes of a job's duration and the changes that would make it faster, the largest savings first.
 
-    ``findings`` weigh at least 1 % of the job's time, or are risks, which come last; ``silent``: detectors
-    that had not enough data; ``not_recorded``: what is missing from the record, so that no finding may mean
-    that nobody knows. ``causes``: the whole of the job's time, as its critical path has it;
-    ``verdict``: the same in one sentence, with what would help most. ``functions`` are those of
-    ``functions_total`` that take the most time. ``so_far``: the job runs still. ``end_ns``: when it ended, or
-    the time of this answer.
+    ``findings``: those that cost at least 1 % of the job's time, and risks, which come last. ``silent``:
+    detectors that had too little data. ``not_recorded``: what is missing from the record, and may hide
+    findings. ``causes``: the job's time, divided by its critical path. ``verdict``: the main cause and the
+    best remedy, in one sentence. ``functions``: those of ``functions_total`` that take the most time.
+    ``so_far``: the job is still running. ``end_ns``: when it ended, or the time of this answer.
     """
 
     session: str
@@ -4123,9 +4123,10 @@ class TuneExperimentAnswer(TypedDict):
 
 class WhatIfAnswer(TypedDict):
     """
-    What a job would take with changes: ``baseline_ns`` is what it took until ``end_ns``.
+    The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``.
 
-    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
+    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of the
+    path by function.
     """
 
     saving_ns: int | None

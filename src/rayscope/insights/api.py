@@ -1,4 +1,4 @@
-"""What would make a job faster: its record replayed, unchanged and with changes."""
+"""The routes for insights and what-if: predict by replay what would make a job faster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ router = APIRouter()
 
 
 def _check(_: float) -> None:
-    """Raise Abandoned once nobody waits for the answer."""
+    """Raise Abandoned if nobody waits for the answer any more."""
     work = current_work()
     if work is not None:
         work.check()
@@ -54,7 +54,7 @@ def _check(_: float) -> None:
 def _record(
     session: str, file: SessionFile, job_id: str, attempts: int, until_ns: int
 ) -> tuple[dict[str, Any], Recorded | None]:
-    """What both answers begin with, and the job's record, unless that is too large."""
+    """The fields that both answers share, and the job's record, None if it is too large to be read."""
     recorded = read.read(file, job_id, until_ns) if attempts <= gains.MAX_READ else None
     begin_ns, end_ns = recorded.extent_ns if recorded else read.extent(file, job_id)
     about = {
@@ -86,17 +86,18 @@ def _replaying(
     long: bool,
     max_replays: int | None,
 ) -> Iterator[tuple[dict[str, Any], Recorded | None, Check]]:
-    """What :func:`_record` returns for a job, and what its replays call, within the server's bounds.
+    """The fields of :func:`_record`, the job's record, and the function that its replays call to report
+    progress, within the server's limits on replays.
 
-    ``max_replays``: None for as many as insights need. Raises Busy.
+    ``max_replays``: replays that the answer needs at most; None for as many as insights need. Raises Busy.
     """
     last_ns = records.last_ns(session)
     job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
     with ExitStack() as stack:
         check: Check = _check
         if gains.MAX_ATTEMPTS < attempts <= gains.MAX_READ and long:
-            most = max_replays or gains.replays(attempts)
-            check = stack.enter_context(replays.making(session, job_id, most, _check))
+            total = max_replays or gains.replays(attempts)
+            check = stack.enter_context(replays.waiting_turn(session, job_id, total, _check))
         stack.enter_context(replays.slots.take(lambda: _check(0.0)))
         until_ns = last_ns if records.is_live(session) else 0
         yield *_record(session, file, job_id, attempts, until_ns), check
@@ -105,7 +106,9 @@ def _replaying(
 def _baseline(
     about: dict[str, Any], recorded: Recorded | None, check: Check, *, long: bool
 ) -> gains.Baseline | None:
-    """The replay of a record that is not too large for that; tells of it in ``about``."""
+    """The replay of the unchanged record, None if the record is too large to be replayed. Adds the
+    calibration, and why predictions are withheld, to ``about``.
+    """
     if recorded is None or (about["attempts"] > gains.MAX_ATTEMPTS and not long):
         code, message = gains.too_large(about["attempts"])
         about["withheld"] = {"code": code, "message": message}
@@ -127,9 +130,9 @@ def insights(
     job_id: JobId = None,
     long: Long = False,
 ) -> Response:
-    """What slowed a job down, and what to optimize first: what the detectors found, and how much the job
-    would gain if each function took half the time, and by other changes. Savings are predicted by replaying
-    its record.
+    """Explains what slowed a job down and what to optimize first: the findings of the detectors, and how much
+    the job would gain if each function took half the time, and by other changes. Savings are predicted by
+    replaying its record.
     """
     chosen = records.resolve(session)
     losses = records.dropped(chosen)
@@ -149,8 +152,8 @@ def insights(
             if recorded is not None:
                 facts = Facts(recorded, series_reader(metrics, chosen, recorded), ns_by_task(path))
                 methods = facts.methods
-                findings, silent = detect.detect(facts, base, detect.load(), check)
-                found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
+                findings, skipped = detect.detect(facts, base, detect.load(), check)
+                found |= {"findings": findings, "silent": [detector._asdict() for detector in skipped]}
                 if base is not None and base.withheld is None:
                     functions, functions_total, options = gains.gains(base, check)
                     found |= {
@@ -169,7 +172,7 @@ def insights(
 def progress(
     records: CurrentRecords, replays: CurrentReplays, job_id: JobId = None, session: Session = None
 ) -> Response:
-    """How far an answer about a job is that takes long: of `GET /api/insights` or `POST /api/whatif`."""
+    """Progress of a long-running request to `GET /api/insights` or `POST /api/whatif`."""
     chosen = records.resolve(session)
     return answer({"share": replays.share(chosen, job_id or "")})
 
@@ -177,14 +180,16 @@ def progress(
 def _path(
     records: SessionReader, session: str, file: SessionFile, job_id: str, recorded: Recorded | None
 ) -> compute.Path:
-    """The critical path; of a job that was read, it begins and ends as what was read."""
+    """The critical path. If the job's record was read, the path covers the same time as the record."""
     extent = None if recorded is None else Extent(recorded.has_ended, *recorded.extent_ns)
     last_ns = extent.end_ns if extent else records.last_ns(session)
     return read_path(file, last_ns, job_id, live=records.is_live(session), extent=extent)[1]
 
 
-def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods: set[str]) -> dict[str, Any]:
-    """What bound the job: its causes, and the verdict."""
+def _judge(
+    file: SessionFile, path: compute.Path, fields: dict[str, Any], methods: set[str]
+) -> dict[str, Any]:
+    """The causes that bound the job, and the verdict."""
     causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
     items = [
         {**item, "text": verdict.explain(cause, whole)}
@@ -194,18 +199,18 @@ def _judge(file: SessionFile, path: compute.Path, found: dict[str, Any], methods
         whole,
         causes,
         methods,
-        found["findings"],
-        found["functions"],
-        found["options"],
+        fields["findings"],
+        fields["functions"],
+        fields["options"],
         {item["name"]: item["actor"] for item in items if item["actor"]},
     )
     return {"verdict": judged, "causes": items}
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})
-def whatif(records: CurrentRecords, replays: CurrentReplays, asked: schemas.WhatIfBody) -> Response:
+def whatif(records: CurrentRecords, replays: CurrentReplays, body: schemas.WhatIfBody) -> Response:
     """How long a job would have taken with some changes, predicted by replaying its record with them."""
-    chosen = records.resolve(asked.session)
+    chosen = records.resolve(body.session)
 
     def find(file: SessionFile) -> dict[str, Any]:
         found: dict[str, Any] = dict.fromkeys(
@@ -220,7 +225,7 @@ def whatif(records: CurrentRecords, replays: CurrentReplays, asked: schemas.What
             )
         )
         max_replays = gains.BASELINE_REPLAYS + 1
-        with _replaying(records, replays, chosen, file, asked.job_id, long=True, max_replays=max_replays) as (
+        with _replaying(records, replays, chosen, file, body.job_id, long=True, max_replays=max_replays) as (
             about,
             recorded,
             check,
@@ -228,29 +233,29 @@ def whatif(records: CurrentRecords, replays: CurrentReplays, asked: schemas.What
             found |= {"baseline_ns": about["calibration"]["recorded_ns"], "path": [], "functions": []}
             base = _baseline(about, recorded, check, long=True)
             if base is not None and base.withheld is None:
-                _predict(base, [_change(one) for one in asked.changes], about, found, check)
+                _predict(base, [_change(item) for item in body.changes], about, found, check)
         return {**about, **found}
 
-    question = f"/api/whatif {asked.model_dump_json(exclude={'session'})}"
-    body, age_s = records.read_with_age(chosen, question, lambda file: msgspec.json.encode(find(file)))
-    return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
+    question = f"/api/whatif {body.model_dump_json(exclude={'session'})}"
+    encoded, age_s = records.read_with_age(chosen, question, lambda file: msgspec.json.encode(find(file)))
+    return Response(encoded, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 
-def _change(asked: schemas.AnyChange) -> Change:
-    given = asked.model_dump()
-    name = given.get("function") or given.get("class_name", "").rpartition("<locals>.")[2]
-    amount = next((given[key] for key in ("times", "count", "num_cpus", "size") if key in given), 0)
-    return Change(given["kind"], name, float(amount))
+def _change(item: schemas.AnyChange) -> Change:
+    fields = item.model_dump()
+    name = fields.get("function") or fields.get("class_name", "").rpartition("<locals>.")[2]
+    amount = next((fields[key] for key in ("times", "count", "num_cpus", "size") if key in fields), 0)
+    return Change(fields["kind"], name, float(amount))
 
 
 def _predict(
     base: gains.Baseline,
     changes: list[Change],
     about: dict[str, Any],
-    found: dict[str, Any],
+    fields: dict[str, Any],
     check: Check,
 ) -> None:
-    """Fill in what the changes come to."""
+    """Replay the changed programs and add the prediction to ``fields``."""
     programs, replayed = gains.predict(base, changes, check)
     if replayed.is_stuck:
         message = "With these changes the replay came to a point where everything waits for something."
@@ -258,7 +263,7 @@ def _predict(
         return
     predicted = gains.scaled(base, replayed.duration_ns)
     path, functions = gains.path_of(base, programs, replayed)
-    found |= {
+    fields |= {
         "predicted_ns": predicted,
         **base.saving_fields(base.recorded_ns - predicted),
         "speedup": base.recorded_ns / max(1, predicted),

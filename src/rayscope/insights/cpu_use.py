@@ -1,4 +1,4 @@
-"""How much CPU the functions and actors of a job reserved, and used."""
+"""How much CPU the functions and actors of a job reserved and used."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_of
 
-#: The CPU time of so much of what ran must be known. Of the last call on a worker it often is not.
-_KNOWN = 0.5
+#: At least this share of the executed time must have a known CPU time. It is often missing for a worker's
+#: last call.
+_MIN_KNOWN_SHARE = 0.5
 
-#: In shorter calls Ray's own threads, and what is imported, may take more CPU than the function.
-_LONG_NS = 1_000_000_000
+#: In calls shorter than this, ns, Ray's own threads and imports may take more CPU than the function.
+_MIN_LONG_NS = 1_000_000_000
 
 
 class Use(NamedTuple):
-    """The calls of a function, or of all actors of a class, that reserve so many CPUs each.
+    """The calls of a function, or of all actors of a class, that reserve ``cpus`` CPUs each.
 
-    ``used_ns``: their CPU time; ``busy_ns``: how long they executed, unblocked, those of an actor together;
-    ``held_ns``: how long they held their CPUs. ``threads``: calls that ran at once in one actor, at most.
+    ``used_ns``: their CPU time; ``busy_ns``: how long they executed without being blocked, where overlapping
+    calls of one actor count once; ``held_ns``: how long they held their CPUs. ``threads``: the highest number
+    of calls that ran at once in one actor. ``rows``: the calls whose CPU time is known.
     """
 
     name: str
@@ -38,33 +40,33 @@ class Use(NamedTuple):
 
     @property
     def function(self) -> str | None:
-        """The function, of calls of one."""
+        """The name if this is a function, else None."""
         return None if self.is_actor else self.name
 
     @property
     def actor_class(self) -> str | None:
-        """The class, of actors."""
+        """The name if this is a class of actors, else None."""
         return self.name if self.is_actor else None
 
     @property
     def filters(self) -> dict[str, str]:
-        """Of the views that show the calls."""
+        """Filters of the views that show the calls."""
         return {} if self.is_actor else {"func_name": self.name}
 
     @property
     def cores(self) -> float:
-        """The cores that one of them uses while it is busy, on average."""
+        """Cores that one task or actor uses on average while it is busy."""
         return self.used_ns / max(1, self.busy_ns)
 
     def most_cores(self, facts: Facts) -> float:
-        """The cores that the greediest call but one used: on a full node all get less than they want."""
-        rows = self.rows[facts.own_ns[self.rows] >= _LONG_NS]
+        """Cores used by the second greediest call. On a full node all calls get fewer than they could use."""
+        rows = self.rows[facts.own_ns[self.rows] >= _MIN_LONG_NS]
         each = facts.attempts.cpu_ns[rows] / facts.own_ns[rows]
         return float(np.sort(each)[-2]) if len(each) > 1 else 0.0
 
 
 def cpu_use(facts: Facts) -> list[Use]:
-    """All functions and classes whose CPU time is known. Raises NotEnoughData where none is."""
+    """All functions and classes whose CPU time is known. Raises NotEnoughData if there are none."""
     if not (facts.attempts.cpu_ns >= 0).any():
         raise NotEnoughData("The tracer was not in the workers, so nobody knows the CPU time of their tasks.")
     return _of_functions(facts) + _of_classes(facts)
@@ -79,7 +81,7 @@ def _of_functions(facts: Facts) -> list[Use]:
             rows = ran[of_function[places]]
             known = rows[a.cpu_ns[rows] >= 0]
             busy = int(own[known].sum())
-            if len(known) and busy >= _KNOWN * own[rows].sum():
+            if len(known) and busy >= _MIN_KNOWN_SHARE * own[rows].sum():
                 cpus = facts.recorded.demands[demand].get("CPU", 0.0) if demand >= 0 else 0.0
                 used = int(a.cpu_ns[known].sum())
                 found.append(Use(facts.name(rows[0]), False, cpus, known, used, busy, busy, 1))
@@ -102,12 +104,12 @@ def _of_classes(facts: Facts) -> list[Use]:
             whole += int(own[ran].sum())
             executing = union_of(a.start[known], a.start[known] + own[known])
             busy += executing
-            # How many calls run at once, on average while any does.
+            # How many calls run at once on average, not counting the time in which none runs.
             threads = max(threads, round(int(own[known].sum()) / max(1, executing)))
             begin, end = facts.lifetime(actors[actor])
             held += max(0, end - begin)
         rows = np.concatenate(calls)
-        if len(rows) and own[rows].sum() >= _KNOWN * whole:
+        if len(rows) and own[rows].sum() >= _MIN_KNOWN_SHARE * whole:
             used = int(a.cpu_ns[rows].sum())
             cpus = actors[members[0]].resources.get("CPU", 0.0)
             found.append(Use(name, True, cpus, rows, used, busy, held, threads))
@@ -115,12 +117,12 @@ def _of_classes(facts: Facts) -> list[Use]:
 
 
 def busiest_percent(facts: Facts, use: Use, percents: Mapping[int, float]) -> float:
-    """How busy the busiest of the nodes was that ran some of the calls; 100 where nobody knows."""
+    """CPU use, %, of the busiest node that ran some of the calls; 100 if it is unknown."""
     nodes = set(np.unique(facts.attempts.node[use.rows]).tolist()) & percents.keys()
     return max((percents[node] for node in nodes), default=100.0)
 
 
 def cpu_percent(facts: Facts) -> dict[int, float]:
-    """By node, how busy its CPUs were in the job's time on average. Raises NotEnoughData."""
+    """Average CPU use of each node during the job, %. Raises NotEnoughData."""
     series = facts.series("ray_node_cpu_utilization")
     return {node: sum(value for _, value in points) / len(points) for node, points in series.items()}

@@ -1,4 +1,4 @@
-"""Runs the detectors over a job, and says how much each finding weighs."""
+"""Runs the detectors on a job and weighs their findings."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from rayscope.units import duration, size
 log = logging.getLogger("rayscope.insights")
 
 GROUP = "rayscope.detectors"
-#: From these shares of the job's time on a finding is critical, a warning, or worth telling.
+#: The severities with the smallest share of the job's time that each requires. Findings below all of them are
+#: dropped.
 SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
-#: A risk that costs less is told all the same.
-_LEAST = SEVERITIES[-1][1]
-#: Findings of one detector, the largest ones.
-_MOST = 10
+#: Findings below this share of the job's time are reported only if they are risks.
+_MIN_SHARE = SEVERITIES[-1][1]
+#: Findings reported per detector: the largest ones.
+_MAX_FINDINGS = 10
 _OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
 
 
-class Silent(NamedTuple):
-    """A detector that could not say anything, and why."""
+class SkippedDetector(NamedTuple):
+    """A detector that had too little data or failed, and why."""
 
     kind: str
     message: str
@@ -37,36 +38,38 @@ class Silent(NamedTuple):
 
 @functools.cache
 def load() -> tuple[Detector, ...]:
-    """All installed detectors by name, the built-in ones too. One that cannot be loaded is logged."""
+    """All installed detectors, including the built-in ones, sorted by name. Logs those that fail to load."""
     found: list[Detector] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         try:
             found.append(entry.load()())
-        except Exception:  # whatever a plug-in does
+        except Exception:  # plug-ins may raise anything
             log.exception("could not load the detector %s", entry.value)
     return tuple(found)
 
 
 def detect(
     facts: Facts, base: gains.Baseline | None, detectors: Sequence[Detector], check: Check
-) -> tuple[list[dict[str, Any]], list[Silent]]:
-    """What the detectors find, the largest first, as :class:`schemas.FindingItem`; and who found no data.
+) -> tuple[list[dict[str, Any]], list[SkippedDetector]]:
+    """The findings as :class:`schemas.FindingItem`, the largest first, and the detectors that were skipped.
 
-    The saving of a finding is predicted by a replay where there is one that can be trusted, else it is
-    unknown and the finding weighs what it costs at most. An attempt costs nothing if the critical path does
-    not lead through it. What is only a risk comes last.
+    If the job can be replayed, a replay predicts the saving of a finding. Otherwise the saving is unknown,
+    and the finding weighs its maximum cost. Attempts that are not on the critical path cost nothing. Findings
+    that are only risks come last.
     """
     found: list[tuple[Detector, Finding]] = []
-    silent: list[Silent] = []
+    skipped: list[SkippedDetector] = []
     for detector in detectors:
         check(0.0)
         try:
-            largest = sorted(detector.find(facts), key=lambda finding: -finding.cost_ns)[:_MOST]
+            largest = sorted(detector.find(facts), key=lambda finding: -finding.cost_ns)[:_MAX_FINDINGS]
         except NotEnoughData as reason:
-            silent.append(Silent(detector.kind, str(reason)))
-        except Exception as error:  # whatever a plug-in does
+            skipped.append(SkippedDetector(detector.kind, str(reason)))
+        except Exception as error:  # plug-ins may raise anything
             log.exception("the detector %s failed", detector.kind)
-            silent.append(Silent(detector.kind, f"It failed: {type(error).__name__}: {error}"[:500]))
+            skipped.append(
+                SkippedDetector(detector.kind, f"It failed: {type(error).__name__}: {error}"[:500])
+            )
         else:
             found += ((detector, finding) for finding in largest)
     savings: dict[tuple[Change, ...], int | None] = {}
@@ -74,7 +77,7 @@ def detect(
     found.sort(key=lambda one: -one[1].cost_ns)
     items = []
     for detector, uncapped in found:
-        finding, on_path_ns = _weighed(facts, uncapped)
+        finding, on_path_ns = _weigh(facts, uncapped)
         if base is not None and base.withheld is None and finding.changes and len(savings) < most:
             if finding.changes not in savings:
                 savings[finding.changes] = _saving(base, finding.changes, check)
@@ -88,21 +91,21 @@ def detect(
             severity = SEVERITIES[-1][0]
         if severity is not None:
             items.append(_item(facts, detector, finding, severity, share, range_ns, on_path_ns))
-    return sorted(items, key=lambda item: -item["share"]), silent
+    return sorted(items, key=lambda item: -item["share"]), skipped
 
 
-def _weighed(facts: Facts, finding: Finding) -> tuple[Finding, int | None]:
-    """A finding with what it costs, which is a part of the job's time, and how much the critical path leads
-    through it if that counts.
+def _weigh(facts: Facts, finding: Finding) -> tuple[Finding, int | None]:
+    """A finding with its cost limited to its part of the critical path and the job's time, and the length of
+    that part, None if it does not count.
     """
     on_path_ns = facts.on_path_ns(finding)
-    # A task or group may have waited since before the job.
+    # A task or placement group may have been waiting since before the job began.
     most = facts.duration_ns if on_path_ns is None else min(facts.duration_ns, on_path_ns)
     return dataclasses.replace(finding, cost_ns=max(0, min(int(finding.cost_ns), most))), on_path_ns
 
 
 def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Check) -> int | None:
-    """What the replay predicts, between nothing and the whole job."""
+    """The predicted saving, ns, limited to the job's time; None if it cannot be predicted."""
     try:
         saved = gains.saving(base, changes, check)
     except BadChange:
@@ -119,7 +122,7 @@ def _item(
     saving: dict[str, int] | None,
     on_path_ns: int | None,
 ) -> dict[str, Any]:
-    # A detector's numbers may be NumPy's.
+    # Detectors may use NumPy's numbers, which JSON encoders reject.
     numbers = {
         name: getattr(number, "item", lambda n=number: n)() for name, number in finding.numbers.items()
     }
@@ -132,7 +135,7 @@ def _item(
         "share": share,
         **(saving or {"saving_ns": None, "saving_low_ns": None, "saving_high_ns": None}),
         "cost_ns": int(finding.cost_ns),
-        "is_risk": share < _LEAST,
+        "is_risk": share < _MIN_SHARE,
         "on_path_ns": on_path_ns,
         "confidence": finding.confidence,
         **names,
@@ -149,7 +152,7 @@ def _item(
 
 
 def texts(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Numbers as people read them: ``_ns`` are durations, ``_bytes`` are sizes."""
+    """Numbers formatted for people: ``_ns`` are durations, ``_bytes`` are sizes."""
     return {name: _text(name, value) for name, value in numbers.items()}
 
 

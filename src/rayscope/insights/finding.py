@@ -1,4 +1,6 @@
-"""What a detector says, and what it looks at. Times are ns since the begin of the job; -1 is not known."""
+"""The interface of detectors: findings, and the facts that detectors read. Times are ns since the job began;
+-1 means unknown.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +21,27 @@ from rayscope.model.origin import origin
 
 Confidence = Literal["high", "medium", "low"]
 Number = int | float | str
-#: Samples of a metric, in the order of time: (ns since the begin of the job, value).
+#: Samples of a metric in the order of time: (ns since the job began, value).
 Points = list[tuple[int, float]]
-#: A metric's samples in the job's time, of the series with some labels, by the number of their node.
+#: Reads a metric, filtered by labels, during the job. Returns samples by the number of the node.
 ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
-#: The driver, where a task is asked for.
+#: Stands for the driver in place of a task's number.
 DRIVER = -1
 _LATEST = 1 << 62
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that slows a job down, or that puts it at risk.
+    """Something that slows a job down or puts it at risk.
 
-    ``function`` or ``actor_class``: where; ``caller``: the function in which it happens, "" in the driver.
-    ``cost_ns``: what it costs of the job's time at most, if no replay can tell; ``changes``: what the replay
-    changes to predict the saving. ``rows``: the attempts whose time it is, if it is about some: they cost no
-    more than what the critical path leads through. ``groups``: the IDs of the placement groups that it is
-    about: they cost what was waited for them. ``is_risk``: worth telling even if it costs no time.
-    ``numbers``: the evidence, by the names that the texts use. ``filters``: of the view that shows it.
-    ``sketch``: code that helps, where the detector's is what the job does already.
+    ``cost_ns``: the most that it costs of the job's time, used if no replay can predict the saving.
+    ``function`` or ``actor_class``: the code that it is about. ``caller``: the function in which it happens,
+    "" for the driver. ``changes``: the changes to replay in order to predict the saving. ``rows``: the
+    attempts that take the time, if known; the cost is limited to their part of the critical path. ``groups``:
+    the IDs of the placement groups that it is about; waits for them count as part of the critical path.
+    ``is_risk``: report it even if it costs no time. ``numbers``: the evidence, by the names used in the
+    texts. ``filters``: filters of the view that shows it. ``sketch``: replaces the detector's sketch if the
+    job already does what that shows.
     """
 
     cost_ns: int
@@ -56,16 +59,17 @@ class Finding:
 
 
 class NotEnoughData(Exception):
-    """A detector cannot say anything about this job: why."""
+    """The record lacks what a detector needs. The message says what is missing."""
 
 
 class Detector(Protocol):
-    """One kind of thing that slows jobs down or puts them at risk.
+    """Looks for one kind of problem that slows jobs down or puts them at risk.
 
     ``kind``: a stable name; ``title``: a few words; ``advice``: what to do, in a few sentences, with
-    ``{name}`` for numbers of the finding; ``sketch``: code that does it; ``doc``: Ray's page about it, "" if
-    there is none. The docstring is what its users read: what it finds, on the first line; a paragraph that
-    begins with "Limits:", from which sizes on; and one that begins with "Needs:", what has to be on record.
+    ``{name}`` for numbers of the finding; ``sketch``: code that does it; ``doc``: the URL of Ray's
+    documentation of it, or "". The docstring is part of the documentation for users. Its first line says what
+    the detector finds. A paragraph that begins with "Limits:" has the thresholds, and one that begins with
+    "Needs:" says what has to be recorded.
     """
 
     kind: str
@@ -80,10 +84,12 @@ class Detector(Protocol):
 
 
 class Facts:
-    """A job's record, sorted as detectors ask for it. ``read_series``: reads the machines' metrics.
-    ``path_ns``: how much of the critical path is each task's, by its id; None if the path is not known.
+    """A job's record with the indexes and sums that detectors need.
 
-    Columns have a number for each attempt; a *row* is the place of an attempt in them.
+    ``read_series``: reads the metrics of the nodes. ``path_ns``: how much of the critical path each task
+    takes, by task ID; None if the path is unknown.
+
+    Columns have one number for each attempt. A *row* is the index of an attempt in them.
     """
 
     def __init__(
@@ -99,13 +105,13 @@ class Facts:
         self.duration_ns = max(1, recorded.driver[1] - recorded.driver[0])
 
     def name(self, row: int) -> str:
-        """The function of an attempt."""
+        """The name of the function that an attempt runs."""
         number = self.attempts.function[row]
         return self.recorded.functions[number] if number >= 0 else ""
 
     @cached_property
     def _on_path_ns(self) -> Ints:
-        """How much of the critical path is each task's."""
+        """How much of the critical path each task takes, ns."""
         a, known = self.attempts, self._path_ns or {}
         highs = np.array([int(task_id[:16] or "0", 16) for task_id in known], dtype=np.uint64)
         found = np.zeros(self.recorded.tasks, dtype=np.int64)
@@ -114,30 +120,30 @@ class Facts:
         return found
 
     def is_on_path(self, rows: Ints) -> Bools:
-        """Whether each of some attempts is of a task on the critical path; no, if no path is known."""
+        """Whether the task of each attempt is on the critical path; False if the path is unknown."""
         found: Bools = self._on_path_ns[self.attempts.task[rows]] > 0
         return found
 
     def on_path_ns(self, finding: Finding) -> int | None:
-        """How much of the critical path is time of the attempts that a finding is about; None if that is not
-        known, or it is not about some. A wait for its placement groups counts too.
+        """How much of the critical path the attempts of a finding take, ns, including waits for its placement
+        groups; None if it is unknown or the finding has no attempts.
         """
         if self._path_ns is None or finding.rows is None:
             return None
-        # Without the tracer nobody knows who waited for a group.
+        # Only the tracer records who waited for a placement group.
         if finding.groups and not self.recorded.is_traced:
             return None
         tasks = np.unique(self.attempts.task[finding.rows])
-        # The path does not follow a wait that timed out.
+        # The critical path does not follow waits that timed out.
         waits = self.recorded.waits
         named = np.flatnonzero(np.isin(waits.named_task, tasks))
         its = np.unique(np.searchsorted(waits.first_named, named, "right") - 1)
         blocked = int(waits.blocked_ns[its[waits.task[its] == DRIVER]].sum())
         of_tasks = max(int(self._on_path_ns[tasks].sum()), min(blocked, self.duration_ns))
-        return of_tasks + self._waited_for_groups_ns(finding.groups)
+        return of_tasks + self._group_waits_ns(finding.groups)
 
-    def _waited_for_groups_ns(self, groups: Collection[str]) -> int:
-        """How long the driver, and tasks on the critical path, waited for placement groups."""
+    def _group_waits_ns(self, groups: Collection[str]) -> int:
+        """How long the driver and the tasks on the critical path waited for placement groups."""
         waits: dict[int, list[Span]] = defaultdict(list)
         for one in self.recorded.group_waits:
             if one.group_id in groups:
@@ -146,12 +152,12 @@ class Facts:
         return sum(min(union_ns(spans), most[task]) for task, spans in waits.items())
 
     def caller(self, task: int) -> str:
-        """The function that a task runs; "" for the driver."""
+        """The function of a calling task; "" for the driver."""
         return "" if task == DRIVER else self.name(self.last_rows[task])
 
     @cached_property
     def own_ns(self) -> Ints:
-        """How long each attempt executed without the time that it was blocked; -1 if that is not known."""
+        """How long each attempt executed, without the time in which it was blocked; -1 if unknown."""
         a, rows = self.attempts, self.recorded.waiting_rows
         own = np.where((a.start >= 0) & (a.returned >= 0), np.maximum(a.returned - a.start, 0), -1)
         blocked = np.zeros(len(a), dtype=np.int64)
@@ -159,28 +165,29 @@ class Facts:
         return np.where(own >= 0, np.maximum(own - blocked, 0), -1)
 
     @cached_property
-    def _came(self) -> Ints:
-        """When each attempt came to its worker: before that loaded code and fetched arguments."""
+    def _arrival_ns(self) -> Ints:
+        """When each attempt arrived at its worker, before the worker loaded code and fetched arguments."""
         a = self.attempts
         return a.start - a.fetching - a.loading
 
     @cached_property
     def is_warm(self) -> Bools:
-        """By attempt whether its worker had begun its function before. Else it may import modules."""
+        """Whether the worker of each attempt had run its function before. If not, it may import modules."""
         a = self.attempts
         began = np.flatnonzero(a.start >= 0)
         order = began[np.lexsort((a.start[began], a.function[began], a.worker[began]))]
         is_first = (np.diff(a.worker[order], prepend=-2) != 0) | (np.diff(a.function[order], prepend=-2) != 0)
-        # By row in that order, when its worker first began its function.
+        # When the worker of each row first started the row's function, in this order.
         first = a.start[order][is_first][np.cumsum(is_first) - 1]
         found = np.zeros(len(a), dtype=np.bool_)
-        found[order] = self._came[order] >= first
+        found[order] = self._arrival_ns[order] >= first
         return found
 
     @cached_property
     def is_executing_known(self) -> Bools:
-        """By attempt whether the time that it executed has no other time in it: the worker told its end, or
-        storing the value after it takes no time. Ray imports what it stores a worker's first value with.
+        """Whether the recorded execution time of each attempt includes nothing else: either the worker
+        reported the end, or storing the value took no time. Before it stores its first value, a worker
+        imports Ray's modules for that.
         """
         a = self.attempts
         began = np.flatnonzero(a.start >= 0)
@@ -191,49 +198,51 @@ class Facts:
 
     @cached_property
     def held(self) -> tuple[Ints, Ints]:
-        """From when until when each attempt held its worker; until the job's end if no end is on record."""
+        """When each attempt began and ceased to hold its worker; until the job's end if it has no end."""
         a = self.attempts
         given = np.where(a.given >= 0, a.given, a.created)
-        begin = np.where(a.start >= 0, np.maximum(self._came, 0), given)
+        begin = np.where(a.start >= 0, np.maximum(self._arrival_ns, 0), given)
         end = np.maximum(a.returned, a.ended)
         return begin, np.maximum(begin, np.where(end >= 0, end, self.recorded.driver[1]))
 
     def held_span(self, row: int) -> Span:
-        """The same of one attempt."""
+        """When an attempt began and ceased to hold its worker."""
         begin, end = self.held
         return int(begin[row]), int(end[row])
 
     def held_until_next(self, row: int) -> Span:
-        """The same, until the next attempt held one if there is one: Ray waits before it tries again."""
+        """Like :meth:`held_span`, but until the next attempt of the task held a worker, because Ray waits
+        before it retries.
+        """
         begin, end = self.held_span(row)
         is_last = row == self.last_rows[self.attempts.task[row]]
         return begin, end if is_last else max(end, self.held_span(row + 1)[0])
 
     @property
     def first_rows(self) -> Ints:
-        """By task its first attempt."""
+        """The first attempt of each task."""
         return self.recorded.first_rows[:-1]
 
     @cached_property
     def last_rows(self) -> Ints:
-        """By task its last attempt."""
+        """The last attempt of each task."""
         return self.recorded.first_rows[1:] - 1
 
     @cached_property
     def rows_of_function(self) -> dict[str, Ints]:
-        """By function its attempts; creations of actors are ``Class.__init__``."""
+        """The attempts of each function. Creations of actors are ``Class.__init__``."""
         names = [*self.recorded.functions, ""]
         return {names[number]: rows for number, rows in groups(self.attempts.function)}
 
     @cached_property
     def calls_of_function(self) -> dict[str, Ints]:
-        """The same without creations of actors, and without attempts whose own time is not known."""
+        """The calls of each function whose own time is known, without creations of actors."""
         is_call = ~self.is_creation & (self.own_ns >= 0)
         return {name: rows[is_call[rows]] for name, rows in self.rows_of_function.items()}
 
     def may_be_several(self, rows: Ints) -> bool:
-        """Whether the attempts of one name may be of several functions: without the tracer nobody knows
-        whether two definitions are of the same one.
+        """Whether attempts with the same name may belong to several functions. Only the tracer shows whether
+        two definitions are of the same function.
         """
         return not self.recorded.is_traced and len(np.unique(self.attempts.code.codes[rows])) > 1
 
@@ -242,25 +251,25 @@ class Facts:
         return dict(groups(self.attempts.parent[self.first_rows]))
 
     def children(self, task: int) -> Ints:
-        """The tasks that a task, or DRIVER, submitted, in the order of their submission."""
+        """The tasks submitted by a task or DRIVER, in the order of submission."""
         none: Ints = no_numbers()
         return self._children.get(task, none)
 
     @property
     def callers(self) -> Iterable[int]:
-        """Tasks, or DRIVER, that submitted others."""
+        """The tasks that submitted others, including DRIVER."""
         return self._children
 
     @cached_property
     def calls_of_actor(self) -> dict[int, Ints]:
-        """By actor the attempts of its methods."""
+        """The method calls of each actor."""
         a = self.attempts
         rows = np.flatnonzero((a.kind == CALL) & (a.actor >= 0))
         return {actor: rows[places] for actor, places in groups(a.actor[rows])}
 
     @cached_property
     def _origins(self) -> dict[str, str]:
-        """By function, and by class of actors, whose it is."""
+        """The origin of each function and class of actors."""
         found = {}
         for function, module in zip(self.recorded.functions, self.recorded.modules, strict=False):
             known = origin(module)
@@ -270,7 +279,7 @@ class Facts:
         return found
 
     def origin(self, name: str) -> str | None:
-        """Whose a function or class of actors is: ``user``, a library's name, or None if it is not known."""
+        """The origin of a function or class of actors: ``user``, a library's name, or None if unknown."""
         return self._origins.get(name) if name else None
 
     @cached_property
@@ -282,7 +291,7 @@ class Facts:
 
     @cached_property
     def _submissions(self) -> dict[int, list[Span]]:
-        """By caller, or DRIVER, its submissions that took long."""
+        """The submissions that took a millisecond or more, by caller."""
         found: dict[int, list[Span]] = defaultdict(list)
         for one in self.recorded.sendings:
             if one.kind == "submit":
@@ -290,7 +299,7 @@ class Facts:
         return found
 
     def submission(self, task: int) -> Span:
-        """From when until when a task's caller submitted it. Below a millisecond it took no time."""
+        """When the caller began and finished submitting a task: the same time if it took less than 1 ms."""
         created = self.created(task)
         of_caller = self._submissions.get(int(self.attempts.parent[self.first_rows[task]]), [])
         place = bisect.bisect_right(of_caller, (created, _LATEST)) - 1
@@ -299,7 +308,7 @@ class Facts:
         return created, created
 
     def loading(self, row: int) -> Span:
-        """From when until when an attempt loaded its function's code."""
+        """When an attempt began and finished loading its function's code."""
         a = self.attempts
         end = int(a.start[row] - a.fetching[row])
         return (end - int(a.loading[row]), end) if a.start[row] >= 0 else (0, 0)
@@ -311,18 +320,18 @@ class Facts:
 
     @cached_property
     def cpus_asked(self) -> Any:
-        """By attempt the CPUs that it asks for; what asks for none, or nobody knows for how many, has 0."""
+        """The CPUs requested by each attempt; 0 if it requests none or the number is unknown."""
         return self.amounts_of("CPU")
 
     def amounts_of(self, resource: str) -> Any:
-        """The same of another resource."""
+        """The amount of a resource requested by each attempt; 0 if none or unknown."""
         of_demand = [demand.get(resource, 0.0) for demand in self.recorded.demands]
         return np.array([*of_demand, 0.0])[self.attempts.demand]
 
     def series(self, metric: str, **labels: str) -> dict[int, Points]:
-        """A metric in the job's time by node, the series of a node added up. Raises NotEnoughData.
+        """A metric during the job by node, summed over the series of each node. Raises NotEnoughData.
 
-        A series has 200 points at most. Nodes with less than two are left out.
+        A series has at most 200 points. Nodes with fewer than two points are left out.
         """
         found = {
             node: points for node, points in self._read_series(metric, labels).items() if len(points) > 1
@@ -332,18 +341,18 @@ class Facts:
         return found
 
     def require_tracer(self, unknown: str) -> None:
-        """Raise NotEnoughData unless the job was traced: what is ``unknown`` of its processes then."""
+        """Raise NotEnoughData if the job was not traced. ``unknown``: what is missing for that reason."""
         if not self.recorded.is_traced:
             raise NotEnoughData(
                 f"The tracer reported nothing from the job's processes, so nobody knows {unknown}."
             )
 
     def lifetime(self, actor: Actor) -> Span:
-        """From when until when an actor was there."""
+        """When an actor began and ended; until the end of the record if it did not end."""
         return max(0, actor.begin), actor.end if actor.end >= 0 else self.recorded.last
 
     def removal(self, group: Group) -> int:
-        """When a placement group was removed, or the record's end if it stayed."""
+        """When a placement group was removed, or the end of the record if it was not."""
         return group.removed if group.removed >= 0 else self.recorded.last
 
     def created(self, task: int) -> int:
@@ -352,25 +361,25 @@ class Facts:
 
     @cached_property
     def is_creation(self) -> Bools:
-        """By attempt whether it makes an actor."""
+        """Whether each attempt creates an actor."""
         found: Bools = self.attempts.kind == CREATION
         return found
 
-    def waits(self, least: int = 1) -> Iterator[tuple[int, list[Wait]]]:
-        """Each task, or DRIVER, whose last attempt waited so often at least, with its waits in the order of
-        time. Raises NotEnoughData.
+    def waits(self, min_count: int = 1) -> Iterator[tuple[int, list[Wait]]]:
+        """Each task, or DRIVER, whose last attempt waited at least ``min_count`` times, with these waits in
+        the order of time. Raises NotEnoughData.
         """
         self.require_tracer("their waits")
         last: dict[int, tuple[int, int]] = {}
         for (task, number), count in self.recorded.waits.counts():
-            last[task] = number, count  # later ones come later
+            last[task] = number, count  # later attempts replace earlier ones
         for task, (number, count) in last.items():
-            if count >= least:
+            if count >= min_count:
                 yield task, self.recorded.waits.of(task, number)
 
 
 def groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
-    """Each number with the places where it stands, in their order."""
+    """Each distinct number with the indexes at which it occurs, in ascending order."""
     order = np.argsort(numbers, kind="stable")
     bounds = np.flatnonzero(np.diff(numbers[order], prepend=-2, append=-2))
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -378,11 +387,11 @@ def groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def function_or_class(name: str) -> tuple[str | None, str | None]:
-    """A name as a function, or as the class of the actors that it makes, and None for the other."""
+    """(name, None) for a function, and (None, class name) for the creation of an actor."""
     class_name = name.removesuffix(".__init__")
     return (name, None) if class_name == name else (None, class_name)
 
 
 def blocked_ns(wait: Wait) -> int:
-    """How long a wait blocked its task."""
+    """How long a wait blocked its task, ns."""
     return wait.summed_ns if wait.summed_ns >= 0 else wait.end - wait.begin

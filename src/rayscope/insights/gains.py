@@ -1,4 +1,4 @@
-"""How far a replay can be trusted, and what a job would gain by each change."""
+"""Judges the accuracy of a job's replay, and predicts what the job would gain by each change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rayscope.insights.replay.build import build
-from rayscope.insights.replay.changes import Change, change
+from rayscope.insights.replay.changes import Change, apply_changes
 from rayscope.insights.replay.engine import Replayed, replay
 from rayscope.insights.replay.margin import saving_range, with_slower_ray
 from rayscope.insights.replay.path import Link, critical_path
@@ -15,25 +15,33 @@ from rayscope.insights.replay.program import CPU, UNIT, Programs
 from rayscope.insights.replay.recorded import Recorded
 from rayscope.units import duration
 
-#: Tells how much of the replay that runs just now is done (0 to 1); raises whatever ends the work.
+#: Called with the progress of the current replay (0 to 1). Raises an exception to stop the work.
 Check = Callable[[float], None]
-#: More attempts are replayed only for who asks for it, for that takes a minute or more; and none of a job
-#: with more than the second: each takes 3 KB.
-MAX_ATTEMPTS, MAX_READ = 100_000, 1_000_000
-#: A replay that is off by more, unchanged, predicts nothing: its ranges would begin near nothing and end near
-#: twice the saving.
+#: Larger jobs, in attempts, are replayed only on request, because that takes a minute or more.
+MAX_ATTEMPTS = 100_000
+#: Larger jobs, in attempts, are not even read: each attempt takes 3 KB of memory.
+MAX_READ = 1_000_000
+#: If the unchanged replay is off by more than this share, nothing is predicted: the ranges would reach from
+#: almost nothing to almost twice the saving.
 MAX_ERROR = 0.5
-#: A baseline takes two replays: one unchanged, one with a slower Ray.
+#: Replays for a baseline: one unchanged, one with a slower Ray.
 BASELINE_REPLAYS = 2
-#: One answer replays so many attempts in all for findings, and for what functions and options gain.
-_FOR_FINDINGS, _FOR_GAINS = 2_000_000, 1_000_000
-#: At most so many findings, functions, and stretches of a path.
-_MAX_FINDINGS, _MAX_FUNCTIONS, _MAX_LINKS = 20, 50, 50
+#: Attempts that one answer replays to predict the savings of findings.
+_MAX_FINDINGS_ATTEMPTS = 2_000_000
+#: Attempts that one answer replays to predict the gains from functions and options.
+_MAX_GAINS_ATTEMPTS = 1_000_000
+#: Findings whose savings are predicted.
+_MAX_FINDINGS = 20
+#: Functions whose gains are predicted.
+_MAX_FUNCTIONS = 50
+#: Stretches of a critical path, and functions on it.
+_MAX_LINKS = 50
 _OPTIONS = ("no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus")
 
 
 class Baseline(NamedTuple):
-    """A job's record, its programs, and what their replay came to. ``withheld``: code and sentence.
+    """A job's record, its programs, and the result of their replay. ``withheld``: why nothing is predicted,
+    as a code and a sentence.
 
     ``ray_ns``: how much longer the job takes if Ray needs twice the time for its own part; None if nothing is
     predicted.
@@ -49,7 +57,7 @@ class Baseline(NamedTuple):
 
     @property
     def calibration(self) -> dict[str, Any]:
-        """As :class:`schemas.Calibration`."""
+        """The fields of :class:`schemas.Calibration`."""
         if self.replayed.is_stuck:
             return {"recorded_ns": self.recorded_ns, "replayed_ns": None, "error": None, "ray_ns": None}
         return {
@@ -60,14 +68,14 @@ class Baseline(NamedTuple):
         }
 
     def saving_fields(self, saving_ns: int) -> dict[str, int]:
-        """A saving with the range that holds it in 9 of 10 cases: three fields of the schemas."""
+        """The fields of :class:`schemas.Saving`: a saving and the range that contains it in 9 of 10 cases."""
         error = self.calibration["error"] or 0.0
         low, high = saving_range(saving_ns, error, self.ray_ns or 0, self.recorded_ns)
         return {"saving_ns": saving_ns, "saving_low_ns": low, "saving_high_ns": high}
 
 
 def too_large(attempts: int) -> tuple[str, str]:
-    """Why a job with so many attempts is not replayed, or not yet."""
+    """Why a job with this many attempts is not replayed, or only on request: a code and a sentence."""
     if attempts > MAX_READ:
         return "too_large", f"The job has {attempts:,} attempts; at most {MAX_READ:,} are looked at."
     return (
@@ -78,21 +86,21 @@ def too_large(attempts: int) -> tuple[str, str]:
 
 
 def findings_replayed(attempts: int) -> int:
-    """Of how many findings the saving is predicted at most."""
-    return max(1, min(_MAX_FINDINGS, _FOR_FINDINGS // max(1, attempts)))
+    """The maximum number of findings whose savings are predicted."""
+    return max(1, min(_MAX_FINDINGS, _MAX_FINDINGS_ATTEMPTS // max(1, attempts)))
 
 
 def _functions_replayed(attempts: int) -> int:
-    return max(1, min(_MAX_FUNCTIONS, _FOR_GAINS // max(1, attempts) - len(_OPTIONS)))
+    return max(1, min(_MAX_FUNCTIONS, _MAX_GAINS_ATTEMPTS // max(1, attempts) - len(_OPTIONS)))
 
 
 def replays(attempts: int) -> int:
-    """How many replays an answer takes at most."""
+    """The maximum number of replays that an answer takes."""
     return BASELINE_REPLAYS + findings_replayed(attempts) + _functions_replayed(attempts) + len(_OPTIONS)
 
 
 def baseline(recorded: Recorded, check: Check) -> Baseline:
-    """Replay a job unchanged, and judge it by what was recorded."""
+    """Replay a job unchanged and compare the result with the record."""
     programs = build(recorded)
     replayed = replay(programs, check)
     begin = recorded.driver[0]
@@ -122,7 +130,7 @@ def baseline(recorded: Recorded, check: Check) -> Baseline:
 
 
 def utilisation(programs: Programs, replayed: Replayed) -> float | None:
-    """The share of all CPUs' time that was reserved."""
+    """The reserved share of the CPU time of all nodes; None if there were no CPUs."""
     whole = 0.0
     for node, begin, end in zip(programs.nodes, programs.node_from, programs.node_until, strict=True):
         until = replayed.duration_ns if end < 0 else min(end, replayed.duration_ns)
@@ -131,30 +139,30 @@ def utilisation(programs: Programs, replayed: Replayed) -> float | None:
 
 
 def predict(base: Baseline, changes: Sequence[Change], check: Check) -> tuple[Programs, Replayed]:
-    """The changed programs, and what their replay came to."""
-    programs = change(base.programs, changes)
+    """The changed programs and the result of their replay. Raises BadChange."""
+    programs = apply_changes(base.programs, changes)
     return programs, replay(programs, check)
 
 
 def saving(base: Baseline, changes: Sequence[Change], check: Check) -> int | None:
-    """What changes save; None if the replay cannot go on with them. Raises BadChange."""
+    """How much time changes save, ns; None if the changed replay gets stuck. Raises BadChange."""
     _, replayed = predict(base, changes, check)
     return None if replayed.is_stuck else base.recorded_ns - scaled(base, replayed.duration_ns)
 
 
 def scaled(base: Baseline, duration_ns: int) -> int:
-    """A replayed duration in terms of what was recorded."""
+    """A replayed duration, corrected by the error of the unchanged replay."""
     replayed_ns = max(0, duration_ns - base.recorded.driver[0])
     return round(replayed_ns * (base.recorded_ns / max(1, base.replayed_ns)))
 
 
 def _is_driver(programs: Programs, function: int) -> bool:
-    """Whether a function is the driver: a user's may have the same name."""
+    """Whether a function is the driver. A function of the user may have the same name."""
     return function == programs.function[programs.roots[0]]
 
 
 def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
-    """(function, attempts, ns that they compute) of all functions and the driver, the most time first."""
+    """(function, attempts, their own time in ns) of all functions and the driver, the most time first."""
     attempts: dict[int, int] = defaultdict(int)
     own: dict[int, int] = defaultdict(int)
     for run, function in enumerate(programs.function):
@@ -167,7 +175,7 @@ def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
 
 
 def gains(base: Baseline, check: Check) -> tuple[list[dict[str, Any]], int, list[dict[str, Any]]]:
-    """What each function would save at half its time, how many functions there are, and what options save."""
+    """The gain if each function took half the time, the number of functions, and the gain of each option."""
 
     def gain(change: Change) -> dict[str, Any] | None:
         saved = saving(base, [change], check)
@@ -189,21 +197,21 @@ def gains(base: Baseline, check: Check) -> tuple[list[dict[str, Any]], int, list
     options = []
     cpus = sum(node[CPU] for node in base.programs.nodes) // UNIT
     for option in _OPTIONS:
-        asked = Change("cpus", amount=cpus) if option == "twice_the_cpus" else Change(option)
-        gained = gain(asked)
+        change = Change("cpus", amount=cpus) if option == "twice_the_cpus" else Change(option)
+        gained = gain(change)
         if gained is not None:
             options.append({"option": option, **gained})
     return _largest_first(found), len(functions), _largest_first(options)
 
 
-def _largest_first(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(found, key=lambda one: -one["saving_ns"])
+def _largest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: -row["saving_ns"])
 
 
 def path_of(
     base: Baseline, programs: Programs, replayed: Replayed
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The longest stretches of a replay's critical path in the order of time, and the path by function."""
+    """The longest stretches of a replay's critical path in the order of time, and its time by function."""
     links = critical_path(programs, replayed)
     whole = max(1, sum(link.end_ns - link.begin_ns for link in links))
     by_function: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))

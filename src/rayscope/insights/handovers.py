@@ -10,13 +10,15 @@ import numpy as np
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay.recorded import GET, LARGE_BYTES, UNKNOWN
 
-#: A value that is pickled again may be larger or smaller by some bytes, as what describes it is.
+#: Repeated pickling may change a value's size by this many bytes, because its metadata differs.
 _TOLERANCE_BYTES = 64
 
 
-class Handover(NamedTuple):
-    """What ``maker`` returned was got from ``begin`` to ``end``, and something of its size was passed to
-    ``taker`` by value. ``is_certain``: ``maker`` itself was not called with a value of that size.
+class PassedValue(NamedTuple):
+    """A caller got the value of the task ``maker`` from ``begin`` to ``end``, and passed one of its size to
+    the task ``taker`` by value.
+
+    ``is_certain``: ``maker`` itself was not called with a value of that size.
     """
 
     maker: int
@@ -27,15 +29,15 @@ class Handover(NamedTuple):
     is_certain: bool
 
 
-def handovers(facts: Facts) -> list[Handover]:
-    """Each large argument by value with the last value of its size that its caller had got before."""
+def find_passed_values(facts: Facts) -> list[PassedValue]:
+    """Matches each large argument passed by value with the last value of its size that its caller got."""
     passed, parent = facts.recorded.passed, facts.attempts.parent
     is_large = passed.bytes > LARGE_BYTES
     is_given = is_large & passed.by_value & (passed.taker >= 0)
     if not is_given.any():
         return []
     is_got = is_large & ~is_given & (passed.kind == GET) & (passed.maker >= 0) & (passed.taker > UNKNOWN)
-    #: By task the sizes of its large arguments by value.
+    #: Sizes of the large arguments passed by value, by the task that received them.
     given: dict[int, list[int]] = defaultdict(list)
     events: list[tuple[int, bool, int]] = []
     for place in np.flatnonzero(is_given).tolist():
@@ -58,5 +60,5 @@ def handovers(facts: Facts) -> list[Handover]:
             maker, got_bytes = int(passed.maker[last]), int(passed.bytes[last])
             is_certain = all(abs(one - got_bytes) > _TOLERANCE_BYTES for one in given[maker])
             begin, end = int(passed.begin[last]), int(passed.end[last])
-            found.append(Handover(maker, taker, got_bytes, begin, end, is_certain))
+            found.append(PassedValue(maker, taker, got_bytes, begin, end, is_certain))
     return found

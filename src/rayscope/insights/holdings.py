@@ -1,4 +1,4 @@
-"""Who holds which resources of the cluster, and who waits for them. Times are ns since the job's begin."""
+"""Tasks, actors and placement groups that hold resources or wait for them. Times: ns since the job began."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _CUT_OFF = "CUT_OFF"
 
 
 class Holding(NamedTuple):
-    """What a task, an actor or a placement group held. ``kind`` is ``task``, ``actor`` or
-    ``placement_group``; ``row``: its attempt, of an actor the one that made it, -1 of a placement group.
+    """Resources that a task, an actor or a placement group held.
+
+    ``kind`` is ``task``, ``actor`` or ``placement_group``. ``row``: the attempt of a task, the creation of an
+    actor, or -1 for a placement group.
     """
 
     kind: str
@@ -28,8 +30,10 @@ class Holding(NamedTuple):
 
 
 class Waiter(NamedTuple):
-    """What asked for resources and waited until it got them, or gave up. ``row`` as of :class:`Holding`;
-    ``rows`` and ``groups``: of a placement group the attempts in it, and its ID.
+    """A task, an actor or a placement group that waited until it got its resources or gave up.
+
+    ``row``: as in :class:`Holding`. ``rows``: the attempts that waited. ``groups``: the ID of a placement
+    group.
     """
 
     kind: str
@@ -43,23 +47,25 @@ class Waiter(NamedTuple):
 
 
 def is_open(facts: Facts) -> Bools:
-    """By attempt whether it never came to an end of its own."""
+    """Whether each attempt had no end of its own."""
     return (facts.attempts.ended < 0) | facts.attempts.state.equals(_CUT_OFF)
 
 
 def granted(facts: Facts) -> Ints:
-    """When each attempt got its resources: before a worker started for it. -1 if it did not."""
+    """When each attempt got its resources, before a worker starts for it; -1 if it did not get them."""
     a = facts.attempts
     return np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.start))
 
 
 def ready_times(facts: Facts) -> Ints:
-    """Since when each attempt waited for its resources: its arguments were there."""
+    """When each attempt had its arguments and began to wait for resources."""
     return np.maximum(facts.attempts.created, facts.attempts.pending)
 
 
 def demand_of(facts: Facts, row: int) -> Mapping[str, float]:
-    """What a task or the actor that it makes asks for, outside placement groups; calls ask for nothing."""
+    """The resources that a task or the creation of an actor requests. Method calls and tasks in placement
+    groups request none.
+    """
     a, recorded = facts.attempts, facts.recorded
     if a.group[row] >= 0 or a.kind[row] == CALL:
         return {}
@@ -70,7 +76,7 @@ def demand_of(facts: Facts, row: int) -> Mapping[str, float]:
 
 
 def holdings(facts: Facts) -> Iterable[Holding]:
-    """All that was held. CPUs of tasks are left out: Ray lends them to others while a task is blocked."""
+    """All held resources, except the CPUs of tasks, which Ray lends to others while a task is blocked."""
     a, recorded = facts.attempts, facts.recorded
     without_cpu = [
         {name: amount for name, amount in demand.items() if name != "CPU"} for demand in recorded.demands
@@ -93,12 +99,12 @@ def holdings(facts: Facts) -> Iterable[Holding]:
             yield Holding("placement_group", name, group_resources(group), group.ready, until, -1)
 
 
-def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
-    """What waited for resources at least so long."""
+def waiters(facts: Facts, min_ns: int) -> Iterable[Waiter]:
+    """The tasks, actors and placement groups that waited for resources for at least ``min_ns``."""
     a, recorded = facts.attempts, facts.recorded
     begin, end = ready_times(facts), granted(facts)
     end = np.where(end >= 0, end, np.where(is_open(facts), recorded.last, a.ended))
-    for row in np.flatnonzero((a.kind != CALL) & (a.group < 0) & (end - begin >= least_ns)).tolist():
+    for row in np.flatnonzero((a.kind != CALL) & (a.group < 0) & (end - begin >= min_ns)).tolist():
         is_actor = facts.is_creation[row] and a.actor[row] >= 0
         kind = "actor" if is_actor else "task"
         name = recorded.actors[a.actor[row]].class_name if is_actor else facts.name(row)
@@ -106,7 +112,7 @@ def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
         yield Waiter(kind, name, demand_of(facts, row), int(begin[row]), int(end[row]), row, rows)
     for place, group in enumerate([*recorded.groups, *recorded.empty_groups]):
         until = group.ready if group.ready >= 0 else facts.removal(group)
-        if until - group.created >= least_ns:
+        if until - group.created >= min_ns:
             name = group_name(group)
             rows = np.flatnonzero(a.group == place)
             yield Waiter(
@@ -122,12 +128,12 @@ def waiters(facts: Facts, least_ns: int) -> Iterable[Waiter]:
 
 
 def group_name(group: Group) -> str:
-    """A placement group as a finding names it."""
+    """The name of a placement group in findings."""
     return f"placement group {group.name}".strip()
 
 
 def group_resources(group: Group) -> dict[str, float]:
-    """What all bundles of a placement group ask for."""
+    """The sum of the resources of all bundles of a placement group."""
     found: dict[str, float] = {}
     for bundle in group.bundles:
         for name, amount in bundle.items():
@@ -136,7 +142,7 @@ def group_resources(group: Group) -> dict[str, float]:
 
 
 def totals(facts: Facts) -> dict[str, float]:
-    """What all nodes have."""
+    """The sum of the resources of all nodes."""
     found: dict[str, float] = {}
     for node in facts.recorded.nodes:
         for name, amount in node.resources.items():

@@ -1,4 +1,4 @@
-"""What slows jobs down while they run: looked for again and again, and told as metrics of their sessions."""
+"""Looks for what slows jobs down while they run, and publishes it as metrics of their sessions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.insights")
 
-#: How often we look for what has changed, s, and how much longer than the CPU time of a look we rest after
-#: it: looks take less than a fiftieth of one core, although the next one takes longer as jobs grow.
-_EVERY_S, _REST = 5.0, 100
-#: Findings of a session that are told, the largest ones, and letters of their labels.
-MAX_FINDINGS, _MAX_LABEL = 10, 200
+#: The minimum pause between two evaluations, s.
+_MIN_PAUSE_S = 5.0
+#: The pause as a multiple of the CPU time of an evaluation, so that evaluations take less than a fiftieth of
+#: a core although each takes longer than the last as jobs grow.
+_PAUSE_FACTOR = 100
+#: Findings published per session: the largest ones.
+MAX_FINDINGS = 10
+#: Characters of a label's value.
+_MAX_LABEL = 200
 SHARE = Family(
     "rayscope_finding_share", "gauge", "What a finding costs a running job, as a share of its time."
 )
@@ -38,15 +42,16 @@ SPENT = Family(
 )
 
 
-#: Reads what :class:`Facts` wants to know of a job's critical path: whether the job has ended, begin and end.
+#: Reads the time of each task on the critical path of a job, given whether the job has ended, its begin and
+#: its end.
 PathReader = Callable[[SessionFile, str, tuple[bool, int, int]], Mapping[str, int]]
 
 
 class LiveFindings:
-    """Looks at the running jobs of live sessions, in one thread. :meth:`start` before use.
+    """Evaluates the running jobs of live sessions in one thread. Call :meth:`start` before use.
 
-    It is a collector of metrics as well: of each session it tells what was found last. ``path_ns``: reads how
-    much of a job's critical path is each task's.
+    It is also a collector of metrics, which publishes the latest findings of each session. ``path_ns``: reads
+    how much of a job's critical path each task takes.
     """
 
     interval_s = 0.0
@@ -57,33 +62,33 @@ class LiveFindings:
         self._records = records
         self._metrics = metrics
         self._found: dict[str, list[Sample]] = {}
-        #: Session -> the state of its record when it was last looked at.
+        #: The state of each session's record when it was last evaluated.
         self._written: dict[str, tuple[int, int]] = {}
         self._spent_s = 0.0
         self._work = Work()
-        self._task = PeriodicTask("rayscope-findings", _EVERY_S, self._look)
+        self._task = PeriodicTask("rayscope-findings", _MIN_PAUSE_S, self._evaluate_sessions)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._task.start()
 
     def stop(self) -> None:
-        """End, in the midst of a look."""
+        """Stop the thread, interrupting an evaluation that is running."""
         self._task.stop(interrupt=self._work.abandon)
 
     def collector(self) -> LiveFindings:
-        """Of a session: one does for all."""
+        """The collector of a session. All sessions share one."""
         return self
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """``rayscope_finding_share`` and ``rayscope_findings_seconds_total``."""
+        """The samples of ``rayscope_finding_share`` and ``rayscope_findings_seconds_total``."""
         yield SHARE
         yield from self._found.get(cluster.session, ())
         yield SPENT
         yield sample(SPENT.name, self._spent_s)
 
-    def _look(self) -> float:
-        """Look at all live sessions that have changed. Returns how long to rest."""
+    def _evaluate_sessions(self) -> float:
+        """Evaluate all live sessions that have changed. Returns how long to pause, s."""
         before_s = time.process_time()
         live = self._records.live_here()
         for gone in self._written.keys() - set(live):
@@ -95,14 +100,16 @@ class LiveFindings:
                     self._records.read(session, partial(self._evaluate, session), flush=False)
             except Abandoned:
                 break
-            except RayscopeError as error:  # a session that retention has just dropped, for one
+            except RayscopeError as error:  # for example, retention has just deleted the session
                 log.info("no findings of %s: %s", session, error)
-            except Exception:  # the others go on, and so does this one once it has changed
+            # the other sessions must not suffer; this one is tried again once it has changed
+            except Exception:
                 log.exception("no findings of %s", session)
-        # Of the whole process, which is more than ours: DuckDB reads in threads of its own.
+        # The CPU time of the whole process, because DuckDB reads in threads of its own. This overestimates
+        # ours.
         spent_s = time.process_time() - before_s
         self._spent_s += spent_s
-        return max(_EVERY_S, _REST * spent_s)
+        return max(_MIN_PAUSE_S, _PAUSE_FACTOR * spent_s)
 
     def _evaluate(self, session: str, file: SessionFile) -> None:
         if self._written.get(session) == file.written:
@@ -114,7 +121,7 @@ class LiveFindings:
         self._found[session] = sorted(largest.values(), key=lambda one: -one.value)[:MAX_FINDINGS]
 
     def _findings(self, session: str, file: SessionFile, job: str) -> list[Sample]:
-        """What slows a job down; nothing if it has just ended."""
+        """Samples of the findings in a job; none if the job has just ended."""
         recorded = read.read(file, job, self._records.last_ns(session))
         if recorded.has_ended:
             return []

@@ -1,4 +1,4 @@
-"""Gaps in a job's record, because of which findings may be missing."""
+"""Finds gaps in a job's record that may hide findings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from rayscope.insights.replay.recorded import Recorded
 
 
 def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The gaps as :class:`schemas.NotRecorded`. ``losses``: the session's, as
-    :func:`rayscope.cluster.recording.recording.dropped` returns them. Events that were read again are no gap.
+    """The gaps as :class:`schemas.NotRecorded`.
+
+    ``losses``: the losses of the session, as :func:`rayscope.cluster.recording.recording.dropped` returns
+    them. Events that were lost and read again are no gap.
     """
     found: list[dict[str, Any]] = []
     if not recorded.is_traced:

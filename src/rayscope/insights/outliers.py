@@ -9,27 +9,29 @@ import numpy as np
 from rayscope.insights.finding import Facts, groups
 from rayscope.insights.replay.recorded import Bools, Ints
 
-#: More than this share of the calls are no exception.
-_FEW = 0.2
-#: This many calls of a function have a usual duration.
+#: Long calls are outliers only up to this share of all calls.
+_MAX_LONG_SHARE = 0.2
+#: Calls of a function that are enough for a usual duration.
 MIN_CALLS = 8
-#: This many are a small group of like calls.
-_MIN_SMALL = 4
-#: In a small group one call counts if it takes this many times the median.
-_SMALL_TIMES = 5.0
-#: Fewer long calls are no pattern.
+#: Calls of a function that are enough for a small group.
+_MIN_SMALL_GROUP = 4
+#: In a small group, a single call is an outlier if it takes this many times the median.
+_MIN_SMALL_RATIO = 5.0
+#: Long calls that are enough for a pattern.
 _MIN_LONG = 2
-#: One place has this share of the long calls.
-_SHARED = 0.75
-#: This share of the calls there are long.
-_OF_PLACE = 0.5
-#: With this many calls on the node and on the others, a slow node is another finding.
-_SLOW_NODE_CALLS = 5
+#: A place must have at least this share of the long calls.
+_MIN_SHARED_SHARE = 0.75
+#: At least this share of the calls at the place must be long.
+_MIN_PLACE_SHARE = 0.5
+#: If a node and the other nodes have this many calls each, the slow-node detector reports it instead.
+_MIN_SLOW_NODE_CALLS = 5
 
 
 class Place(NamedTuple):
-    """An actor or a node that calls share. ``rows``: the calls there; ``name``: the actor or node
-    as people find it; ``filters``: of the view that shows it.
+    """An actor or a node that calls share.
+
+    ``rows``: the calls there; ``name``: the label of the actor or node; ``filters``: filters of the view that
+    shows it.
     """
 
     rows: Ints
@@ -38,20 +40,20 @@ class Place(NamedTuple):
 
 
 def are_few(facts: Facts, calls: Ints, is_long: Bools) -> bool:
-    """Whether the long ones are an exception among calls: a fifth of eight or more; or of four to seven one
-    on the critical path that takes five times the median.
+    """Whether the long calls are outliers: at most a fifth of 8 calls or more, or one of 4 to 7 calls that is
+    on the critical path and takes five times the median.
     """
     if len(calls) >= MIN_CALLS:
-        return bool(0 < is_long.sum() <= _FEW * len(calls))
-    if len(calls) < _MIN_SMALL or is_long.sum() != 1 or not facts.is_on_path(calls[is_long])[0]:
+        return bool(0 < is_long.sum() <= _MAX_LONG_SHARE * len(calls))
+    if len(calls) < _MIN_SMALL_GROUP or is_long.sum() != 1 or not facts.is_on_path(calls[is_long])[0]:
         return False
     own = facts.own_ns[calls]
-    return bool(own[is_long][0] > _SMALL_TIMES * np.median(own))
+    return bool(own[is_long][0] > _MIN_SMALL_RATIO * np.median(own))
 
 
 def shared_place(facts: Facts, calls: Ints, is_long: Bools) -> Place | None:
-    """The actor, or else the node, that most of the long calls ran on and where most calls are long; None if
-    there is none, or if all calls ran there.
+    """The actor, or else the node, that ran most of the long calls and where most calls are long; None if
+    there is none or it ran all calls.
     """
     a, long = facts.attempts, calls[is_long]
     if len(long) < _MIN_LONG:
@@ -59,10 +61,13 @@ def shared_place(facts: Facts, calls: Ints, is_long: Bools) -> Place | None:
     for places, describe in ((a.actor, describe_actor), (a.node, _node)):
         for place, at in groups(places[long]):
             of_place = int((places[calls] == place).sum())
-            is_shared = len(at) >= max(_MIN_LONG, _SHARED * len(long)) and len(at) >= _OF_PLACE * of_place
+            is_shared = (
+                len(at) >= max(_MIN_LONG, _MIN_SHARED_SHARE * len(long))
+                and len(at) >= _MIN_PLACE_SHARE * of_place
+            )
             if place >= 0 and is_shared and of_place < len(calls):
                 others = len(calls) - of_place
-                if places is a.node and min(of_place, others) >= _SLOW_NODE_CALLS:
+                if places is a.node and min(of_place, others) >= _MIN_SLOW_NODE_CALLS:
                     return None
                 return describe(facts, place, long[at])
     return None
@@ -74,7 +79,7 @@ def _node_name(facts: Facts, node: int) -> str:
 
 
 def describe_actor(facts: Facts, actor: int, rows: Ints) -> Place:
-    """An actor as a place, found by its ID, process and node. ``rows``: calls of it."""
+    """An actor as a place, labeled with its ID, process and node. ``rows``: some of its calls."""
     its, a = facts.recorded.actors[actor], facts.attempts
     row = int(rows[0])
     found = [f"pid {a.pid[row]}"] if a.pid[row] >= 0 else []

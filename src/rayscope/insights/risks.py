@@ -1,5 +1,5 @@
-"""What a job did that costs no time but may do harm, as findings: one for each function and place in code, or
-for each operator of Ray Data and its issue.
+"""Findings about actions that cost no time but may do harm: one for each function and place in the code, or
+for each operator and issue of Ray Data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rayscope.insights.finding import DRIVER, Facts, Finding
 def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
     """The risks of a kind (see :class:`rayscope.insights.replay.recorded.Risk`), the most frequent first.
 
-    ``number``: what to call how often it was done. Raises NotEnoughData.
+    ``number``: the name of the finding's number that counts them. Raises NotEnoughData.
     """
     times: Counter[tuple[str, str]] = Counter()
     for one in facts.recorded.risks:
@@ -32,7 +32,7 @@ def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
 
 
 def find_data_issues(facts: Facts) -> Iterator[Finding]:
-    """What Ray Data reported: one finding for each operator and issue, in the order of time.
+    """Issues reported by Ray Data: one finding for each operator and issue, in the order of time.
 
     Raises NotEnoughData.
     """

@@ -1,4 +1,4 @@
-"""What the machines did in a job's time, from the session's metrics."""
+"""Reads the metrics of the nodes during a job."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.insights")
 
-#: Samples of a series that a detector gets; of more, every second or third.
+#: Samples of a series that a detector gets. Longer series are thinned out.
 _MAX_POINTS = 200
 
 
 def series_reader(metrics: Metrics, session: str, recorded: Recorded) -> ReadSeries:
-    """Reads a metric by node, from the job's begin to its end. What cannot be read is not there."""
+    """A function that reads a metric by node, from the job's begin to its end. It returns nothing if the
+    metric cannot be read.
+    """
     begin_ns, end_ns = (recorded.begin_ns + time for time in recorded.driver)
     nodes = {node.node_id: place for place, node in enumerate(recorded.nodes)}
 

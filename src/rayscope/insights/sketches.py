@@ -1,4 +1,4 @@
-"""Writes a detector's sketch with the names of the code that a finding is about, as that code calls them."""
+"""Fills a detector's sketch with the names of the code that a finding is about."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-#: A remote function of a sketch: its decorator, what follows its name, and its body.
+#: A remote function in a sketch: its decorator, the rest of its signature, and its body.
 _DEFINITION = re.compile(r"(@ray\.remote.*)\ndef \{function\}(\w*\(.*\):.*(?:\n    .*)*)")
-#: The place in a name that several functions share: `` (train.py:12)``.
+#: The place that distinguishes functions of the same name: `` (train.py:12)``.
 _PLACE = re.compile(r" \(.*\)$")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-#: Values that are names of code.
+#: Values that are names in the code.
 _NAMES = ("function", "taker", "name", "actor_class")
 
 
 def write(template: str, values: Mapping[str, Any], methods: Collection[str]) -> str:
-    """The sketch of a finding. ``values``: its names and numbers; ``methods``: functions that are methods.
+    """The sketch of a finding. ``values``: its names and numbers; ``methods``: the functions that are
+    methods.
 
-    ``{function}`` of ``Board.offer`` is ``board.offer``, since a method is called on its actor.
+    ``{function}`` becomes ``board.offer`` for ``Board.offer``, because a method is called on its actor.
     """
     function = str(values.get("function") or "")
     if function in methods:
@@ -27,7 +28,7 @@ def write(template: str, values: Mapping[str, Any], methods: Collection[str]) ->
             lambda found: _as_method(*found.groups(), class_name=class_name, method=method), template
         )
     known = {
-        name: _called(str(value), methods) if name in _NAMES and value else value
+        name: _call_expression(str(value), methods) if name in _NAMES and value else value
         for name, value in values.items()
     }
     return template.format(**known)
@@ -37,8 +38,8 @@ def _plain(name: str) -> str:
     return _PLACE.sub("", name).rpartition("<locals>.")[2]
 
 
-def _called(name: str, methods: Collection[str]) -> str:
-    """The name of a function, a class of actors, or a method in code that calls it."""
+def _call_expression(name: str, methods: Collection[str]) -> str:
+    """The expression that calls a function, a class of actors, or a method."""
     plain = _plain(name)
     if name in methods:
         *_, class_name, method = ["actor", *plain.split(".")][-2:]

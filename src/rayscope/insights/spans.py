@@ -1,4 +1,4 @@
-"""Sums over spans of time. A span is (begin, end); many of them are two columns."""
+"""Sums over time spans. A span is (begin, end); many spans are two columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def union_ns(spans: Iterable[Span]) -> int:
 
 
 def union_of(begins: Ints, ends: Ints) -> int:
-    """The same of spans as columns."""
+    """Like :func:`union_ns`, for spans as columns."""
     if not len(begins):
         return 0
     order = np.argsort(begins)
@@ -31,10 +31,10 @@ def union_of(begins: Ints, ends: Ints) -> int:
 
 
 def most_at_once(begins: Ints, ends: Ints) -> int:
-    """How many of the spans lasted at the same time, at most."""
+    """The maximum number of spans that lasted at the same time."""
     if not len(begins):
         return 0
     times = np.concatenate([begins, ends])
     changes = np.concatenate([np.ones(len(begins), dtype=np.int64), np.full(len(ends), -1)])
-    # What ends makes room for what begins at the same time.
+    # At equal times, ends (-1) sort before begins (+1), so that adjacent spans do not overlap.
     return int(np.cumsum(changes[np.lexsort((changes, times))]).max())

@@ -1,4 +1,4 @@
-"""A job in which nothing begins or ends any more: who waits for whom at its end, and for which resources."""
+"""Analyzes jobs that are stuck: who waits for whom at the end, and for which resources."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from rayscope.insights.holdings import Holding, demand_of, granted, holdings, is
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.replay.recorded import Bools, Wait
 
-#: The driver, where a row is asked for.
+#: Stands for the driver in place of a row.
 DRIVER_ROW = -1
 
 
-class Standstill(NamedTuple):
-    """The time at the end of a job in which nothing began or ended. ``rows``: attempts that are open.
+class QuietPeriod(NamedTuple):
+    """The time at the end of a job in which nothing began or ended. ``rows``: the open attempts.
 
-    ``blocked``: by row, or DRIVER_ROW, the wait that it is in. ``targets``: by row those that it waits for.
+    ``blocked``: the current wait of each blocked row or DRIVER_ROW. ``targets``: the rows that each row waits
+    for.
     """
 
     begin: int
@@ -32,12 +33,12 @@ class Standstill(NamedTuple):
 
     @property
     def quiet_ns(self) -> int:
-        """How long it lasted."""
+        """How long nothing began or ended."""
         return self.end - self.begin
 
 
 class Stuck(NamedTuple):
-    """What can never run, since all that it needs of a resource is held by those who wait for it."""
+    """An attempt that can never run, because attempts that wait for it hold the resource that it needs."""
 
     row: int
     resource: str
@@ -45,29 +46,30 @@ class Stuck(NamedTuple):
     holders: list[Holding]
 
 
-def standstill(facts: Facts, least_ns: float) -> Standstill | None:
-    """The standstill at the end of a job, if it lasted so long and attempts are open.
+def find_quiet_period(facts: Facts, min_ns: float) -> QuietPeriod | None:
+    """The deadlock candidates at the end of a job: None unless attempts are open and nothing happened for
+    ``min_ns``.
 
     Raises NotEnoughData.
     """
     open_rows = is_open(facts)
     begin, end = _last_event(facts, ~open_rows), facts.recorded.last
-    if not open_rows.any() or end - begin < least_ns:
+    if not open_rows.any() or end - begin < min_ns:
         return None
     facts.require_tracer("who waits for whom")
     rows = np.flatnonzero(open_rows).tolist()
     blocked = _blocked(facts, rows, begin, (begin + end) // 2)
-    return Standstill(begin, end, rows, blocked, _targets(facts, rows, blocked))
+    return QuietPeriod(begin, end, rows, blocked, _targets(facts, rows, blocked))
 
 
 def _last_event(facts: Facts, ended: Bools) -> int:
-    """When something was submitted, began or ended last; ``ended``: the attempts that did."""
+    """When something was last submitted, began or ended. ``ended``: the attempts that ended."""
     a = facts.attempts
     return max(int(times.max(initial=0)) for times in (a.created, a.start[a.ran > 0], a.ended[ended]))
 
 
 def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict[int, Wait]:
-    """By row the wait that it is in: it began before the middle of the standstill and lasted beyond it."""
+    """The current wait of each blocked row, which began before the middle of the quiet time."""
     recorded, a = facts.recorded, facts.attempts
     found: dict[int, Wait] = {}
     for row in [DRIVER_ROW, *(row for row in rows if a.ran[row])]:
@@ -82,8 +84,10 @@ def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict
 
 
 def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dict[int, list[int]]:
-    """By row those that it waits for: what its wait names, else what it submitted; for its arguments; and a
-    call for what its actor runs, or for its actor."""
+    """The rows that each row waits for. A blocked attempt waits for what its wait names, or else for its
+    children. A pending one waits for its arguments. A pending call waits for its actor, or for what that
+    runs.
+    """
     a, opened = facts.attempts, set(rows)
     found: dict[int, list[int]] = {}
 
@@ -106,30 +110,30 @@ def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dic
     return found
 
 
-def deadlocked(facts: Facts, still: Standstill) -> list[Stuck]:
-    """What can never run: Ray lends the CPUs of blocked tasks to others, but nothing else."""
+def deadlocked(facts: Facts, quiet: QuietPeriod) -> list[Stuck]:
+    """Attempts that can never run. Ray lends the CPUs of blocked tasks to others, but nothing else."""
     has = totals(facts)
     got = granted(facts)
-    waiting = [row for row in still.rows if got[row] < 0 and demand_of(facts, row)]
-    held = [one for one in holdings(facts) if one.end >= still.end and one.kind != "placement_group"]
-    users = {one.row: _users(facts, still, one) for one in held} if waiting else {}
+    waiting = [row for row in quiet.rows if got[row] < 0 and demand_of(facts, row)]
+    held = [one for one in holdings(facts) if one.end >= quiet.end and one.kind != "placement_group"]
+    users = {one.row: _users(facts, quiet, one) for one in held} if waiting else {}
     holders = [one for one in held if users.get(one.row)]
     while True:
         stuck = list(_stuck(facts, has, waiting, holders))
-        reaching = _reaching(still, {one.row for one in stuck})
+        reaching = _reaching(quiet, {one.row for one in stuck})
         left = [one for one in holders if not reaching.isdisjoint(users[one.row])]
         if len(left) == len(holders):
             return stuck
         holders = left
 
 
-def _users(facts: Facts, still: Standstill, holding: Holding) -> frozenset[int]:
-    """The blocked attempts that keep what is held: the task, or calls of the actor."""
+def _users(facts: Facts, quiet: QuietPeriod, holding: Holding) -> frozenset[int]:
+    """The blocked attempts that keep a resource held: the task itself, or calls of the actor."""
     if holding.kind == "task":
-        return frozenset({holding.row} & still.blocked.keys())
+        return frozenset({holding.row} & quiet.blocked.keys())
     a = facts.attempts
     actor = a.actor[holding.row]
-    return frozenset(row for row in still.blocked if row != DRIVER_ROW and a.actor[row] == actor)
+    return frozenset(row for row in quiet.blocked if row != DRIVER_ROW and a.actor[row] == actor)
 
 
 def _stuck(
@@ -146,10 +150,10 @@ def _stuck(
                 break
 
 
-def _reaching(still: Standstill, goals: set[int]) -> set[int]:
-    """The rows that wait for some of the goals, directly or through others."""
+def _reaching(quiet: QuietPeriod, goals: set[int]) -> set[int]:
+    """The rows that wait for some of the goals, directly or indirectly."""
     waits_for: dict[int, list[int]] = defaultdict(list)
-    for row, targets in still.targets.items():
+    for row, targets in quiet.targets.items():
         for target in targets:
             waits_for[target].append(row)
     found, todo = set(goals), list(goals)

@@ -1,4 +1,4 @@
-"""One sentence about a job: what bound it, and what would help most."""
+"""One sentence about a job: its bottleneck, and what would help most."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from rayscope.units import duration, duration_range
 from rayscope.views.critical_path.compute import Cause
 
-#: What would save less of the job's time is no remedy.
-_LEAST = 0.01
+#: A remedy must save at least this share of the job's time.
+_MIN_SAVING_SHARE = 0.01
 _BOUND_BY = {
     "driver": "Bound by the driver: it ran for {took} of {whole}.",
     "actor": "Bound by one actor: {name} ran for {took} of {whole} while other calls waited for it.",
@@ -30,12 +30,13 @@ _BOUND_BY = {
     "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
     "unknown": "For {took} of {whole} nobody knows what the job waited for.",
 }
-#: Importing, connecting and leaving take some seconds of any job. They bind one that they take half of.
-_AROUND = ("preparing", "finishing")
-#: The fields that a verdict has of its remedy.
-_SAVING = ("saving_ns", "saving_low_ns", "saving_high_ns")
-#: From this share of the path on a cause is explained.
-_EXPLAINED = 0.15
+#: Importing, connecting and shutting down take some seconds of any job. They count as the bottleneck only if
+#: they take half of the job.
+_STARTUP_PHASES = ("preparing", "finishing")
+#: Fields that a verdict copies from its remedy.
+_SAVING_FIELDS = ("saving_ns", "saving_low_ns", "saving_high_ns")
+#: Causes below this share of the path are not explained.
+_MIN_EXPLAINED_SHARE = 0.15
 _SPANS = "Mark its parts with rayscope.span to see which takes long."
 _EXPLANATIONS = {
     "executing": "{name} itself ran for {took}. Python stacks of its workers, or rayscope.span in its code, "
@@ -69,9 +70,9 @@ _OPTIONS = {
 
 
 class Remedy(NamedTuple):
-    """What would help: a ``finding`` by kind and place, a ``function`` at half its time, an ``option``.
+    """A remedy: a ``finding`` by kind and place, a ``function`` at half its time, or an ``option``.
 
-    ``gain``: what it would save, with the fields of :class:`schemas.Saving`.
+    ``gain``: the predicted saving, with the fields of :class:`schemas.Saving`.
     """
 
     kind: str
@@ -94,15 +95,15 @@ def judge(
     options: Sequence[dict[str, Any]],
     actors: Mapping[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any] | None:
-    """As :class:`schemas.Verdict`; None of a job that took no time.
+    """The fields of :class:`schemas.Verdict`; None if the job took no time.
 
-    ``causes``: of the critical path, the largest first; ``calls``: functions that are methods of actors;
-    ``actors``: by function the actor in which most of its time is.
+    ``causes``: the causes of the critical path, the largest first; ``calls``: the functions that are methods
+    of actors; ``actors``: for each function the actor that took most of its time.
     """
     if not causes:
         return None
-    around = sum(one.total_ns for one in causes if one.phase in _AROUND)
-    within = [one for one in causes if one.phase not in _AROUND]
+    around = sum(one.total_ns for one in causes if one.phase in _STARTUP_PHASES)
+    within = [one for one in causes if one.phase not in _STARTUP_PHASES]
     cause = within[0] if within and around <= recorded_ns / 2 else causes[0]
     code = cause.phase if cause.phase in _BOUND_BY else "unknown"
     if cause.phase == "executing" and cause.is_driver:
@@ -115,7 +116,7 @@ def judge(
     name = (cause.name or "a task") + (f" ({_place(actor)})" if actor else "")
     text = _BOUND_BY[code].format(name=name, took=took, whole=whole)
     remedy = _remedy(code, findings, functions, options)
-    if remedy is not None and remedy.saving_ns < _LEAST * recorded_ns:
+    if remedy is not None and remedy.saving_ns < _MIN_SAVING_SHARE * recorded_ns:
         remedy = None
     if remedy is not None:
         share = remedy.saving_ns / max(1, recorded_ns)
@@ -129,15 +130,15 @@ def judge(
         "remedy": remedy and remedy.kind,
         "remedy_name": remedy and remedy.name,
         "remedy_place": remedy and remedy.place,
-        **{name: remedy and remedy.gain[name] for name in _SAVING},
+        **{name: remedy and remedy.gain[name] for name in _SAVING_FIELDS},
         "text": text,
         "actor": actor,
     }
 
 
 def explain(cause: Cause, recorded_ns: int) -> str:
-    """A large cause in a sentence: its time, its function, and how to learn more; "" of a small one."""
-    if cause.total_ns < _EXPLAINED * recorded_ns:
+    """A sentence about a large cause: its time, its function, and how to learn more; "" for a small cause."""
+    if cause.total_ns < _MIN_EXPLAINED_SHARE * recorded_ns:
         return ""
     code = "driver" if cause.phase == "executing" and cause.is_driver else cause.phase
     name = "the driver" if cause.is_driver else cause.name or "a task"
@@ -146,7 +147,7 @@ def explain(cause: Cause, recorded_ns: int) -> str:
 
 
 def _place(actor: Mapping[str, Any]) -> str:
-    """An actor as a person finds it."""
+    """The label of an actor: its process and host, or its ID."""
     on = f" @ {actor['host']}" if actor["host"] else ""
     return f"actor {actor['actor_id'][:8]}" if actor["pid"] is None else f"pid {actor['pid']}{on}"
 
@@ -157,19 +158,19 @@ def _remedy(
     functions: Sequence[dict[str, Any]],
     options: Sequence[dict[str, Any]],
 ) -> Remedy | None:
-    """The finding that would save most; else more CPUs, if they are short; else the function to optimize."""
+    """The finding with the largest saving; else more CPUs if these are short; else a function."""
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:
-        most = max(predicted, key=lambda one: one["saving_ns"])
-        place = most["function"] or most["actor_class"] or ""
-        words = f"Fixing “{most['title']}”" + (f" ({place})" if place else "")
-        return Remedy("finding", most["kind"], place, most, words)
+        best = max(predicted, key=lambda one: one["saving_ns"])
+        place = best["function"] or best["actor_class"] or ""
+        words = f"Fixing “{best['title']}”" + (f" ({place})" if place else "")
+        return Remedy("finding", best["kind"], place, best, words)
     cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
     if code == "cluster" and cpus is not None:
         return Remedy("option", cpus["option"], "", cpus, _OPTIONS[cpus["option"]])
-    best = [one for one in functions if code == "driver" or not one["is_driver"]]
-    if not best:
+    candidates = [one for one in functions if code == "driver" or not one["is_driver"]]
+    if not candidates:
         return None
-    most = best[0]
-    name = "The driver" if most["is_driver"] else most["function"]
-    return Remedy("function", most["function"], "", most, f"{name} at half its time")
+    best = candidates[0]
+    name = "The driver" if best["is_driver"] else best["function"]
+    return Remedy("function", best["function"], "", best, f"{name} at half its time")

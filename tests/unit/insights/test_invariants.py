@@ -20,7 +20,7 @@ from rayscope.views.critical_path.sql import Extent
 
 
 class File:
-    """What the readers of a record need of its file."""
+    """A stand-in for SessionFile with one connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

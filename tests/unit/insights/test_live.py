@@ -123,7 +123,7 @@ def test_a_finding_off_the_critical_path_is_no_metric(fresh: Running, is_awaited
     story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
     story.entity("job", JOB, 0, None, entrypoint="python /code/load.py 7")
     findings = record(fresh, story)
-    findings._look()
+    findings._evaluate_sessions()
     kinds = {dict(one.labels)["kind"] for one in share_samples(findings)}
     assert ("straggler" in kinds) is is_awaited
     assert len(kinds) == is_awaited
@@ -131,7 +131,7 @@ def test_a_finding_off_the_critical_path_is_no_metric(fresh: Running, is_awaited
 
 def test_the_largest_findings_of_a_session_are_told(fresh: Running) -> None:
     findings = record(fresh, looping(functions=15))
-    findings._look()
+    findings._evaluate_sessions()
     found = share_samples(findings)
     assert len(found) == MAX_FINDINGS
     assert [one.value for one in found] == sorted((one.value for one in found), reverse=True)
@@ -147,16 +147,16 @@ def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
         read, "read", lambda file, job, until_ns: looked.append(job) or original(file, job, until_ns)
     )  # type: ignore[func-returns-value]
     findings = record(fresh, looping())
-    findings._look()
-    findings._look()
+    findings._evaluate_sessions()
+    findings._evaluate_sessions()
     assert looked == [JOB]
     assert len(share_samples(findings)) == 1
     record(fresh, looping(functions=2))
-    findings._look()
+    findings._evaluate_sessions()
     assert looked == [JOB, JOB]
     monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
     record(fresh, looping(functions=3))
-    findings._look()
+    findings._evaluate_sessions()
     assert looked == [JOB, JOB]
     assert share_samples(findings) == []
 
@@ -164,16 +164,16 @@ def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
 def test_it_rests_a_hundred_times_as_long_as_it_looked(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rayscope.insights.live._EVERY_S", 0.0)
+    monkeypatch.setattr("rayscope.insights.live._MIN_PAUSE_S", 0.0)
     findings = record(fresh, looping())
-    rest_s = findings._look()
+    rest_s = findings._evaluate_sessions()
     assert rest_s == 100 * findings._spent_s > 0
 
 
 def test_a_session_that_has_ended_has_none(fresh: Running) -> None:
     findings = record(fresh, looping())
-    findings._look()
+    findings._evaluate_sessions()
     services: Any = fresh.server.services
     services.catalog.about(SESSION).last_ns = 1
-    findings._look()
+    findings._evaluate_sessions()
     assert share_samples(findings) == []

@@ -44,7 +44,7 @@ def test_one_long_answer_is_made_at_a_time_and_says_how_far_it_is(large: Running
     assert large.server.services is not None
     answers = large.server.services.replays
     with ThreadPoolExecutor(1) as pool:
-        with answers.making(SESSION, "another", 2, lambda part: None) as tell:
+        with answers.waiting_turn(SESSION, "another", 2, lambda part: None) as tell:
             waiting = pool.submit(large.get, "/api/insights", long=True)
             while progress(large) is None:
                 assert not waiting.done()

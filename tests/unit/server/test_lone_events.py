@@ -149,7 +149,7 @@ def test_looks_for_findings_log_nothing(
     assert running.server.services is not None
     findings = running.server.services.findings
     findings._written.clear()
-    findings._look()
+    findings._evaluate_sessions()
     assert not [record for record in caplog.records if record.levelname in ("ERROR", "CRITICAL")]
 
 

@@ -1,1 +1,1 @@
-"""What slows jobs down, one kind in each module; they register as entry points ``rayscope.detectors``."""
+"""The built-in detectors, one per module. They are registered as entry points in ``rayscope.detectors``."""

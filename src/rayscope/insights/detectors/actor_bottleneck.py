@@ -1,4 +1,4 @@
-"""An actor that everybody waits for."""
+"""An actor that everything else waits for."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rayscope.insights.outliers import describe_actor
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.spans import union_of
 
-#: Fewer calls do not tell.
-_LEAST = 8
-#: Of the time between its first and last call, an actor that is a bottleneck is busy so long...
-_BUSY = 0.7
-#: ... and so many calls wait for it on average.
-_QUEUE = 0.8
-#: Fewer actors are no pool.
-_POOL = 2
-#: The job gets so many more of the class, as an example.
-_MORE = 3
+#: Calls of an actor that are enough for a judgment.
+_MIN_CALLS = 8
+#: A bottleneck is busy for at least this share of the time between its first and last call.
+_MIN_BUSY_SHARE = 0.7
+#: At least this many calls wait for it on average.
+_MIN_QUEUED_CALLS = 0.8
+#: Fewer actors than this are not a pool.
+_MIN_POOL_ACTORS = 2
+#: Additional actors of the class in the replay that predicts the saving.
+_EXTRA_ACTORS = 3
 
 
 class ActorBottleneck:
@@ -48,28 +48,28 @@ class ActorBottleneck:
     doc = "pattern: using a tree of actors / actor pool"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Actors by how busy they were and how many calls waited."""
+        """Actors that were busy most of the time while calls waited."""
         a = facts.attempts
         by_class: dict[str, list[Finding]] = defaultdict(list)
         needs_cpu: dict[str, bool] = defaultdict(bool)
         members = Counter(facts.recorded.actors[actor].class_name for actor in facts.calls_of_actor)
         for actor, rows in facts.calls_of_actor.items():
             known = rows[(a.start[rows] >= 0) & (a.returned[rows] >= 0)]
-            if len(known) < _LEAST:
+            if len(known) < _MIN_CALLS:
                 continue
             start, returned = a.start[known], a.returned[known]
-            # Until its first call it was starting.
+            # Before its first call, the actor was starting.
             begin, end = int(start.min()), int(returned.max())
-            # A call that waits for its arguments does not wait for the actor.
+            # Calls that wait for their arguments do not wait for the actor.
             ready = np.where(a.given[known] >= 0, a.given[known], a.created[known])
             waited = int(np.maximum(start - np.maximum(ready, begin), 0).sum())
             queue = waited / max(1, end - begin)
-            if queue < _QUEUE or end - begin < facts.duration_ns / 20:
+            if queue < _MIN_QUEUED_CALLS or end - begin < facts.duration_ns / 20:
                 continue
             executing = union_of(start, returned)
             busy = executing / max(1, end - begin)
             overlap = int((returned - start).sum()) / max(1, executing)
-            if busy < _BUSY or overlap > 1.5:
+            if busy < _MIN_BUSY_SHARE or overlap > 1.5:
                 continue
             name = facts.recorded.actors[actor].class_name
             place = describe_actor(facts, actor, known)
@@ -78,20 +78,21 @@ class ActorBottleneck:
                 Finding(
                     end - begin,
                     actor_class=name,
-                    changes=(Change("actors", name, _MORE),),
+                    changes=(Change("actors", name, _EXTRA_ACTORS),),
                     rows=rows,
-                    confidence="medium",  # its state may not let itself be split
+                    confidence="medium",  # the actor's state may not be divisible
                     numbers={
                         "actor": place.name,
                         "busy": busy,
                         "queue": queue,
                         "calls": len(known),
-                        "more": members[name] + _MORE,
+                        "more": members[name] + _EXTRA_ACTORS,
                     },
                     filters={"func_name": facts.name(known[0]), **place.filters},
                 )
             )
         for name, found in by_class.items():
-            # Calls of a pool that is as large as the cluster wait for CPUs, if its actors need any.
-            if not needs_cpu[name] or len(found) < max(_POOL, facts.cpus):
+            # If a pool is as large as the cluster and its actors need CPUs, its calls wait for CPUs, not for
+            # actors.
+            if not needs_cpu[name] or len(found) < max(_MIN_POOL_ACTORS, facts.cpus):
                 yield max(found, key=lambda finding: finding.cost_ns)

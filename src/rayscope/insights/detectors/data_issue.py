@@ -1,4 +1,4 @@
-"""What Ray Data's own detectors report."""
+"""Issues reported by Ray Data's own detectors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rayscope.insights.risks import find_data_issues
 
 
 class DataIssue:
-    """Ray Data warned of an operator while it executed a dataset: tasks that hang, or use much memory.
+    """Ray Data warned about an operator while it executed a dataset: tasks that hang, or use much memory.
 
-    Limits: those of Ray Data's issue detectors, which are set and switched on and off in
-    ``DataContext.issue_detectors_config``. Ray 2.60 looks for tasks that hang only if the program adds that
-    detector. Of each dataset, operator and kind of issue, the first message of a process is told, and 1000
-    letters of it. Ray 2.50 loses most of them.
+    Limits: those of Ray Data's issue detectors, which are configured, switched on and switched off in
+    ``DataContext.issue_detectors_config``. Ray 2.60 looks for hanging tasks only if the program adds that
+    detector. For each dataset, operator and kind of issue, a process reports only the first message, up to
+    1000 characters. Ray 2.50 loses most of them.
 
     Needs: the tracer in the process that executes the dataset: the driver, or an actor.
     """
@@ -26,5 +26,5 @@ class DataIssue:
     doc = "Ray Data: monitoring your workload"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Operators, and what is said of them."""
+        """One finding for each operator and issue."""
         return find_data_issues(facts)

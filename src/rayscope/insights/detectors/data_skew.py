@@ -10,25 +10,24 @@ from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.outliers import are_few
 from rayscope.insights.replay.recorded import Ints
 
-#: Few calls have at least so many times the median of the data, and take so many times the median of the
-#: time.
-_TIMES = 2.0
-#: Some part is always larger: what costs less of the job's time is noise.
-_SHARE = 0.05
-#: The duration goes with the bytes: Pearson's correlation of both.
-_CORRELATION = 0.8
+#: Skewed calls have at least this many times the median bytes and the median time.
+_MIN_RATIO = 2.0
+#: Some part is always larger than the others. Below this share of the job's time, the cost is noise.
+_MIN_SHARE = 0.05
+#: Pearson's correlation of durations and bytes must reach this.
+_MIN_CORRELATION = 0.8
 
 
 class DataSkew:
-    """Few calls of a function get much more data than the others, and take longer in proportion.
+    """A few calls of a function get much more data than the others, and take longer in proportion.
 
-    Limits: 8 calls or more with large arguments; at most a fifth of them have twice the median of the bytes
-    and take twice the median of the time, longer by 1 % of the job's time; the longest is longer than the
-    average by 5 % of it; bytes and durations correlate by 0.8. Of 4 to 7 calls one counts that is on the
-    critical path and takes five times the median.
+    Limits: at least 8 calls with large arguments. At most a fifth of them have twice the median bytes, take
+    twice the median time, and are longer by 1 % of the job's time. The longest exceeds the average by 5 % of
+    the job's time. Bytes and durations correlate by 0.8. Of 4 to 7 calls, one counts if it is on the critical
+    path and takes five times the median.
 
-    Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over
-    100 KB).
+    Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over 100
+    KB).
     """
 
     kind = "data_skew"
@@ -42,7 +41,7 @@ class DataSkew:
     doc = ""
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with a few calls that have more to do."""
+        """Functions with a few calls that get more data."""
         a = facts.attempts
         if not a.fetched_bytes.any():
             return
@@ -52,9 +51,9 @@ class DataSkew:
                 continue
             own, sizes = facts.own_ns[calls], a.fetched_bytes[calls]
             longest = int(facts.own_ns[skewed].max())
-            # Shared evenly, each call would take what they take on average.
+            # If the data were shared evenly, each call would take the average time.
             cost_ns = max(0, longest - round(float(own.mean())))
-            if cost_ns < _SHARE * facts.duration_ns:
+            if cost_ns < _MIN_SHARE * facts.duration_ns:
                 continue
             yield Finding(
                 cost_ns,
@@ -74,16 +73,16 @@ class DataSkew:
 
 
 def skewed_calls(facts: Facts, calls: Ints) -> Ints:
-    """Of the calls of a function the few that get more data and take longer; none without that reason."""
+    """The few calls of a function that get more data and take longer in proportion."""
     own, sizes = facts.own_ns[calls], facts.attempts.fetched_bytes[calls]
     if not len(calls) or not sizes.any():
         return calls[:0]
-    is_long = (own > _TIMES * np.median(own)) & (own - np.median(own) > facts.duration_ns / 100)
-    is_large = is_long & (sizes > _TIMES * np.median(sizes))
+    is_long = (own > _MIN_RATIO * np.median(own)) & (own - np.median(own) > facts.duration_ns / 100)
+    is_large = is_long & (sizes > _MIN_RATIO * np.median(sizes))
     large = calls[is_large]
     if len(large) < 0.8 * is_long.sum() or not are_few(facts, calls, is_large):
         return calls[:0]
-    return large if _correlation(sizes, own) >= _CORRELATION else calls[:0]
+    return large if _correlation(sizes, own) >= _MIN_CORRELATION else calls[:0]
 
 
 def _correlation(some: Ints, others: Ints) -> float:

@@ -1,4 +1,4 @@
-"""Tasks that wait for others, which wait for what the first ones hold."""
+"""Tasks that wait for others, which need the resources that the first ones hold."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterable
 
 from rayscope.cluster.nodes.demand import amount_of
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.standstill import Stuck, deadlocked, standstill
+from rayscope.insights.standstill import Stuck, deadlocked, find_quiet_period
 
-#: A job in which something begins or ends every few seconds is not stuck. What is held is the evidence,
-#: so a short time is enough.
-_QUIET_NS = 3_000_000_000
+#: How long nothing must have begun or ended, ns. A short time is enough, because the held resources are the
+#: evidence.
+_MIN_QUIET_NS = 3_000_000_000
 
 
 class Deadlock:
-    """Tasks are blocked in ray.get for others that can never run: who waits for them holds what they need.
+    """Tasks are blocked in ray.get for others that can never run, because the blocked tasks hold what these
+    need.
 
-    Limits: nothing was submitted, began or ended in the last 3 s of the job's record, and what is left of a
-    resource beside those who wait is less than each needs. CPUs count where actors hold them: Ray lends the
+    Limits: nothing was submitted, began or ended in the last 3 s of the job's record, and the waiting tasks
+    leave less of a resource than each of the others needs. CPUs count only if actors hold them: Ray lends the
     CPUs of blocked tasks to others, but not their GPUs, memory or custom resources.
 
     Needs: the tracer in the job's processes: who waits for whom.
@@ -39,18 +40,18 @@ class Deadlock:
     doc = "pattern: using nested tasks to achieve nested parallelism"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """By function what can never run."""
-        still = standstill(facts, _QUIET_NS)
-        if still is None:
+        """Functions with attempts that can never run."""
+        quiet = find_quiet_period(facts, _MIN_QUIET_NS)
+        if quiet is None:
             return
         by_function: dict[str, list[Stuck]] = defaultdict(list)
-        for stuck in deadlocked(facts, still):
+        for stuck in deadlocked(facts, quiet):
             by_function[facts.name(stuck.row)].append(stuck)
         for function, found in by_function.items():
             first = found[0]
             holder, holders = Counter(one.name for one in first.holders).most_common(1)[0]
             yield Finding(
-                still.quiet_ns,
+                quiet.quiet_ns,
                 function=function,
                 caller=holder,
                 numbers={
@@ -59,7 +60,7 @@ class Deadlock:
                     "resource": first.resource,
                     "holder": holder,
                     "holders": holders,
-                    "quiet_ns": still.quiet_ns,
+                    "quiet_ns": quiet.quiet_ns,
                 },
                 filters={"func_name": function},
             )

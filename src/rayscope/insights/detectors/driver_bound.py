@@ -11,16 +11,16 @@ from rayscope.insights.finding import DRIVER, Facts, Finding, blocked_ns
 from rayscope.insights.replay.build import DRIVER as DRIVER_FUNCTION
 from rayscope.insights.replay.changes import Change
 
-#: A driver that computes for less of the job's time is none that holds it up.
-_SHARE = 0.25
+#: A driver that computes for less than this share of the job's time does not hold it up.
+_MIN_SHARE = 0.25
 
 
 class DriverBound:
     """The driver computes between its submissions for much of the job, while the cluster has nothing to do.
 
     Limits: from its first submission to its last, the driver computes for at least a quarter of the job's
-    time, and meanwhile no more tasks run on average than half of the CPUs. What it does before and after
-    holds up no task.
+    time, and meanwhile the average number of running tasks is at most half of the number of CPUs. Work before
+    the first and after the last submission does not count.
 
     Needs: the tracer in the driver: its waits.
     """
@@ -46,7 +46,7 @@ class DriverBound:
         own = sum(until - since for since, until in idle) - sum(
             blocked_ns(wait) for wait in waits if wait.summed_ns >= 0 and wait.end <= end
         )
-        if own < _SHARE * facts.duration_ns:
+        if own < _MIN_SHARE * facts.duration_ns:
             return
         running = _executed_ns(facts, idle) / max(1, own)
         if running > max(1.0, facts.cpus) / 2:
@@ -59,13 +59,13 @@ class DriverBound:
 
 
 def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
-    """How long attempts executed within some spans of time, all in all."""
+    """The sum of the times that attempts executed within the spans."""
     starts, ends = facts.attempts.start, facts.attempts.returned
     known = (starts >= 0) & (ends > starts)
     bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
 
     def passed(times: Any) -> Any:
-        """By bound, how long ago all times before it were."""
+        """For each time, the sum of how much of the attempts came before it."""
         times = np.sort(times)
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)])
         count = np.searchsorted(times, bounds)
@@ -76,7 +76,7 @@ def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
 
 
 def _gaps(begin: int, end: int, waits: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What is between the waits."""
+    """The spans between the waits."""
     found, at = [], begin
     for since, until in sorted(waits):
         if since > at:

@@ -32,5 +32,5 @@ class ForkedProcess:
     doc = "anti-pattern: forking new processes in application code"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions, and the driver, by the places where they fork."""
+        """Functions, and the driver, with the places where they fork."""
         return find_risks(facts, "fork", "forks")

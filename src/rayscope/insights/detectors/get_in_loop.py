@@ -7,22 +7,22 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.handovers import handovers
+from rayscope.insights.handovers import find_passed_values
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CREATION
 from rayscope.insights.replay.recorded import Wait
 
-#: Fewer calls are no loop.
-_LEAST = 4
+#: Calls that are enough for a loop.
+_MIN_CALLS = 4
 
 
 class GetInLoop:
     """Each call is submitted and waited for before the next one is submitted.
 
-    Limits: at least 4 such calls of one function by one caller, each followed by ray.get or ray.wait, fewer
-    than half of them with the value of the one before as an argument. Values over 100 KB that are passed by
-    value are known by their sizes, unless all have the same. Smaller ones leave no trace, so a loop that
-    hands them on is reported.
+    Limits: at least 4 such calls of one function by one caller, each followed by ray.get or ray.wait, and
+    fewer than half of them with the previous value as an argument. Values over 100 KB that are passed by
+    value are recognized by their size, unless all have the same size. Smaller ones leave no trace, so a loop
+    that passes them on is reported.
 
     Needs: the tracer in the caller: its waits, and the objects that they name.
     """
@@ -38,13 +38,13 @@ class GetInLoop:
     doc = "anti-pattern: calling ray.get in a loop harms parallelism"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Runs of single gets of the task that was submitted last, of one function and caller."""
-        handed_on = {(one.maker, one.taker) for one in handovers(facts) if one.is_certain}
-        for task, waits in facts.waits(_LEAST):
+        """Loops in which one caller submits a function and gets its value before the next submission."""
+        handed_on = {(one.maker, one.taker) for one in find_passed_values(facts) if one.is_certain}
+        for task, waits in facts.waits(_MIN_CALLS):
             for function, gets in _loops(facts, task, waits, handed_on):
                 own = np.maximum(facts.own_ns[facts.last_rows[[one for one, _ in gets]]], 0)
                 blocked = np.array([wait.end - wait.begin for _, wait in gets])
-                # Some took longer since workers had to start, which they have to in any case.
+                # Some calls took longer because workers had to start, which they must in any case.
                 usual = round(len(gets) * float(np.median(blocked)))
                 at_once = max(int(own.max()), round(int(own.sum()) / max(1.0, facts.cpus)))
                 yield Finding(
@@ -52,7 +52,8 @@ class GetInLoop:
                     function=function,
                     caller=facts.caller(task),
                     changes=(Change("one_get", function),),
-                    confidence="medium",  # small values that go from one call to the next leave no trace
+                    # small values that are passed from one call to the next leave no trace
+                    confidence="medium",
                     numbers={"calls": len(gets), "blocked_ns": int(blocked.sum())},
                     filters={"func_name": function},
                 )
@@ -61,9 +62,9 @@ class GetInLoop:
 def _loops(
     facts: Facts, task: int, waits: list[Wait], handed_on: set[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, Wait]]]]:
-    """By function the gets and waits of a caller that each named what was submitted last, and nothing else.
+    """The gets and waits of a caller that named only the last submitted task, by function.
 
-    ``handed_on``: pairs of tasks, the first of which made a value that the second got by value.
+    ``handed_on``: pairs of tasks; the second got the value of the first by value.
     """
     a = facts.attempts
     submitted = facts.children(task).tolist()
@@ -93,5 +94,5 @@ def _loops(
     for function, gets in found.items():
         # Calls of one actor run one at a time however they are submitted.
         actors = set(a.actor[first_rows[[one for one, _ in gets]]].tolist())
-        if len(gets) >= _LEAST and depends < len(gets) / 2 and (actors == {-1} or len(actors) > 1):
+        if len(gets) >= _MIN_CALLS and depends < len(gets) / 2 and (actors == {-1} or len(actors) > 1):
             yield function, gets

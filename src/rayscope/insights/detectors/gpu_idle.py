@@ -13,14 +13,14 @@ from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Ints, Texts
 from rayscope.insights.spans import union_of
 
-#: GPUs that are busier on average, %, do something.
-_IDLE_PERCENT = 20.0
-#: Samples while a GPU was reserved that make an average.
-_LEAST = 3
+#: GPUs with at least this average use, %, are not idle.
+_MIN_BUSY_PERCENT = 20.0
+#: Samples that are enough for an average, among those taken while a GPU was reserved.
+_MIN_SAMPLES = 3
 
 
 class _Reservations(NamedTuple):
-    """On which node, from when until when, how many GPUs, and of whom: columns."""
+    """Columns: the node, the begin and end, the number of GPUs, and the name of the task or actor."""
 
     node: Ints
     begin: Ints
@@ -48,7 +48,7 @@ class GpuIdle:
     doc = "accelerator support: fractional accelerators"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """By node, how busy its GPUs were while tasks or actors had them."""
+        """Nodes whose GPUs were mostly idle while tasks or actors held them."""
         held = _reservations(facts)
         if not len(held.node):
             return
@@ -59,7 +59,7 @@ class GpuIdle:
             percents = _percents(
                 series.get(node, []), held.begin[places], held.end[places], held.gpus[places]
             )
-            if len(percents) >= _LEAST and sum(percents) < _IDLE_PERCENT * len(percents):
+            if len(percents) >= _MIN_SAMPLES and sum(percents) < _MIN_BUSY_PERCENT * len(percents):
                 busy += percents
                 idle.append(places)
         if not busy:
@@ -80,7 +80,7 @@ class GpuIdle:
             confidence="medium",
             numbers={
                 "name": name,
-                "less": _less(held, those, name),
+                "less": _half_gpus(held, those, name),
                 "held_ns": held_ns,
                 "nodes": len(idle),
                 "busy": sum(busy) / len(busy) / 100,
@@ -88,16 +88,16 @@ class GpuIdle:
         )
 
 
-def _less(held: _Reservations, places: Ints, name: str) -> float:
-    """Half of the GPUs that each of a name reserves, so that twice as many share them."""
+def _half_gpus(held: _Reservations, places: Ints, name: str) -> float:
+    """Half of the GPUs that each task or actor reserves, so that twice as many share them."""
     of_name = places[held.name.codes[places] == held.name.values.index(name)]
     return round(float(held.gpus[of_name].max()) / 2, 3)
 
 
 def _reservations(facts: Facts) -> _Reservations:
-    """All tasks and actors that had GPUs."""
+    """All tasks and actors that held GPUs."""
     a, actors, functions = facts.attempts, facts.recorded.actors, facts.recorded.functions
-    # What is in no actor has number -1, the last one.
+    # Attempts outside of actors have the number -1, which selects the last item.
     of_actor = np.array([*(actor.resources.get("GPU", 0.0) for actor in actors), 0.0])[a.actor]
     gone = np.array([*(facts.lifetime(actor)[1] for actor in actors), -1])[a.actor]
     makes, (begin, end) = facts.is_creation, facts.held
@@ -117,7 +117,7 @@ def _reservations(facts: Facts) -> _Reservations:
 
 
 def _percents(points: Points, begins: Ints, ends: Ints, gpus: Any) -> list[float]:
-    """How busy the reserved GPUs of a node were at each sample, %; 100 is all of them."""
+    """The use of a node's reserved GPUs at each sample, %; 100 means that all are busy."""
     times, changes = np.concatenate([begins, ends]), np.concatenate([gpus, -gpus])
     order = np.lexsort((changes, times))
     reserved = np.append(0.0, np.cumsum(changes[order]))

@@ -1,4 +1,4 @@
-"""A head node that has too much to do."""
+"""A head node that is overloaded."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding
 
-#: So busy are the head node's CPUs, %, in most samples...
-_BUSY_PERCENT = 95.0
-_MOST = 0.5
-#: ... while those of the others are idle, %.
-_IDLE_PERCENT = 50.0
-_LEAST = 3
+#: The head node's CPUs count as full from this use on, %.
+_FULL_PERCENT = 95.0
+#: The head node must be full in more than this share of the samples.
+_MIN_FULL_SHARE = 0.5
+#: The average CPU use of the other nodes must be below this, %.
+_MAX_OTHERS_PERCENT = 50.0
+#: Samples that are enough for a judgment.
+_MIN_SAMPLES = 3
 
 
 class HeadOverloaded:
@@ -33,17 +35,17 @@ class HeadOverloaded:
     doc = "configuring the head node of large clusters"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The head node, if it is. It is the first of the nodes."""
+        """The head node if it is overloaded. It is always the first of the nodes."""
         if len(facts.recorded.nodes) < 2:
             return
         series = facts.series("ray_node_cpu_utilization")
         head = [value for _, value in series.get(0, [])]
         others = [value for node, points in series.items() if node for _, value in points]
-        full = sum(value >= _BUSY_PERCENT for value in head)
-        if len(head) < _LEAST or not others or full <= _MOST * len(head):
+        full = sum(value >= _FULL_PERCENT for value in head)
+        if len(head) < _MIN_SAMPLES or not others or full <= _MIN_FULL_SHARE * len(head):
             return
         mean = sum(others) / len(others)
-        if mean < _IDLE_PERCENT:
+        if mean < _MAX_OTHERS_PERCENT:
             yield Finding(
                 round(facts.duration_ns * full / len(head)),
                 confidence="medium",

@@ -1,4 +1,4 @@
-"""Actors that hold resources for nothing while tasks wait for these."""
+"""Idle actors that hold resources while tasks wait for these."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import union_ns, union_of
 
-#: An actor that holds something for less of the job's time is no fixture of it.
-_SHARE = 0.5
-#: An actor that is busy for more of its life earns what it holds.
-_BUSY = 0.1
-#: An actor that needs its GPU can't ask for none.
+#: Actors that live for less than this share of the job's time are ignored.
+_MIN_LIFE_SHARE = 0.5
+#: Actors that are busy for more than this share of their life are not idle.
+_MAX_BUSY_SHARE = 0.1
+#: The sketch for actors that hold GPUs: they need them, so asking for fewer is no remedy.
 _END_WHEN_DONE = (
     "actor = {actor_class}.remote()\nresult = ray.get(actor.work.remote())\n"
     "ray.kill(actor)  # it gives back what it holds"
@@ -26,10 +26,10 @@ _END_WHEN_DONE = (
 
 
 class IdleActors:
-    """Actors hold CPUs, GPUs or other resources and have next to nothing to do while tasks wait for these.
+    """Actors hold CPUs, GPUs or other resources and are idle most of the time, while tasks wait for these.
 
-    Limits: they live for at least half of the job's time, execute for less than 10 % of their life, and
-    tasks or other actors wait for the same resource meanwhile. Actors in placement groups are left out.
+    Limits: they live for at least half of the job's time, execute for less than 10 % of their life, and tasks
+    or other actors wait for the same resource meanwhile. Actors in placement groups are left out.
 
     Needs: what actors hold, and when their calls began and ended.
     """
@@ -45,13 +45,13 @@ class IdleActors:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Classes by what their idle actors hold."""
+        """Classes whose idle actors hold a resource that others wait for."""
         idle: dict[str, list[tuple[Holding, int]]] = defaultdict(list)
         for one in holdings(facts):
             life = min(one.end, facts.recorded.last) - one.begin
-            if one.kind == "actor" and life >= _SHARE * facts.duration_ns:
+            if one.kind == "actor" and life >= _MIN_LIFE_SHARE * facts.duration_ns:
                 busy = _executed_ns(facts, one)
-                if busy < _BUSY * life:
+                if busy < _MAX_BUSY_SHARE * life:
                     idle[one.name].append((one, busy))
         if not idle:
             return
@@ -67,14 +67,14 @@ def _findings(
     waited: dict[str, list[tuple[int, int]]],
     has: dict[str, float],
 ) -> Iterable[Finding]:
-    """The resource of a class that costs most."""
+    """A finding about the resource of a class that costs most."""
     begin, end = min(one.begin for one, _ in idle), max(one.end for one, _ in idle)
     found = []
     for resource in {resource for one, _ in idle for resource in one.resources}:
         held = sum(one.resources.get(resource, 0.0) for one, _ in idle)
         waits = [(max(since, begin), min(until, end)) for since, until in waited.get(resource, ())]
         blocked = union_ns([(since, until) for since, until in waits if until > since])
-        # With so much more of a resource, what waits for it is done so much sooner at best.
+        # At best, a larger supply of the resource shortens the wait in proportion.
         cost = round(blocked * min(1.0, held / max(held, has.get(resource, 0.0))))
         found.append((cost, blocked, resource, held))
     cost, blocked, resource, held = max(found, default=(0, 0, "", 0.0))
@@ -84,7 +84,7 @@ def _findings(
             cost,
             actor_class=name,
             changes=(Change("num_cpus", name, 0.0),) if resource == "CPU" else (),
-            confidence="medium",  # threads of its own leave no trace
+            confidence="medium",  # threads of the actor leave no trace
             sketch=None if resource == "CPU" else _END_WHEN_DONE,
             numbers={
                 "actors": len(idle),
@@ -98,7 +98,7 @@ def _findings(
 
 
 def _executed_ns(facts: Facts, holding: Holding) -> int:
-    """How long at least one call of an actor executed."""
+    """How long at least one call of an actor executed, ns."""
     a = facts.attempts
     rows = facts.calls_of_actor.get(int(a.actor[holding.row]))
     if rows is None:
@@ -108,7 +108,7 @@ def _executed_ns(facts: Facts, holding: Holding) -> int:
 
 
 def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
-    """By resource when tasks and actors waited for it."""
+    """When tasks and actors waited for each resource."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     begin, end = ready_times(facts), granted(facts)
     for row in np.flatnonzero((facts.attempts.kind != CALL) & (end > begin)).tolist():

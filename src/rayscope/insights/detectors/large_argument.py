@@ -1,4 +1,4 @@
-"""The same large value passed by value again and again."""
+"""The same large value passed by value several times."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding
-from rayscope.insights.handovers import handovers
+from rayscope.insights.handovers import find_passed_values
 from rayscope.insights.spans import union_ns
 
-#: Fewer copies of a value do not make a pattern.
-_LEAST = 4
+#: Copies of a value that are enough for a pattern.
+_MIN_COPIES = 4
 
 
 class LargeArgument:
     """The same large value is passed by value to many calls, and stored anew for each of them.
 
     Limits: at least 4 calls of one function by one task or the driver, each with an argument over 100 KB of
-    the same size and content; the content is compared by samples of its bytes.
+    the same size and content. The content is compared by samples of its bytes.
 
     Needs: the tracer in the workers, which see the arguments.
     """
@@ -32,14 +32,14 @@ class LargeArgument:
     doc = "anti-pattern: passing the same large argument by value repeatedly harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Calls by what they got. What the submissions took, but for one copy."""
+        """Functions that get the same value several times. Submitting all copies but one is the cost."""
         facts.require_tracer("their arguments")
         a = facts.attempts
         contents = {
             (one.task, one.bytes): one.code for one in facts.recorded.sendings if one.kind == "content"
         }
-        # Values that their caller got from other tasks are not one value, even if they are equal.
-        handed_on = {one.taker for one in handovers(facts) if one.is_certain}
+        # Values that the caller got from other tasks are separate values, even if they are equal.
+        handed_on = {one.taker for one in find_passed_values(facts) if one.is_certain}
         same: dict[tuple[int, str, int, str], set[int]] = defaultdict(set)
         passed = facts.recorded.passed
         by_value = passed.by_value & (passed.taker >= 0)
@@ -48,7 +48,7 @@ class LargeArgument:
                 row = facts.last_rows[taker]
                 same[int(a.parent[row]), facts.name(row), size, contents[taker, size]].add(taker)
         for (caller, function, size, _), tasks in same.items():
-            if len(tasks) < _LEAST:
+            if len(tasks) < _MIN_COPIES:
                 continue
             copies = sorted((facts.submission(task) for task in tasks), key=lambda span: span[1] - span[0])
             yield Finding(

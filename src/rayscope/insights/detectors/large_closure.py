@@ -1,4 +1,4 @@
-"""Functions that carry large objects along in their code."""
+"""Functions that capture large objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rayscope.insights.finding import Facts, Finding, function_or_class
 from rayscope.insights.replay.recorded import Sending
 from rayscope.insights.spans import union_ns
 
-#: Code alone has some KB. Ray warns from 10 MB on, and refuses functions from 100 MB on.
+#: Code alone takes some KB. Ray warns at 10 MB and refuses functions of 100 MB.
 _LARGE_BYTES = 1_000_000
 
 
@@ -34,7 +34,7 @@ class LargeClosure:
     doc = "anti-pattern: closure capturing large objects harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Large functions: how long their code took to the GCS, and from there into the workers."""
+        """Large functions. The cost is the time to send and load their code."""
         facts.require_tracer("their functions")
         a = facts.attempts
         large: dict[str, list[Sending]] = defaultdict(list)

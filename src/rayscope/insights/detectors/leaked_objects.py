@@ -1,4 +1,4 @@
-"""Objects that stay in the object store although nobody uses them any more."""
+"""Objects that stay in the object store although nothing uses them any more."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ import numpy as np
 
 from rayscope.insights.finding import Facts, Finding, Points
 
-#: What nobody has used for this share of the job's time, and so long, is not needed any more.
-_UNUSED_SHARE, _UNUSED_NS = 0.5, 20_000_000_000
-#: Of the object store, what is less leaves room for others.
-_SHARE = 0.25
-#: Of what should still be there, so much is: the rest has been freed, or its size is not known well.
-_THERE = 0.8
+#: Objects count as leaked if they were unused for this share of the job's time.
+_MIN_UNUSED_SHARE = 0.5
+#: They must also have been unused for this long, ns.
+_MIN_UNUSED_NS = 20_000_000_000
+#: Leaked objects that take less of the object store leave enough space for others.
+_MIN_SHARE = 0.25
+#: At least this share of the leaked bytes must still be in memory. The rest may have been freed, or sizes are
+#: inexact.
+_MIN_PRESENT_SHARE = 0.8
 
 
 class LeakedObjects:
-    """Objects fill the object store although nobody has used them for long: something keeps their references.
+    """Objects fill the object store although they have not been used for long: something keeps their
+    references.
 
-    Limits: objects over 100 KB that nobody got or was called with in the last half of the job's time, and in
-    the last 20 s of it at least, take a quarter of the object store or more, and are in memory at its end.
+    Limits: objects over 100 KB that no task got or was called with in the last half of the job's time, and at
+    least in the last 20 s, take a quarter of the object store or more, and are in memory at its end.
 
     Needs: the tracer, for the objects and their uses, and the metric of the object store from the job's time.
     """
@@ -38,16 +42,16 @@ class LeakedObjects:
     doc = "memory management"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Whose objects they are, most of them."""
+        """The function that owns most of the unused objects."""
         facts.require_tracer("their objects")
         end = facts.recorded.driver[1]
-        unused_ns = max(round(_UNUSED_SHARE * facts.duration_ns), _UNUSED_NS)
+        unused_ns = max(round(_MIN_UNUSED_SHARE * facts.duration_ns), _MIN_UNUSED_NS)
         store = sum(node.resources.get("object_store_memory", 0.0) for node in facts.recorded.nodes)
         by_maker = _unused(facts, end - unused_ns)
         whole = sum(size for _, size in by_maker.values())
-        if not store or whole < _SHARE * store:
+        if not store or whole < _MIN_SHARE * store:
             return
-        if _in_memory(facts.series("ray_object_store_memory"), end) < _THERE * whole:
+        if _in_memory(facts.series("ray_object_store_memory"), end) < _MIN_PRESENT_SHARE * whole:
             return
         name, (objects, size) = max(by_maker.items(), key=lambda one: one[1][1])
         is_function = name in facts.rows_of_function
@@ -55,7 +59,7 @@ class LeakedObjects:
             0,
             function=name if is_function else None,
             is_risk=True,
-            confidence="medium",  # somebody may have wanted them later
+            confidence="medium",  # they may have been needed later
             numbers={
                 "objects": objects,
                 "name": name or "the driver",
@@ -68,12 +72,14 @@ class LeakedObjects:
 
 
 def _unused(facts: Facts, since: int) -> dict[str, tuple[int, int]]:
-    """By function ("" is the driver) the objects of its that nobody used from a time on, and their bytes."""
+    """The number and bytes of each function's objects not used after a time; "" is the driver."""
     passed = facts.recorded.passed
     keys, places = np.unique(passed.key, return_inverse=True)
     last = np.zeros(len(keys), dtype=np.int64)
     np.maximum.at(last, places, passed.end)
-    unused = passed.made[(last[places] < since)[passed.made] & (passed.bytes[passed.made] > 0)]
+    unused = passed.created_rows[
+        (last[places] < since)[passed.created_rows] & (passed.bytes[passed.created_rows] > 0)
+    ]
     found: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     makers, sizes = passed.maker[unused], passed.bytes[unused]
     for maker, size in zip(makers.tolist(), sizes.tolist(), strict=True):
@@ -83,6 +89,6 @@ def _unused(facts: Facts, since: int) -> dict[str, tuple[int, int]]:
 
 
 def _in_memory(series: dict[int, Points], end: int) -> float:
-    """The bytes in the object stores, spilled ones too, when the job ended."""
+    """The bytes in the object stores, including spilled ones, when the job ended."""
     at_end = ([value for time, value in points if time <= end] for points in series.values())
     return sum(values[-1] for values in at_end if values)

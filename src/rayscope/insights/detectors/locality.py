@@ -1,4 +1,4 @@
-"""Tasks that run away from their data."""
+"""Tasks that run on other nodes than their data."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import ARGUMENT, Ints, Recorded
 from rayscope.insights.spans import union_of
 
-#: Smaller arguments travel in no time.
-_BYTES = 10 << 20
-_LEAST = 3
-#: More than this share of the calls ran elsewhere.
-_SHARE = 0.2
+#: Smaller arguments are transferred quickly enough.
+_MIN_BYTES = 10 << 20
+#: Calls that are enough for a pattern.
+_MIN_CALLS = 3
+#: More than this share of the calls must run away from their data.
+_MIN_SHARE = 0.2
 
 
 class Locality:
-    """Tasks fetch large arguments from another node although that one had room for them.
+    """Tasks fetch large arguments from another node although that node had room for them.
 
-    Limits: 3 calls or more and a fifth of the function's, each with 10 MiB or more from a node that had its
+    Limits: at least 3 calls and a fifth of the function's, each with 10 MiB or more from a node that had its
     CPUs free.
 
     Needs: two nodes or more, and the tracer, for the bytes of the arguments.
@@ -41,7 +42,7 @@ class Locality:
     doc = "scheduling: locality-aware scheduling"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions of tasks by the bytes that came from other nodes."""
+        """Functions whose tasks fetched large arguments from other nodes."""
         a, recorded = facts.attempts, facts.recorded
         if len(recorded.nodes) < 2:
             return
@@ -58,7 +59,7 @@ class Locality:
         lead = np.maximum(a.start - came, 0)
         for function, found in away.items():
             calls = facts.rows_of_function[function]
-            if len(found) < max(_LEAST, _SHARE * len(calls)):
+            if len(found) < max(_MIN_CALLS, _MIN_SHARE * len(calls)):
                 continue
             gone = np.array([row for row, _ in found])
             usual = calls[(a.start[calls] >= 0) & ~np.isin(calls, gone)]
@@ -78,10 +79,10 @@ class Locality:
 
 
 def _candidates(facts: Facts) -> Iterable[tuple[int, Ints, Ints]]:
-    """Each node with the attempts that ran elsewhere although it had most of their arguments, and bytes."""
+    """For each node, the attempts that ran elsewhere although it had most of their arguments."""
     a, passed, last_rows = facts.attempts, facts.recorded.passed, facts.last_rows
     is_known = (passed.kind == ARGUMENT) & ~passed.nested & (passed.maker >= 0) & (passed.taker >= 0)
-    # A number for each task and node; -1 is a node, too.
+    # One number for each pair of task and node. The unknown node, -1, is one of the nodes.
     nodes = len(facts.recorded.nodes) + 1
     numbers = passed.taker[is_known] * nodes + a.node[last_rows[passed.maker[is_known]]] + 1
     numbers, places = np.unique(numbers, return_inverse=True)
@@ -91,14 +92,14 @@ def _candidates(facts: Facts) -> Iterable[tuple[int, Ints, Ints]]:
     order = np.lexsort((homes, sizes, tasks))
     most = order[np.diff(tasks[order], append=-1) != 0]
     rows, homes, sizes = last_rows[tasks[most]], homes[most], sizes[most]
-    is_away = (homes >= 0) & (a.node[rows] >= 0) & (homes != a.node[rows]) & (sizes >= _BYTES)
+    is_away = (homes >= 0) & (a.node[rows] >= 0) & (homes != a.node[rows]) & (sizes >= _MIN_BYTES)
     is_away &= (a.kind[rows] == NORMAL) & (a.group[rows] < 0) & (a.start[rows] >= 0)
     for home, places in groups(homes[is_away]):
         yield home, rows[is_away][places], sizes[is_away][places]
 
 
 def _fits(recorded: Recorded, resources: dict[str, float], demand: int, free: float) -> bool:
-    """Whether a node has what is asked for, and so many CPUs free."""
+    """Whether a node has the demanded resources in total, and ``free`` CPUs are enough."""
     asked = recorded.demands[demand] if demand >= 0 else {}
     return free >= asked.get("CPU", 0.0) and all(
         resources.get(name, 0.0) >= needed for name, needed in asked.items()

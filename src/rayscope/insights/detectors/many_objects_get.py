@@ -1,4 +1,4 @@
-"""More objects got at once than fit into the object store."""
+"""More objects in one get than the object store can hold."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.replay.recorded import Ints, Waits
 from rayscope.insights.spans import Span, union_ns
 
-#: From this share of its object store on a node writes objects to disk: Ray's object_spilling_threshold.
-_SHARE = 0.8
+#: A node spills objects to disk from this share of its object store on: Ray's object_spilling_threshold.
+_SPILLING_SHARE = 0.8
 
 
 class ManyObjectsGet:
     """One ray.get needs more objects at once than the object store of the node can hold.
 
     Limits: one ray.get of more than 80 % of the node's object store, where Ray begins to write objects to
-    disk. For a driver the largest node counts. What it costs is how long it took after the values were made.
+    disk. For a driver, the largest node counts. The cost is the duration of the get after the values were
+    created.
 
     Needs: the tracer in the caller: the sizes of what it gets.
     """
@@ -38,7 +39,7 @@ class ManyObjectsGet:
     doc = "anti-pattern: fetching too many objects at once with ray.get causes failure"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Gets by their bytes and the object store of their node."""
+        """Gets that need too much of the object store of their node."""
         facts.require_tracer("their waits")
         a, waits = facts.attempts, facts.recorded.waits
         large, named = _large_gets(facts), np.diff(waits.first_named)
@@ -66,26 +67,26 @@ class ManyObjectsGet:
 def _large_gets(facts: Facts) -> Ints:
     """The single gets of last attempts that need too much of their object store."""
     waits, store = facts.recorded.waits, _stores(facts)
-    found: Ints = np.flatnonzero(waits.is_last_get & (store > 0) & (_bytes(waits) > _SHARE * store))
+    found: Ints = np.flatnonzero(waits.is_last_get & (store > 0) & (_bytes(waits) > _SPILLING_SHARE * store))
     return found
 
 
 def _stores(facts: Facts) -> Any:
-    """By wait the bytes of its node's object store; of the largest one where the node is not known."""
+    """The size of the node's object store for each wait; the largest store if the node is unknown."""
     stores = [node.resources.get("object_store_memory", 0.0) for node in facts.recorded.nodes]
-    # The driver is number -1, the last one, and what is on no node too.
+    # The driver and tasks without a node have the number -1, which selects the last item.
     nodes = np.append(facts.attempts.node[facts.last_rows], -1)[facts.recorded.waits.task]
     return np.array([*stores, max(stores, default=0.0)])[nodes]
 
 
 def _bytes(waits: Waits) -> Ints:
-    """By wait the bytes of all its objects: the first 256 are known one by one."""
+    """The bytes of all objects of each wait. Only the first 256 objects are known individually."""
     named = np.maximum(np.diff(waits.first_named), 1)
     return np.rint(waits.bytes * np.maximum(waits.objects / named, 1.0)).astype(np.int64)
 
 
 def _fetching(facts: Facts, get: int) -> Span:
-    """A get from when the last of its values was made."""
+    """The span of a get after the last of its values was created."""
     waits = facts.recorded.waits
     named = waits.named_task[waits.first_named[get] : waits.first_named[get + 1]]
     made = int(facts.attempts.ended[facts.last_rows[named]].max())

@@ -1,4 +1,4 @@
-"""Tasks that wait for their arguments themselves."""
+"""Tasks that get their arguments themselves."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.recorded import ARGUMENT, GET
 from rayscope.insights.spans import Span, union_ns
 
-#: Fewer tasks do not make a pattern.
-_LEAST = 2
-#: On a busy machine any ray.get may take so long although all is there.
-_BLOCKED_NS = 10_000_000
-#: What works for more of the time between its gets takes the values one by one on purpose.
-_BETWEEN = 0.1
+#: Tasks that are enough for a pattern.
+_MIN_TASKS = 2
+#: On a busy machine, any ray.get may take this long although all values are ready.
+_MIN_BLOCKED_NS = 10_000_000
+#: Tasks that work for a larger share of the time between their gets take values one by one on purpose.
+_MAX_WORK_SHARE = 0.1
 _LATEST = 1 << 62
 
 
 class NestedGet:
-    """Tasks get references inside their arguments, and hold their workers until the values are there.
+    """Tasks get references inside their arguments, and hold their workers until the values are ready.
 
-    Limits: at least 2 tasks of one function that get all references of their lists or dicts, one after the
-    other without work in between, and are blocked there for more than 10 ms. What it costs is the part of
-    that after the values were made, and the time that Ray needed to start other workers meanwhile.
+    Limits: at least 2 tasks of one function that get all references in their lists or dicts, one after the
+    other without work in between, and are blocked there for more than 10 ms. The cost is the part of that
+    time after the values were created, and the time to start other workers meanwhile.
 
     Needs: the tracer in the caller and in the workers.
     """
@@ -42,7 +42,7 @@ class NestedGet:
     doc = "anti-pattern: calling ray.get on task arguments harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose tasks get what was nested in their arguments."""
+        """Functions whose tasks get references that were nested in their arguments."""
         facts.require_tracer("their arguments")
         a = facts.attempts
         blocked: dict[str, list[tuple[int, Span]]] = defaultdict(list)
@@ -54,7 +54,7 @@ class NestedGet:
             blocked[function].append((int(a.node[row]), (begin, end)))
             late[function].append((min(end, max(begin, made)), end))
         for function, spans in blocked.items():
-            if len(spans) >= _LEAST:
+            if len(spans) >= _MIN_TASKS:
                 starts = _starts(facts, spans)
                 yield Finding(
                     union_ns([*late[function], *starts]),
@@ -70,12 +70,12 @@ class NestedGet:
 
 
 def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
-    """By task that does nothing but get the references that were nested in its arguments, with one ray.get or
-    one after the other: from when until when, and when the last of them was made.
+    """The tasks that get the references nested in their arguments without other work in between. Each has the
+    begin and end of these gets, and the time at which the last of the values was created.
     """
     passed = facts.recorded.passed
     is_get = (passed.kind == GET) & (passed.taker >= 0)
-    # Of tasks without gets nothing is asked for.
+    # Tasks without gets need no further queries.
     is_nested = passed.nested & (passed.kind == ARGUMENT) & np.isin(passed.taker, passed.taker[is_get])
     wanted: dict[int, set[int]] = defaultdict(set)
     for task, key in zip(passed.taker[is_nested].tolist(), passed.key[is_nested].tolist(), strict=True):
@@ -94,16 +94,16 @@ def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
     found = {}
     for task, of_task in spans.items():
         begin, end, blocked = of_task[0][0], max(end for _, end in of_task), union_ns(of_task)
-        # What is there already is got in no time, which is not on record.
+        # A value that is ready is got immediately, which is not recorded.
         is_most = len(got[task]) > len(wanted[task]) / 2
-        if is_most and blocked > _BLOCKED_NS and end - begin - blocked <= _BETWEEN * (end - begin):
+        if is_most and blocked > _MIN_BLOCKED_NS and end - begin - blocked <= _MAX_WORK_SHARE * (end - begin):
             found[task] = begin, end, made[task]
     return found
 
 
 def _starts(facts: Facts, blocked: list[tuple[int, Span]]) -> list[Span]:
-    """When workers started whose start began on a node while one of ``blocked`` was there; no longer than it
-    was.
+    """The spans of worker starts that began on a node while one of the ``blocked`` tasks was there, cut off
+    at the end of that task.
     """
     a = facts.attempts
     node_of = np.full(len(facts.recorded.workers) + 1, -1)

@@ -10,17 +10,18 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.spans import union_ns
 
-#: An attempt that ended so long before its node did not end with it: Ray notices a death within some seconds.
+#: An attempt that ended longer before its node, ns, did not end with it. Ray notices a death within some
+#: seconds.
 _NOTICED_NS = 60_000_000_000
-#: Ray's reason of a node that was told to stop.
-_EXPECTED = "EXPECTED_TERMINATION"
+#: Ray's reason for a node that was stopped on purpose.
+_EXPECTED_REASON = "EXPECTED_TERMINATION"
 
 
 class NodeDeath:
-    """A node died, and what ran on it was lost and done again elsewhere.
+    """A node died, and what ran on it was lost and run again elsewhere.
 
-    Limits: a node that nobody stopped died between the job's begin and its end, and attempts of the job
-    failed on it.
+    Limits: a node died between the job's begin and its end without being stopped on purpose, and attempts of
+    the job failed on it.
 
     Needs: the deaths of nodes, which Ray always records.
     """
@@ -39,12 +40,14 @@ class NodeDeath:
     doc = "fault tolerance: nodes"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Nodes that died, by what failed then. No replay knows how long Ray takes to notice a death."""
+        """Nodes that died, with the attempts that failed then. No replay can predict how long Ray takes to
+        notice a death.
+        """
         a, (since, until) = facts.attempts, facts.recorded.driver
         dead = {
             place: node
             for place, node in enumerate(facts.recorded.nodes)
-            if node.death not in ("", _EXPECTED) and since <= node.end <= until
+            if node.death not in ("", _EXPECTED_REASON) and since <= node.end <= until
         }
         if not dead:
             return

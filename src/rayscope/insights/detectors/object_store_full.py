@@ -1,4 +1,4 @@
-"""An object store that is too small for what the job keeps in it."""
+"""An object store that is too small for the job's objects."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from rayscope.insights.finding import Facts, Finding, groups
 
-#: Less is not worth a look.
-_BYTES = 10 << 20
+#: Spilled bytes below this are negligible.
+_MIN_SPILLED_BYTES = 10 << 20
 
 
 class ObjectStoreFull:
@@ -31,12 +31,12 @@ class ObjectStoreFull:
     doc = "object spilling"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """What was spilled, from when until when it was there."""
+        """One finding about all spilled objects, from the first to the last sample with spilled bytes."""
         series = facts.series("ray_object_store_memory", Location="SPILLED")
         grown = {node: max(value for _, value in points) - points[0][1] for node, points in series.items()}
         full = [node for node, size in grown.items() if size > 0]
         spilled = sum(grown[node] for node in full)
-        if spilled < _BYTES:
+        if spilled < _MIN_SPILLED_BYTES:
             return
         since = min(next(time for time, value in series[node] if value > series[node][0][1]) for node in full)
         name, size = max(_bytes_by_function(facts).items(), key=lambda one: one[1], default=("", 0))
@@ -57,10 +57,10 @@ class ObjectStoreFull:
 
 
 def _bytes_by_function(facts: Facts) -> dict[str, int]:
-    """By function the bytes of the objects that it made; each object counts once."""
+    """The bytes of the objects created by each function. Each object counts once."""
     a, passed = facts.attempts, facts.recorded.passed
-    rows = passed.made
-    # The driver has no function, and is the last of the makers: number -1.
+    rows = passed.created_rows
+    # The driver has no function. It is the last of the makers, with the number -1.
     functions = np.append(a.function[facts.last_rows], -1)[passed.maker[rows]]
     names = [*facts.recorded.functions, "the driver"]
     sizes = np.maximum(passed.bytes[rows], 0)

@@ -10,7 +10,7 @@ from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_ns
 
-#: Ray's type of the error of an attempt that its memory monitor killed.
+#: Ray's type of error for attempts killed by its memory monitor.
 OUT_OF_MEMORY = "OUT_OF_MEMORY"
 
 
@@ -34,7 +34,7 @@ class OomKill:
     doc = "out-of-memory prevention"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with attempts that were killed. No replay knows how long Ray waits before it retries."""
+        """Functions with killed attempts. No replay can predict how long Ray waits before it retries."""
         a = facts.attempts
         killed = np.flatnonzero(a.error.equals(OUT_OF_MEMORY))
         for _, places in groups(a.function[killed]):
@@ -44,7 +44,7 @@ class OomKill:
             running = _running(facts, rows)
             nodes = set(a.node[rows].tolist()) - {-1}
             memory = [facts.recorded.nodes[node].resources.get("memory", 0.0) for node in nodes]
-            # So many did not fit at once.
+            # This many attempts did not fit at once.
             fit = max(1, running - 1)
             reserved = facts.amounts_of("memory")[rows].max()
             yield Finding(
@@ -56,7 +56,7 @@ class OomKill:
                     "running": running,
                     "lost_ns": int((end - begin).sum()),
                     "node_memory_bytes": int(min(memory, default=0)),
-                    # It is of no use to reserve again what was not enough.
+                    # The reservation was not enough, so the proposal is at least 1.5 times as large.
                     "memory_bytes": int(max(min(memory, default=0) / fit, 1.5 * reserved)),
                 },
                 filters={"func_name": function, "state": "FAILED"},
@@ -64,14 +64,14 @@ class OomKill:
 
 
 def _running(facts: Facts, killed: Ints) -> int:
-    """How many attempts ran on a node when one of some was killed there, at most."""
+    """The maximum number of attempts that ran on a node when one of ``killed`` was killed there."""
     a, (begin, end) = facts.attempts, facts.held
     has_run = (a.start >= 0) | a.error.equals(OUT_OF_MEMORY)
     most = 0
     for node, places in groups(a.node[killed]):
         there = has_run & (a.node == node)
         times = end[killed[places]]
-        begun = np.searchsorted(np.sort(begin[there]), times, side="right")
-        gone = np.searchsorted(np.sort(end[there]), times, side="left")
-        most = max(most, int((begun - gone).max()))
+        entered = np.searchsorted(np.sort(begin[there]), times, side="right")
+        left = np.searchsorted(np.sort(end[there]), times, side="left")
+        most = max(most, int((entered - left).max()))
     return most

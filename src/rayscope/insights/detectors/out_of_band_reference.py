@@ -12,9 +12,9 @@ class OutOfBandReference:
     """A program pickles references itself or has them in a function's code: Ray keeps their objects forever.
 
     Limits: one reference that ``ray.cloudpickle`` pickles other than for a call, a result or ``ray.put``, or
-    that a remote function uses although it was made outside of it. What Ray's libraries pickle does not
-    count. Python's own ``pickle`` loses the owner of a reference without telling anybody, so it is not seen.
-    How often a process does it is rounded down to a power of ten.
+    that a remote function uses although it was created outside of it. References pickled by Ray's libraries
+    do not count. Python's own ``pickle`` silently drops the owner of a reference, so it is not detected. How
+    often a process does it is rounded down to a power of ten.
 
     Needs: the tracer in the process that pickles.
     """
@@ -31,5 +31,5 @@ class OutOfBandReference:
     doc = "anti-pattern: serialize ray.ObjectRef out of band"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions, and the driver, by the places where they pickle references."""
+        """Functions, and the driver, with the places where they pickle references."""
         return find_risks(facts, "pickled_reference", "references")

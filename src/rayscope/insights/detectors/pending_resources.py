@@ -1,4 +1,4 @@
-"""What waits for a resource that others hold for long."""
+"""Tasks, actors and placement groups that wait for a resource that others hold for long."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from rayscope.cluster.nodes.demand import EPSILON, amount_of
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import Holding, Waiter, holdings, totals, waiters
-from rayscope.insights.standstill import deadlocked, standstill
+from rayscope.insights.standstill import deadlocked, find_quiet_period
 
-#: What waits for less of the job's time is an ordinary queue.
-_SHARE = 0.5
-#: Who holds a resource for less of the wait takes turns with others.
-_THROUGHOUT = 0.8
+#: A wait below this share of the job's time is an ordinary queue.
+_MIN_WAIT_SHARE = 0.5
+#: Holders below this share of the wait are treated as taking turns.
+_MIN_HELD_SHARE = 0.8
 
 
 class PendingResources:
     """Tasks, actors or placement groups wait for a resource that others hold for most of the job.
 
-    Limits: they wait for at least half of the job's time, and so much of the resource is held by others for
-    at least 80 % of that wait that the rest does not suffice. CPUs count where actors and placement groups
-    hold them; tasks of one function that take turns do not count.
+    Limits: they wait for at least half of the job's time, and others hold the resource for at least 80 % of
+    that wait, so that what is left does not suffice. CPUs count only if actors or placement groups hold them.
+    Tasks of one function that take turns do not count.
 
-    Needs: what tasks, actors and placement groups of the job asked for, and when they got it. What other jobs
-    hold is not seen.
+    Needs: the requests of the job's tasks, actors and placement groups, and when they were granted. Resources
+    held by other jobs are not visible.
     """
 
     kind = "pending_resources"
@@ -40,20 +40,20 @@ class PendingResources:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """By name and demand the longest waits, if the same others hold the resource throughout."""
+        """The longest wait for each name and demand, if the same holders keep the resource throughout."""
         waits: dict[tuple[str, str], list[Waiter]] = defaultdict(list)
-        for one in waiters(facts, max(1, round(_SHARE * facts.duration_ns))):
+        for one in waiters(facts, max(1, round(_MIN_WAIT_SHARE * facts.duration_ns))):
             waits[one.kind, one.name].append(one)
         if not waits:
             return
-        still = standstill(facts, 0)
-        told = {stuck.row for stuck in deadlocked(facts, still)} if still else set()
-        least = _THROUGHOUT * _SHARE * facts.duration_ns
+        quiet = find_quiet_period(facts, 0)
+        reported = {stuck.row for stuck in deadlocked(facts, quiet)} if quiet else set()
+        least = _MIN_HELD_SHARE * _MIN_WAIT_SHARE * facts.duration_ns
         held = [one for one in holdings(facts) if one.end - one.begin >= least]
         has = totals(facts)
         for found in waits.values():
             longest = max(found, key=lambda one: one.end - one.begin)
-            if longest.row in told and longest.row >= 0:
+            if longest.row in reported and longest.row >= 0:
                 continue
             for resource, needed in longest.resources.items():
                 holders = _throughout(held, longest, resource)
@@ -65,8 +65,8 @@ class PendingResources:
 
 
 def _throughout(held: Sequence[Holding], waiter: Waiter, resource: str) -> list[Holding]:
-    """Who holds some of a resource for nearly all of a wait."""
-    least = _THROUGHOUT * (waiter.end - waiter.begin)
+    """The holders that keep some of a resource for nearly all of a wait."""
+    least = _MIN_HELD_SHARE * (waiter.end - waiter.begin)
     return [
         one
         for one in held
@@ -90,7 +90,7 @@ def _finding(
         actor_class=waiter.name if waiter.kind == "actor" else None,
         rows=np.concatenate([one.rows for one in like]),
         groups=tuple(group for one in like for group in one.groups),
-        is_risk=True,  # it can never run, or not for long
+        is_risk=True,  # it may never run, or not for long
         numbers={
             "waiter": waiter.name,
             "waiting": len(like),

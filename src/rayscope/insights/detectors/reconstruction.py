@@ -1,4 +1,4 @@
-"""Results that were lost and made again."""
+"""Results that were lost and recomputed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reconstruction:
     doc = "fault tolerance: objects"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with attempts after one that had finished."""
+        """Functions with attempts that follow a finished one."""
         a = facts.attempts
         is_made_again = _is_made_again(facts)
         for function, rows in facts.rows_of_function.items():
@@ -51,7 +51,7 @@ class Reconstruction:
 
 
 def _is_made_again(facts: Facts) -> Bools:
-    """By attempt whether it follows one that had finished."""
+    """Whether each attempt follows a finished one of the same task."""
     a = facts.attempts
     found = np.zeros(len(a), dtype=np.bool_)
     found[1:] = (a.task[1:] == a.task[:-1]) & a.state.equals("FINISHED")[:-1]

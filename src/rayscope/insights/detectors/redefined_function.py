@@ -1,4 +1,4 @@
-"""A remote function or class that is defined again and again."""
+"""A remote function or class that is defined many times."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding, function_or_class
 from rayscope.insights.spans import Span, union_ns
 
-#: A name may be that of several functions; so many of them come from a loop...
-_LEAST = 5
-#: ... if each is called no more often than this on average.
-_CALLS_EACH = 4
+#: Several functions may share a name. This many definitions come from a loop, ...
+_MIN_DEFINITIONS = 5
+#: ... if each is called at most this often on average.
+_MAX_CALLS_EACH = 4
 
 
 class RedefinedFunction:
     """A remote function or class is defined anew for nearly each call, so each definition is loaded anew.
 
-    Limits: at least 5 definitions of one name that are called 4 times each on average at most.
+    Limits: at least 5 definitions of one name that are called at most 4 times each on average.
 
-    Needs: Ray's hashes of functions, which are always on record; how long it took to send the definitions is
-    known only with the tracer in the caller.
+    Needs: Ray's hashes of functions, which are always recorded. The time to send the definitions is known
+    only with the tracer in the caller.
     """
 
     kind = "redefined_function"
@@ -36,7 +36,7 @@ class RedefinedFunction:
     doc = "anti-pattern: redefining the same remote function or class harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Names of many definitions. What the first of them costs, and a worker's first, is not counted."""
+        """Names with many definitions. The first definition, and a worker's first load, cost nothing."""
         a = facts.attempts
         exports: dict[str, list[Span]] = defaultdict(list)
         for one in facts.recorded.sendings:
@@ -46,7 +46,7 @@ class RedefinedFunction:
         for name, rows in facts.rows_of_function.items():
             known = rows[is_known[rows]]
             numbers = list(dict.fromkeys(a.code.codes[known].tolist()))
-            if len(numbers) < _LEAST or len(known) > _CALLS_EACH * len(numbers):
+            if len(numbers) < _MIN_DEFINITIONS or len(known) > _MAX_CALLS_EACH * len(numbers):
                 continue
             codes = [a.code.values[number] for number in numbers]
             began = known[a.start[known] >= 0]

@@ -1,4 +1,4 @@
-"""Work that was done, lost, and done again."""
+"""Work that was lost and done again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
-#: Other detectors tell of these errors, and of what ran again although it had finished.
-_TOLD_ELSEWHERE = ("NODE_DIED", "OUT_OF_MEMORY")
+#: Errors that other detectors report.
+_OTHER_DETECTORS_ERRORS = ("NODE_DIED", "OUT_OF_MEMORY")
 
 
 class Retries:
-    """Attempts that failed and were tried again.
+    """Attempts that failed and were retried.
 
-    Limits: any attempt that had begun and that another one followed; restarts of actors are left out.
+    Limits: any attempt that had begun and was followed by another one; restarts of actors are left out.
 
     Needs: when attempts began and ended.
     """
@@ -27,15 +27,17 @@ class Retries:
         "{failed} attempts of {function} failed and were retried: {lost_ns} of work was lost. The failures "
         "of {function} show why."
     )
-    sketch = ""  # the code has the options already
+    sketch = ""  # the code already has the options
     doc = "fault tolerance: tasks"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with attempts that another one followed."""
+        """Functions with attempts that were followed by another one."""
         a = facts.attempts
         is_last = np.isin(np.arange(len(a)), facts.last_rows)
-        told_elsewhere = a.state.equals("FINISHED") | a.error.equals(*_TOLD_ELSEWHERE)
-        is_lost = (a.start >= 0) & ~is_last & ~facts.is_creation & ~told_elsewhere
+
+        # Attempts that ran again although they had finished are reported by the detector reconstruction.
+        has_other_finding = a.state.equals("FINISHED") | a.error.equals(*_OTHER_DETECTORS_ERRORS)
+        is_lost = (a.start >= 0) & ~is_last & ~facts.is_creation & ~has_other_finding
         spans = np.maximum(np.maximum(a.returned, a.ended) - a.start, 0)
         for function, rows in facts.rows_of_function.items():
             lost = rows[is_lost[rows]]

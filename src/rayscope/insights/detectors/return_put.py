@@ -1,4 +1,4 @@
-"""Tasks that return references to what they put."""
+"""Tasks that return references to objects that they put."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rayscope.insights.finding import DRIVER, Facts, Finding
 from rayscope.insights.replay.recorded import ARGUMENT, GET, PUT
 from rayscope.insights.spans import Span, union_ns
 
-#: A pickled reference has some 250 bytes; a value that is smaller holds none.
-_REFERENCE_BYTES = 150
-#: Fewer tasks do not make a pattern.
-_LEAST = 4
+#: A pickled reference takes some 250 bytes, so smaller values contain none.
+_MIN_REFERENCE_BYTES = 150
+#: Tasks that are enough for a pattern.
+_MIN_TASKS = 4
 
 
 class ReturnPut:
     """Tasks put their result into the object store and return a reference to it, instead of the result.
 
-    Limits: at least 4 calls, and half of the calls of their function, whose caller gets or passes on what
-    they put and whose own value is large enough to hold a reference.
+    Limits: at least 4 calls, and half of the calls of their function. Their caller gets or passes on what
+    they put, and their own value is large enough to contain a reference.
 
     Needs: the tracer in the caller and in the workers.
     """
@@ -38,12 +38,12 @@ class ReturnPut:
     doc = "anti-pattern: returning ray.put() ObjectRefs from a task harms performance and fault tolerance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose callers take what their tasks put; how long they were in ray.get for that."""
+        """Functions whose callers use what their tasks put. The cost is the time in ray.get for that."""
         facts.require_tracer("what they put")
         a = facts.attempts
         passed, last_rows = facts.recorded.passed, facts.last_rows
         is_put = (passed.kind == PUT) & (passed.maker >= 0)
-        is_put[is_put] = a.returned_bytes[last_rows[passed.maker[is_put]]] >= _REFERENCE_BYTES
+        is_put[is_put] = a.returned_bytes[last_rows[passed.maker[is_put]]] >= _MIN_REFERENCE_BYTES
         maker_of = dict(zip(passed.key[is_put].tolist(), passed.maker[is_put].tolist(), strict=True))
         is_taken = (passed.kind != PUT) & (passed.taker >= DRIVER) & np.isin(passed.key, passed.key[is_put])
         tasks: dict[str, set[int]] = defaultdict(set)
@@ -57,7 +57,7 @@ class ReturnPut:
                 if kind == GET:
                     gets[facts.name(row)].append((max(begin, int(a.returned[row])), end))
         for function, makers in tasks.items():
-            if len(makers) >= max(_LEAST, len(facts.rows_of_function[function]) / 2):
+            if len(makers) >= max(_MIN_TASKS, len(facts.rows_of_function[function]) / 2):
                 blocked_ns = union_ns(gets[function])
                 yield Finding(
                     blocked_ns,

@@ -1,4 +1,4 @@
-"""Actors that are made for a call or two."""
+"""Actors that are created for a call or two."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import union_of
 
-#: Fewer actors of a class are no habit; and one that is called more often is used.
-_LEAST, _CALLS = 20, 3
-#: An actor takes Ray a process and so about a second; one that works for longer is worth it.
-_WORK_NS = 1_000_000_000
+#: Actors of a class that are enough for a pattern.
+_MIN_ACTORS = 20
+#: Actors with more calls than this are reused well enough.
+_MAX_CALLS = 3
+#: Creating an actor takes Ray a process, and so about a second, ns. Actors that work for longer are worth it.
+_MAX_WORK_NS = 1_000_000_000
 
 
 class ShortLivedActors:
     """Many actors of a class that each live for one or few short calls.
 
     Limits: at least 20 actors of a class that have ended or had their last call, with at most 3 calls each,
-    that execute for less than 1 s and less than it took to start the actor, in the mean.
+    whose mean execution time is less than 1 s and less than the time to start the actor.
 
-    Needs: when actors were made, and when their calls began and ended.
+    Needs: when actors were created, and when their calls began and ended.
     """
 
     kind = "short_lived_actors"
@@ -40,7 +42,7 @@ class ShortLivedActors:
     doc = "pattern: using an actor pool"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Classes by the mean of their actors."""
+        """Classes whose average actor works less than it took to start."""
         a, recorded = facts.attempts, facts.recorded
         made: dict[str, list[int]] = defaultdict(list)
         is_made = facts.is_creation & (a.number == 0) & (a.actor >= 0) & (a.returned >= 0)
@@ -50,14 +52,14 @@ class ShortLivedActors:
         calls_of = np.bincount(a.actor[called], minlength=len(recorded.actors))
         work_of = np.zeros(len(recorded.actors), dtype=np.int64)
         np.add.at(work_of, a.actor[called], np.maximum(facts.own_ns[called], 0))
-        # When Ray began to start an actor, it had its resources.
-        begun = np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.created))
+        # An actor has its resources when Ray begins to start it.
+        granted_ns = np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.created))
         for name, rows in made.items():
-            if not name or len(rows) < _LEAST:
+            if not name or len(rows) < _MIN_ACTORS:
                 continue
-            calls, begin, end = calls_of[a.actor[rows]], begun[rows], a.returned[rows]
+            calls, begin, end = calls_of[a.actor[rows]], granted_ns[rows], a.returned[rows]
             start, work = float((end - begin).mean()), float(work_of[a.actor[rows]].mean())
-            if calls.max() <= _CALLS and work < min(_WORK_NS, start):
+            if calls.max() <= _MAX_CALLS and work < min(_MAX_WORK_NS, start):
                 yield Finding(
                     union_of(begin, end),
                     actor_class=name,

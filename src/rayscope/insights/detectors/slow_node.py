@@ -12,21 +12,22 @@ from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_of
 
-#: Spark's speculation looks at what takes 1.5 times the median.
-_TIMES = 1.5
-#: Calls of a function on the node, and on the others, that make a median.
-_LEAST = 5
-#: More data than this, in times of the others', would be a reason.
-_LIKE = 1.25
-#: The functions of which that is so have this share of the node's time.
-_MOST = 0.5
+#: Calls must take this many times as long. Spark's speculation uses 1.5 times the median, too.
+_MIN_RATIO = 1.5
+#: Calls of a function that are enough for a median, both on the node and on the others.
+_MIN_CALLS = 5
+#: Calls on the node may have at most this many times the data of the others. More data would explain the
+#: delay.
+_MAX_DATA_RATIO = 1.25
+#: The slower functions must take this share of the node's time.
+_MIN_NODE_SHARE = 0.5
 
 
 class SlowNode:
     """Calls of the same functions take at least 1.5 times as long on one node as on the others.
 
-    Limits: medians of 5 calls or more on the node and on the others, with about the same bytes of
-    arguments; of functions with half of the time on that node.
+    Limits: medians of at least 5 calls on the node and on the others, with about the same bytes of arguments.
+    The slower functions take half of the time on that node.
 
     Needs: two nodes or more that ran the same functions.
     """
@@ -42,7 +43,7 @@ class SlowNode:
     doc = ""
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Nodes by how much longer the functions take there."""
+        """Nodes on which functions take longer."""
         if len(facts.recorded.nodes) < 2:
             return
         times: dict[int, dict[str, tuple[float, int, int]]] = defaultdict(dict)
@@ -55,12 +56,12 @@ class SlowNode:
             of_node = {node: ran[places] for node, places in groups(a.node[ran])}
             for node, compared in _compare(facts, of_node).items():
                 spent[node] += int(own[of_node[node]].sum())
-                if compared[0] >= _TIMES:
+                if compared[0] >= _MIN_RATIO:
                     times[node][function] = compared
                     rows_of[node].append(of_node[node])
         for node, found in times.items():
             rows = np.concatenate(rows_of[node])
-            if own[rows].sum() < _MOST * spent[node]:
+            if own[rows].sum() < _MIN_NODE_SHARE * spent[node]:
                 continue
             function = max(found, key=lambda one: found[one][0])
             ratio, here_ns, there_ns = found[function]
@@ -82,8 +83,8 @@ class SlowNode:
 
 
 def _compare(facts: Facts, of_node: dict[int, Ints]) -> dict[int, tuple[float, int, int]]:
-    """By node how many times longer calls take than on the other nodes, and the medians of both."""
-    known = [node for node, rows in of_node.items() if len(rows) >= _LEAST]
+    """For each node, how many times longer calls take than on the other nodes, and the medians of both."""
+    known = [node for node, rows in of_node.items() if len(rows) >= _MIN_CALLS]
     if len(known) < 2:
         return {}
     own, sizes = facts.own_ns, facts.attempts.fetched_bytes
@@ -93,12 +94,12 @@ def _compare(facts: Facts, of_node: dict[int, Ints]) -> dict[int, tuple[float, i
     found = {}
     for node in known:
         others = _median_without(ns_of_all, ns[node])
-        if data[node] <= _LIKE * _median_without(data_of_all, data[node]):
+        if data[node] <= _MAX_DATA_RATIO * _median_without(data_of_all, data[node]):
             found[node] = ns[node] / max(1, others), ns[node], others
     return found
 
 
-def _median_without(values: list[int], one: int) -> int:
-    """The lower median of sorted values, one of them left out."""
-    place, middle = bisect.bisect_left(values, one), (len(values) - 2) // 2
+def _median_without(values: list[int], excluded: int) -> int:
+    """The lower median of sorted values, leaving out one that equals ``excluded``."""
+    place, middle = bisect.bisect_left(values, excluded), (len(values) - 2) // 2
     return values[middle if middle < place else middle + 1]

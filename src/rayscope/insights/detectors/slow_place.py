@@ -9,16 +9,16 @@ from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.outliers import MIN_CALLS, shared_place
 from rayscope.insights.replay.changes import Change
 
-#: Below this share of the job's time their delay is noise.
-_SHARE = 0.05
+#: Below this share of the job's time the delay is noise.
+_MIN_SHARE = 0.05
 
 
 class SlowPlace:
     """Calls that take at least three times the median of their function share an actor, or a node.
 
-    Limits: at least 8 calls; 2 or more take more than three times the median, and are longer than it by 1 %
-    of the job's time, all together by 5 %; 75 % of these ran on one actor or node, where half of the calls or
-    more are such. A node with 5 calls or more is compared with the others as a slow node.
+    Limits: at least 8 calls. At least 2 take more than three times the median, and exceed it by 1 % of the
+    job's time, and by 5 % in total. 75 % of these ran on one actor or node, where at least half of the calls
+    are long. A node with 5 calls or more is compared with the others as a slow node instead.
 
     Needs: when calls began and ended, and where.
     """
@@ -38,7 +38,7 @@ class SlowPlace:
     doc = ""
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose long calls share a place."""
+        """Functions whose long calls share an actor or a node."""
         for function, of_function in facts.calls_of_function.items():
             calls = of_function[facts.is_executing_known[of_function]]
             if len(calls) < MIN_CALLS or facts.may_be_several(calls):
@@ -49,7 +49,7 @@ class SlowPlace:
                 continue
             own, median = facts.own_ns[place.rows], median_ns(facts, calls)
             lost = int(own.sum()) - len(own) * round(median)
-            if lost < _SHARE * facts.duration_ns:
+            if lost < _MIN_SHARE * facts.duration_ns:
                 continue
             yield Finding(
                 lost,

@@ -12,20 +12,21 @@ from rayscope.insights.outliers import are_few, shared_place
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Bools, Ints
 
-#: Spark's rule for speculation is 1.5 times the median; below three times it is seldom worth a look.
-_TIMES = 3.0
-#: On a busy machine some call always takes longer: all in all below this share of the job's time it is noise.
-_SHARE = 0.05
+#: Spark's rule for speculation is 1.5 times the median. Below three times, a straggler is seldom worth a
+#: look.
+_MIN_RATIO = 3.0
+#: On a busy machine some call always takes longer. If all of them cost less than this share of the job's
+#: time, it is noise.
+_MIN_SHARE = 0.05
 
 
 class Stragglers:
-    """Few calls take at least three times the median of their function.
+    """A few calls take at least three times the median of their function.
 
-    Limits: at least 8 calls; the long ones are at most a fifth of them, take more than three times the
-    median, and are longer than it by 1 % of the job's time, all together by 5 %. Of 4 to 7 calls one counts
-    that is on the critical path and takes five times the median. The first call on each worker is compared
-    with other first ones: it may import modules. Long calls that share an actor or a node are another
-    finding.
+    Limits: at least 8 calls. The long ones are at most a fifth of them, take more than three times the
+    median, and exceed it by 1 % of the job's time, and by 5 % in total. Of 4 to 7 calls, one counts if it is
+    on the critical path and takes five times the median. The first call on each worker is compared with other
+    first calls, because it may import modules. Long calls that share an actor or a node are another finding.
 
     Needs: when calls began and ended.
     """
@@ -51,7 +52,7 @@ class Stragglers:
             own, median, longs = facts.own_ns[calls], median_ns(facts, calls), is_long(facts, calls)
             long = own[longs]
             lost = int(long.sum()) - len(long) * median
-            if lost < _SHARE * facts.duration_ns or not are_few(facts, calls, longs):
+            if lost < _MIN_SHARE * facts.duration_ns or not are_few(facts, calls, longs):
                 continue
             if len(skewed_calls(facts, calls)) or shared_place(facts, calls, longs):
                 continue
@@ -59,7 +60,7 @@ class Stragglers:
             yield Finding(
                 longest - round(median),
                 function=function,
-                changes=(Change("no_stragglers", function, _TIMES),),
+                changes=(Change("no_stragglers", function, _MIN_RATIO),),
                 rows=calls[longs],
                 numbers={
                     "stragglers": len(long),
@@ -72,15 +73,15 @@ class Stragglers:
 
 
 def median_ns(facts: Facts, calls: Ints) -> float:
-    """The median of how long calls executed."""
+    """The median execution time of calls, ns."""
     return float(np.median(facts.own_ns[calls]))
 
 
 def is_long(facts: Facts, calls: Ints) -> Bools:
-    """Whether each of some calls of a function takes much longer than is usual for it."""
+    """Whether each call takes much longer than usual for its function."""
     own, is_warm, median = facts.own_ns[calls], facts.is_warm[calls], median_ns(facts, calls)
-    # On each worker the first call may import modules.
+    # The first call on each worker may import modules.
     usual_cold = median if is_warm.all() else max(median, float(np.median(own[~is_warm])))
     usual = np.where(is_warm, median, usual_cold)
-    found: Bools = (own > _TIMES * usual) & (own - median > facts.duration_ns / 100)
+    found: Bools = (own > _MIN_RATIO * usual) & (own - median > facts.duration_ns / 100)
     return found

@@ -9,20 +9,23 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
-#: Ray's guide: tasks should run at least about 10 ms; a task costs Ray some milliseconds.
-_TINY_NS = 10_000_000
-#: What a call costs Ray, about; and what all of them have to cost of the job's time.
-_COST_NS, _SHARE = 1_000_000, 0.05
-#: What a batch should take.
+#: Ray's guide says that tasks should take at least about 10 ms. Running a task costs Ray some milliseconds.
+_MAX_TINY_NS = 10_000_000
+#: Ray's approximate overhead per call, ns.
+_CALL_OVERHEAD_NS = 1_000_000
+#: The overhead must add up to this share of the job's time.
+_MIN_SHARE = 0.05
+#: A batch should take about this long, ns.
 _BATCH_NS = 100_000_000
-_LEAST = 200
+#: Calls that are enough for a pattern.
+_MIN_CALLS = 200
 
 
 class TinyTasks:
     """Many calls of a function that each run less than 10 ms.
 
     Limits: at least 200 calls whose median and mean are both less than 10 ms, without the time that they are
-    blocked; at a millisecond each, running them costs 5 % of the job's time.
+    blocked. At a millisecond each, running them costs 5 % of the job's time.
 
     Needs: when calls began and ended.
     """
@@ -40,20 +43,20 @@ class TinyTasks:
     doc = "anti-pattern: over-parallelizing with too fine-grained tasks harms speedup"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions by the median of what their calls compute."""
+        """Functions with short calls."""
         a = facts.attempts
         for function, calls in facts.calls_of_function.items():
-            cost_ns = len(calls) * _COST_NS
-            if len(calls) < _LEAST or cost_ns < _SHARE * facts.duration_ns:
+            cost_ns = len(calls) * _CALL_OVERHEAD_NS
+            if len(calls) < _MIN_CALLS or cost_ns < _MIN_SHARE * facts.duration_ns:
                 continue
-            # Of some of many calls Ray drops how long they executed.
+            # Ray drops the execution time of some calls if there are many.
             known = calls[a.returned[calls] < a.ended[calls]]
             own = facts.own_ns[known if len(known) > len(calls) / 2 else calls]
             median = int(np.median(own))
-            if median >= _TINY_NS or own.mean() >= _TINY_NS:
+            if median >= _MAX_TINY_NS or own.mean() >= _MAX_TINY_NS:
                 continue
             batch = min(max(2, round(_BATCH_NS / max(median, 100_000))), max(2, len(calls) // 4))
-            # What keeps an actor busy with calls is not on record call by call.
+            # If an actor is busy with many calls, these are not recorded one by one.
             is_method = bool((a.actor[calls] >= 0).all())
             at_once = 1 if is_method else max(1.0, facts.cpus)
             yield Finding(

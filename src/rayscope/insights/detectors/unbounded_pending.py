@@ -1,4 +1,4 @@
-"""A caller that submits far more than can run, without ever waiting."""
+"""A caller that submits far more tasks than can run, without ever waiting."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import granted
 
-#: Ray's limits of scale name a million tasks queued on a node; each pending one costs its owner some kB and
-#: the scheduler time, which shows from some ten thousands on.
-_MOST = 10_000
+#: Ray's tested limit is a million queued tasks on a node. Each pending task costs its owner some kB, and the
+#: scheduler time, which is noticeable from some ten thousand tasks on.
+_MAX_PENDING = 10_000
 
 
 class UnboundedPending:
     """A caller submits far more tasks than can run, without ever waiting for some of them.
 
-    Limits: more than 10,000 tasks of one caller are pending at once. What it costs of time is at most how
-    long the caller went on submitting from then on; above all it costs memory.
+    Limits: more than 10,000 tasks of one caller are pending at once. The maximum cost in time is how long the
+    caller continued to submit; above all it costs memory.
 
     Needs: when tasks were submitted and began.
     """
@@ -37,18 +37,18 @@ class UnboundedPending:
     doc = "pattern: using ray.wait to limit the number of pending tasks"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Callers by how many of their tasks were pending at most."""
+        """Callers with too many pending tasks at once."""
         end = facts.recorded.last
         for caller in facts.callers:
             tasks = facts.children(caller)
-            if len(tasks) <= _MOST:
+            if len(tasks) <= _MAX_PENDING:
                 continue
             rows = facts.first_rows[tasks]
-            created, begun = facts.attempts.created[rows], granted(facts)[rows]
-            begun = np.sort(np.where(begun < 0, end, begun))
-            # How many were pending when each was submitted.
-            pending = np.arange(1, len(rows) + 1) - np.searchsorted(begun, created, "right")
-            over = np.flatnonzero(pending > _MOST)
+            created, started = facts.attempts.created[rows], granted(facts)[rows]
+            started = np.sort(np.where(started < 0, end, started))
+            # The number of pending tasks at each submission.
+            pending = np.arange(1, len(rows) + 1) - np.searchsorted(started, created, "right")
+            over = np.flatnonzero(pending > _MAX_PENDING)
             if len(over):
                 submitting = int(created[over[-1]] - created[over[0]])
                 function = facts.name(rows[over[0]])

@@ -11,20 +11,23 @@ from rayscope.insights.cpu_use import Use, cpu_percent, cpu_use
 from rayscope.insights.finding import Facts, Finding, NotEnoughData
 from rayscope.insights.spans import most_at_once, union_of
 
-#: Who uses so many times what it reserves runs several threads...
-_TIMES = 1.5
-#: ... and this many cores more than it reserves.
-_CORES = 0.4
-#: A node whose tasks use this share of its CPUs, or whose CPUs are so busy, %, is overcommitted.
-_FULL, _FULL_PERCENT = 0.7, 90.0
-_LEAST = 2
+#: Calls that use this many times their reservation run several threads, ...
+_MIN_RATIO = 1.5
+#: ... if they also use this many cores more than they reserve.
+_MIN_EXTRA_CORES = 0.4
+#: A node is overcommitted if its tasks use this share of its CPUs, ...
+_FULL_SHARE = 0.7
+#: ... or if its CPUs are this busy, %.
+_FULL_PERCENT = 90.0
+#: Calls that are enough for a pattern.
+_MIN_CALLS = 2
 
 
 class UnderAskedCpus:
     """Tasks or actors use more CPUs than they reserve, on a node whose CPUs are all busy.
 
-    Limits: 2 calls of a task, or of an actor that asks for CPUs, use 1.5 times what they reserve and 0.4
-    cores more, at least 2 tasks run at once on the node, and its tasks use 70 % of its CPUs meanwhile or
+    Limits: 2 calls of a task, or of an actor that requests CPUs, use 1.5 times what they reserve and 0.4
+    cores more. At least 2 tasks run at once on the node, and meanwhile its tasks use 70 % of its CPUs, or
     these are 90 % busy.
 
     Needs: the tracer in the workers, for their CPU time.
@@ -41,7 +44,7 @@ class UnderAskedCpus:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions and classes of actors that run more threads than they said, on full nodes."""
+        """Functions and classes of actors that run more threads than they reserve CPUs, on full nodes."""
         uses = [(use, most) for use in cpu_use(facts) if _is_too_much(use, most := use.most_cores(facts))]
         if not uses:
             return
@@ -54,13 +57,13 @@ class UnderAskedCpus:
         for use, most in uses:
             full = _full_nodes(facts, use, percents)
             rows = use.rows[np.isin(a.node[use.rows], list(full))]
-            if len(rows) < _LEAST:
+            if len(rows) < _MIN_CALLS:
                 continue
             cpus = sum(nodes[node].resources.get("CPU", 1.0) for node in set(a.node[rows].tolist()))
             used = int(a.cpu_ns[rows].sum())
             excess = round(used * (1 - use.cpus / most))
             yield Finding(
-                # Others lost no more than what was taken beyond the reservation, shared by all CPUs.
+                # At most, other tasks lost the CPU time beyond the reservation, spread over all CPUs.
                 min(union_of(begin[rows], end[rows]), round(excess / max(1.0, cpus))),
                 function=use.function,
                 actor_class=use.actor_class,
@@ -76,14 +79,14 @@ class UnderAskedCpus:
             )
 
 
-def _is_too_much(use: Use, most: float) -> bool:
+def _is_too_much(use: Use, used_cores: float) -> bool:
     if use.is_actor and not use.cpus:
-        return False  # nobody asked: that is what Ray reserves for an actor
-    return most >= max(_TIMES * use.cpus, use.cpus + _CORES)
+        return False  # the default reservation of an actor
+    return used_cores >= max(_MIN_RATIO * use.cpus, use.cpus + _MIN_EXTRA_CORES)
 
 
 def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[int]:
-    """The nodes that had more to compute than CPUs while they ran some of the calls."""
+    """The nodes that were overcommitted while they ran some of the calls."""
     a, (begin, end) = facts.attempts, facts.held
     full = set()
     for node in np.unique(a.node[use.rows]).tolist():
@@ -93,7 +96,7 @@ def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[in
             continue
         used = int(np.maximum(a.cpu_ns[meanwhile], 0).sum())
         cpus = facts.recorded.nodes[node].resources.get("CPU", 1.0) if node >= 0 else 1.0
-        is_full = used >= _FULL * union_of(begin[meanwhile], end[meanwhile]) * cpus
+        is_full = used >= _FULL_SHARE * union_of(begin[meanwhile], end[meanwhile]) * cpus
         if is_full or percents.get(node, 0.0) >= _FULL_PERCENT:
             full.add(node)
     return full

@@ -1,4 +1,4 @@
-"""Tasks and actors that no node can take."""
+"""Tasks and actors that no node can run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rayscope.insights.replay.recorded import Ints
 
 
 class Unschedulable:
-    """Tasks and actors that never start since no node has what they ask for.
+    """Tasks and actors that never start because no node has the resources that they request.
 
-    Limits: any task or actor that asks for more of a resource than the largest node has; those in placement
+    Limits: any task or actor that requests more of a resource than the largest node has; those in placement
     groups are left out.
 
-    Needs: what tasks ask for, and what the nodes have.
+    Needs: what tasks request, and what the nodes have.
     """
 
     kind = "unschedulable"
@@ -30,7 +30,7 @@ class Unschedulable:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose demand is larger than any node."""
+        """Functions whose demand exceeds every node."""
         a, recorded = facts.attempts, facts.recorded
         never_began = (a.start < 0) & (a.given < 0) & (a.group < 0)
         stuck: dict[tuple[str, str, float, float], list[Ints]] = defaultdict(list)
@@ -54,7 +54,7 @@ class Unschedulable:
 
 
 def too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, float, float]]:
-    """What no node has so much of: its name, how much is needed, and how much the largest node has."""
+    """The resources that exceed every node: the name, the needed amount, and the largest node's amount."""
     nodes = facts.recorded.nodes
     for name, needed in demand.items():
         largest = max((node.resources.get(name, 0.0) for node in nodes), default=0.0)

@@ -1,4 +1,4 @@
-"""Placement groups that no cluster of these nodes can place."""
+"""Placement groups that do not fit onto the nodes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rayscope.insights.holdings import group_name
 
 
 class UnschedulableGroup:
-    """Placement groups that were never placed since the nodes cannot hold their bundles.
+    """Placement groups that were never placed because the nodes cannot hold their bundles.
 
-    Limits: any placement group with a bundle that is larger than each node, more bundles to spread than
-    there are nodes, or more in all than the cluster has.
+    Limits: any placement group with a bundle that is larger than each node, more bundles to spread than there
+    are nodes, or more in total than the cluster has.
 
     Needs: the bundles of placement groups, and what the nodes have.
     """

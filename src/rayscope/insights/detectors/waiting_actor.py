@@ -14,16 +14,16 @@ from rayscope.insights.holdings import demand_of, granted, ready_times
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import Span, union_ns
-from rayscope.insights.standstill import deadlocked, standstill
+from rayscope.insights.standstill import deadlocked, find_quiet_period
 
-#: Less of the job's time is an ordinary queue.
-_SHARE = 0.05
-#: On a busy machine a task may take this long to be given to a free CPU.
-_PROMPT_NS = 100_000_000
+#: Below this share of the job's time it is an ordinary queue.
+_MIN_SHARE = 0.05
+#: On a busy machine, it may take this long, ns, until a task gets a free CPU.
+_MIN_WAIT_NS = 100_000_000
 
 
 class _Delay(NamedTuple):
-    """A call of an actor waited for a task that waited for a CPU. ``actor``: its number."""
+    """A call of an actor waited for a task that waited for a CPU. ``actor``: the actor's number."""
 
     actor: int
     caller: int
@@ -34,9 +34,10 @@ class _Delay(NamedTuple):
 class WaitingActor:
     """Actors hold CPUs while they wait in ray.get for tasks that wait for a CPU.
 
-    Limits: the tasks that they wait for wait for CPUs for 0.1 s or more each, and for 5 % of the job's time.
-    The cost is the share of the CPUs that the waiting actors hold of that time. Normal tasks are left out:
-    Ray lends their CPUs to others while they wait. If the tasks can never run, it is a deadlock.
+    Limits: the tasks that they wait for wait for CPUs for 0.1 s or more each, and for 5 % of the job's time
+    in total. The cost is this time multiplied by the share of the CPUs that the waiting actors hold. Normal
+    tasks are left out: Ray lends their CPUs to others while they wait. If the tasks can never run, it is a
+    deadlock.
 
     Needs: the tracer in the actors: what they wait for.
     """
@@ -55,17 +56,17 @@ class WaitingActor:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Classes of actors that keep others from a CPU by waiting for them."""
+        """Classes of actors that wait for tasks and hold the CPUs that these need."""
         delays: dict[str, list[_Delay]] = defaultdict(list)
         for one in _delays(facts):
             delays[facts.recorded.actors[one.actor].class_name].append(one)
         if not delays:
             return
-        still = standstill(facts, 0)
-        stuck = {one.row for one in deadlocked(facts, still)} if still else set()
+        quiet = find_quiet_period(facts, 0)
+        stuck = {one.row for one in deadlocked(facts, quiet)} if quiet else set()
         for name, of_class in delays.items():
             waited = union_ns(one.span for one in of_class)
-            if waited < _SHARE * facts.duration_ns or any(one.row in stuck for one in of_class):
+            if waited < _MIN_SHARE * facts.duration_ns or any(one.row in stuck for one in of_class):
                 continue
             actors = {one.actor for one in of_class}
             held = sum(facts.recorded.actors[actor].resources["CPU"] for actor in actors)
@@ -90,7 +91,7 @@ class WaitingActor:
 
 
 def _delays(facts: Facts) -> Iterator[_Delay]:
-    """When which actor waited for a task that waited for its CPU."""
+    """The times in which an actor waited for a task that waited for the actor's CPU."""
     a, begin, until = facts.attempts, ready_times(facts), granted(facts)
     until = np.where(until >= 0, until, np.where(a.ended >= 0, a.ended, facts.recorded.last))
     for task, waits in facts.waits():
@@ -106,5 +107,5 @@ def _delays(facts: Facts) -> Iterator[_Delay]:
                 if a.kind[row] == CALL or demand_of(facts, row).get("CPU", 0.0) <= 0:
                     continue
                 span = max(wait.begin, int(begin[row])), min(wait.end, int(until[row]))
-                if span[1] - span[0] >= _PROMPT_NS:
+                if span[1] - span[0] >= _MIN_WAIT_NS:
                     yield _Delay(actor, caller, row, span)

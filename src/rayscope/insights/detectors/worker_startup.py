@@ -1,4 +1,4 @@
-"""Time that goes into starting workers again and again."""
+"""Time that is spent on starting workers repeatedly."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import most_at_once, union_of
 
-#: Each worker that runs at the same time as others has to be started once. So many times more is too often.
-_TIMES = 3
-#: Fewer starts are not worth a look.
-_LEAST = 8
-#: One runtime environment is what the job has already.
+#: Each worker that runs at the same time as others must be started once. This many times as many starts are
+#: too many.
+_MIN_RATIO = 3
+#: Fewer starts than this are negligible.
+_MIN_STARTS = 8
+#: The sketch for jobs that already have a single runtime environment.
 _REUSE = (
     "pool = ray.util.ActorPool([Worker.remote() for _ in range(4)])  # started once\n"
     "results = list(pool.map(lambda worker, item: worker.work.remote(item), items))"
@@ -23,9 +24,9 @@ _REUSE = (
 
 
 class WorkerStartup:
-    """Many more workers are started than run at once, for runtime environments or short bursts.
+    """Many more workers are started than run at once, because of runtime environments or short bursts.
 
-    Limits: 8 attempts or more waited for a worker to start, three times as many as ran at once.
+    Limits: at least 8 attempts waited for a worker to start, three times as many as ran at once.
 
     Needs: the starts of workers, which Ray records.
     """
@@ -41,21 +42,21 @@ class WorkerStartup:
     doc = "environment dependencies"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """How often workers were started, if that was too often."""
+        """One finding if workers were started too often."""
         a = facts.attempts
         waits = np.flatnonzero((a.starting >= 0) & (a.starting < a.given) & (a.kind != CALL))
-        if len(waits) < _LEAST:
+        if len(waits) < _MIN_STARTS:
             return
         begin, end = facts.held
         is_task = (a.start >= 0) & (a.actor < 0)
         lifetimes = [facts.lifetime(actor) for actor in facts.recorded.actors]
         came, went = np.array(lifetimes, dtype=np.int64).reshape(-1, 2).T
         at_once = max(1, most_at_once(np.append(begin[is_task], came), np.append(end[is_task], went)))
-        if len(waits) < _TIMES * at_once:
+        if len(waits) < _MIN_RATIO * at_once:
             return
         begin, end = a.starting[waits], a.given[waits]
         yield Finding(
-            # Those that run at once have to be started once.
+            # Workers that run at the same time must each be started once.
             round(union_of(begin, end) * (1 - at_once / len(waits))),
             changes=(Change("no_startup"),),
             confidence="medium",

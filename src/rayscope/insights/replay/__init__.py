@@ -1,1 +1,1 @@
-"""A recorded run simulated again, unchanged or with changes: what would it have taken?"""
+"""Simulates a recorded job again, unchanged or with changes, to predict how long it would have taken."""

@@ -1,4 +1,4 @@
-"""Makes programs of a job's record."""
+"""Turns a job's record into programs for the simulation."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from rayscope.insights.replay.program import (
 )
 from rayscope.insights.replay.recorded import LARGE_BYTES, SLACK_NS, Recorded
 
-#: What a task submits so long after its end, one of its threads did.
+#: Tasks that a task submitted later than this after its end, ns, were submitted by one of its threads.
 _THREAD_NS = 5_000_000
-#: Fetching a small value takes about so long.
+#: Fetching a small value takes about this long, ns.
 _LATENCY_NS = 1_000_000
 _FOREVER = 1 << 60
-#: The tracer names so many objects of one call.
+#: The tracer names at most this many objects per call.
 _MAX_NAMED = 256
 DRIVER = "driver"
 
 
 def build(recorded: Recorded) -> Programs:
-    """The programs of all attempts, of the driver, and of what threads did."""
-    # The programs have what they need of the copy: of a million attempts its lists are a gigabyte.
+    """The programs of all attempts, the driver, and threads."""
+    # Programs do not refer to the copy, whose lists take a gigabyte for a million attempts.
     return _Builder(cut(recorded)).build()
 
 
@@ -55,20 +55,21 @@ class _Builder:
         self._programs = Programs()
         firsts = recorded.first_rows.tolist()
         self._rows = [range(first, end) for first, end in itertools.pairwise(firsts)]
-        # An actor is there when it was first created.
-        told = [rows[0] if self._attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
-        #: By task, when its value was known.
-        self._known = [self._attempts.ended[row] for row in told]
+        # An actor exists from its first creation on, whatever its restarts do.
+        lasting = [rows[0] if self._attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
+        #: When the value of each task became known.
+        self._known = [self._attempts.ended[row] for row in lasting]
         waits = recorded.waits.all()
         for key, wait in recorded.open_waits.items():
             waits[key] = sorted([*waits.get(key, ()), wait], key=lambda one: one.begin)
-        self._waits = {key: _joined(of_attempt) for key, of_attempt in waits.items()}
-        #: What generators yielded and somebody waited for: (task, index) -> (signal, time).
+        self._waits = {key: _merge_overlapping(of_attempt) for key, of_attempt in waits.items()}
+        #: Items yielded by generators that other tasks waited for: (task, index) -> (signal, time).
         self._yielded: dict[tuple[int, int], tuple[int, int]] = {}
         self._children = Children(recorded)
-        #: By wait of a program, when it ended.
+        #: When each wait of a program ended.
         self._ends_of_waits: dict[int, int] = {}
-        #: By run of a thread's or the driver's, from when until when it was there; and by row its threads.
+        #: The begin and end of the runs of the driver and of threads, and the thread's run of each row that
+        #: has one.
         self._spans: dict[int, tuple[int, int]] = {}
         self._threads: dict[int, int] = {}
         self._marks: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
@@ -77,7 +78,7 @@ class _Builder:
         self._add_functions()
         self._add_places()
         arguments = self._needed_arguments()
-        self._learn_ends(arguments)
+        self._correct_ends(arguments)
         ready = self._ready(arguments)
         measured = ray_delays.measure(self._recorded, ready)
         self._programs.slots = measured.slots
@@ -102,25 +103,28 @@ class _Builder:
             p.add_signal()
 
     def _add_places(self) -> None:
-        """Nodes, and what attempts ask for."""
+        """Add the nodes, and the resources that attempts request."""
         p, recorded = self._programs, self._recorded
-        asked = [*recorded.demands, *(actor.resources for actor in recorded.actors)]
-        asked += [bundle for group in recorded.groups for bundle in group.bundles]
-        # What no node ever had, nobody can have waited for.
+        demands = [*recorded.demands, *(actor.resources for actor in recorded.actors)]
+        demands += [bundle for group in recorded.groups for bundle in group.bundles]
+        # Nothing can have waited for a resource that no node ever had.
         had = {name for node in recorded.nodes for name in node.resources} or {
-            n for one in asked for n in one
+            n for demand in demands for n in demand
         }
-        p.resources = ["CPU", *sorted({name for one in asked for name in one if name in had} - {"CPU"})]
+        p.resources = [
+            "CPU",
+            *sorted({name for demand in demands for name in demand if name in had} - {"CPU"}),
+        ]
         number = {name: place for place, name in enumerate(p.resources)}
         most = {
             name: max((node.resources.get(name, 0.0) for node in recorded.nodes), default=1e9)
             for name in number
         }
 
-        def needs(asked: dict[str, float]) -> tuple[tuple[int, int], ...]:
+        def needs(demand: dict[str, float]) -> tuple[tuple[int, int], ...]:
             return tuple(
                 (number[name], round(min(amount, most[name]) * UNIT))
-                for name, amount in sorted(asked.items())
+                for name, amount in sorted(demand.items())
                 if name in number
             )
 
@@ -157,7 +161,7 @@ class _Builder:
                 p.start_slots[self._node_places[node]] = slots
 
     def _needed_arguments(self) -> list[tuple[int, ...]]:
-        """By task those whose values it was called with, as far as they were there when it began."""
+        """For each task, the tasks whose values it was called with, if these were ready when it began."""
         attempts = self._attempts
         needed: list[tuple[int, ...]] = [()] * self._recorded.tasks
         for task, objects in self._recorded.arguments.all().items():
@@ -180,7 +184,7 @@ class _Builder:
         return needed
 
     def _had_arguments(self, row: int) -> int:
-        """When an attempt had its arguments, at the latest."""
+        """The latest time at which an attempt had its arguments."""
         a = self._attempts
         return a.pending[row] if a.pending[row] > a.created[row] else a.start[row]
 
@@ -188,7 +192,9 @@ class _Builder:
         return self._attempts.yielded[self._rows[task][-1]] >= 0
 
     def _yield(self, task: int, index: int, by: int) -> int:
-        """The signal of what a generator yielded, not later than a time: evenly, as far as nobody waited."""
+        """The signal of an item of a generator, at ``by`` at the latest. Items that nothing waited for are
+        spread evenly.
+        """
         row = self._rows[task][-1]
         begin, end = self._attempts.yielded[row], self._attempts.returned[row]
         known = self._yielded.get((task, index))
@@ -199,8 +205,8 @@ class _Builder:
         self._yielded[task, index] = signal, max(begin if index == 2 else self._attempts.start[row], time)
         return signal
 
-    def _learn_ends(self, arguments: list[tuple[int, ...]]) -> None:
-        """Values were there no later than whoever needed them went on."""
+    def _correct_ends(self, arguments: list[tuple[int, ...]]) -> None:
+        """Correct the times at which values were ready: no later than a task that needed them continued."""
         attempts, known = self._attempts, self._known
         for task, needed in enumerate(arguments):
             row = self._rows[task][0]
@@ -236,19 +242,19 @@ class _Builder:
         rows = np.arange(len(a))
         is_first = np.isin(rows, self._recorded.first_rows[:-1])
         is_last = np.isin(rows, self._recorded.first_rows[1:] - 1)
-        begun, is_creation = a.start >= 0, a.kind == CREATION
-        # The calls that wait for an actor's restart have that in their times.
+        has_begun, is_creation = a.start >= 0, a.kind == CREATION
+        # The times of calls that wait for an actor's restart already include the restart.
         is_restart = is_creation & ~is_first
-        kind = np.where(begun | is_creation, a.kind, FREE)
+        kind = np.where(has_begun | is_creation, a.kind, FREE)
         kind[is_restart | (is_creation & (a.actor < 0))] = FREE
         demand = np.where(a.kind == CALL, -1, a.demand)
         demand = np.where(
             is_creation, np.where(a.actor >= 0, len(self._recorded.demands) + a.actor, -1), demand
         )
-        tells = (is_last | is_creation) & ~is_restart
-        end = np.where(tells, np.array(self._known, dtype=np.int64)[a.task], a.ended)
-        length = np.where(begun, a.returned - a.start, a.ended - a.created)
-        has_end = np.where(begun, a.returned, a.ended) >= 0
+        has_signal = (is_last | is_creation) & ~is_restart
+        end = np.where(has_signal, np.array(self._known, dtype=np.int64)[a.task], a.ended)
+        length = np.where(has_begun, a.returned - a.start, a.ended - a.created)
+        has_end = np.where(has_begun, a.returned, a.ended) >= 0
         again = np.where(is_last | is_creation, -1, rows + 1)
         home = np.array([*(self._node_places.get(one, -1) for one in range(len(self._recorded.nodes))), -1])
         usual = ~is_restart
@@ -256,22 +262,22 @@ class _Builder:
             kind=kind,
             function=a.function,
             attempt=rows,
-            lead=np.where(begun & usual, measured.lead, 0),
-            delay=np.where(begun & usual, measured.delay, 0),
+            lead=np.where(has_begun & usual, measured.lead, 0),
+            delay=np.where(has_begun & usual, measured.delay, 0),
             startup=np.where(usual, measured.startup, 0),
             transfer=np.where(usual, measured.transfer, 0),
-            tail=np.where(begun & (a.returned >= 0) & usual, np.maximum(0, end - a.returned), 0),
+            tail=np.where(has_begun & (a.returned >= 0) & usual, np.maximum(0, end - a.returned), 0),
             alone=np.where(usual, np.where(has_end, np.maximum(0, length), _FOREVER), 0),
             arguments=[
                 arguments[task] if first else ()
                 for task, first in zip(self._attempts.task, is_first.tolist(), strict=True)
             ],
-            signal=np.where(tells, a.task, -1),
+            signal=np.where(has_signal, a.task, -1),
             again=again,
             again_after=np.where(
                 again >= 0, np.maximum(0, np.append(a.created[1:], 0) - np.maximum(a.ended, 0)), 0
             ),
-            demand=np.where(begun & usual, demand, -1),
+            demand=np.where(has_begun & usual, demand, -1),
             home=np.where(usual, home[a.node], -1),
             group=np.where(((kind <= CREATION) | is_creation) & usual, a.group, -1),
             actor=np.where((is_creation | (kind == CALL)) & usual, a.actor, -1),
@@ -283,7 +289,7 @@ class _Builder:
         self._order_calls()
 
     def _order_calls(self) -> None:
-        """Calls of one caller come to their actor in the order of their submission."""
+        """Make the calls of one caller arrive at their actor in the order of submission."""
         p, a = self._programs, self._attempts
         last: dict[tuple[int, int], int] = {}
         rows = [row for row in range(len(a.task)) if p.kind[row] == CALL and a.number[row] == 0]
@@ -295,7 +301,7 @@ class _Builder:
             last[key] = row
 
     def _run_of(self, task: int, at: int) -> int:
-        """The run of a task that did something at a time: one of its attempts, or a thread that it left."""
+        """The run that represents a task at a time: one of its attempts, or a thread that outlived it."""
         p, a = self._programs, self._attempts
         driver = p.roots[0]
         if task < 0:
@@ -320,13 +326,13 @@ class _Builder:
         for rows in self._rows:
             row = rows[0]
             if a.start[row] < 0 and a.ended[row] < 0:
-                continue  # it never came so far
+                continue  # it was cut off before it began
             self._marks[self._run_of(a.parent[row], a.created[row])].append((a.created[row], 1, SUBMIT, row))
         self._mark_groups()
 
     def _mark_groups(self) -> None:
-        """A placement group is made, and removed, by the submitter of its first task: its maker is not on
-        record, and a driver that waits meanwhile would never make it.
+        """Let the submitter of a placement group's first task create and remove the group. Its real creator
+        is not recorded, and if the driver created it, a wait of the driver could delay the creation forever.
         """
         a = self._attempts
         submitters: dict[int, int] = {}
@@ -339,7 +345,7 @@ class _Builder:
                     self._marks[run].append((time, order, step, number))
 
     def _mark_ends_of_actors(self) -> None:
-        """An actor that held something gave it back when its creator had no more use for it."""
+        """Let the creator of an actor kill it when it no longer needed the actor's resources."""
         a, p = self._attempts, self._programs
         for row, kind in enumerate(a.kind):
             if kind != CREATION or a.number[row] or a.actor[row] < 0:
@@ -354,39 +360,41 @@ class _Builder:
         for wait in waits:
             run = self._run_of(key[0], wait.begin)
             if wait.summed_ns >= 0:
-                made = self._summed(run, key[0], wait)
+                made = self._sum_wait(run, key[0], wait)
             else:
                 there = {
                     (task, index): signal
                     for task, index in dict.fromkeys(wait.named)
                     if (signal := self._signal(task, index, wait, key[0])) >= 0
                 }
-                if wait.is_wait and (max(len(wait.named), wait.objects) > 1 or (loop and loop.goes_on(wait))):
-                    if loop is None or not loop.goes_on(wait):
+                if wait.is_wait and (
+                    max(len(wait.named), wait.objects) > 1 or (loop and loop.continues(wait))
+                ):
+                    if loop is None or not loop.continues(wait):
                         loop = _Loop(p)
-                    made = self._looped(loop, key[0], wait)
+                    made = self._loop_wait(loop, key[0], wait)
                 else:
                     left = {
-                        one: signal for one, signal in there.items() if not (loop and loop.has_taken(one))
+                        one: signal for one, signal in there.items() if not (loop and loop.was_ready(one))
                     }
-                    made = self._gotten(wait, left)
+                    made = self._get_wait(wait, left)
             p.waits.append(made)
             self._marks[run].append((wait.begin, 1, WAIT, len(p.waits) - 1))
             self._ends_of_waits[len(p.waits) - 1] = wait.end
 
     def _signal(self, task: int, index: int, wait: record.Wait, by: int) -> int:
-        """The signal by which an object was there at the end of a wait of a task's, or -1."""
+        """The signal of an object that was ready at the end of a task's wait, or -1."""
         ended = self._known[task]
         row = self._rows[task][0]
-        # What a thread submitted meanwhile, its program submits afterwards.
+        # Tasks that a thread submitted meanwhile are submitted afterwards in the program.
         if self._attempts.created[row] > (wait.begin if self._attempts.parent[row] == by else wait.end):
             return -1
         if index > 1 and self._is_generator(task) and (ended < 0 or ended > wait.end):
             return self._yield(task, index, wait.end)
         return task if 0 <= ended <= wait.end + SLACK_NS else -1
 
-    def _gotten(self, wait: record.Wait, there: dict[tuple[int, int], int]) -> Wait:
-        """A wait until all is there that was there in the end."""
+    def _get_wait(self, wait: record.Wait, there: dict[tuple[int, int], int]) -> Wait:
+        """A wait for all objects that were ready at its end."""
         times = [self._known[task] if signal == task else wait.end for (task, _), signal in there.items()]
         since = min(wait.end, max([wait.begin, *times]))
         after = wait.end - since
@@ -397,8 +405,8 @@ class _Builder:
         )
         return Wait(tuple(there.values()), after, transfer)
 
-    def _looped(self, loop: _Loop, task: int, wait: record.Wait) -> Wait:
-        """A call of ``ray.wait``: until as many more are there as were, whichever they are."""
+    def _loop_wait(self, loop: _Loop, task: int, wait: record.Wait) -> Wait:
+        """A call of ``ray.wait``: it waits until as many more objects are ready as in the record."""
         named = dict.fromkeys(wait.named)
         if wait.objects > len(named):
             for made_by in self._children.next(task, self._functions_of(wait), wait.begin):
@@ -410,7 +418,7 @@ class _Builder:
         removed = max(0, len(loop.ends) - max(wait.objects, len(named)))
         needed = removed + max(1, wait.ready)
         if wait.ready == 0:
-            # Objects that ended before it did are not those that it waited for.
+            # Objects that ended before the wait are not those that it waited for.
             needed = max(needed, bisect.bisect_right(loop.ends, wait.end) + 1)
         made = Wait((), counter=loop.counter, needed=needed)
         there = loop.ends[made.needed - 1] if made.needed <= len(loop.ends) else _FOREVER
@@ -424,13 +432,13 @@ class _Builder:
         return {self._attempts.function[self._rows[one][0]] for one, _ in wait.named}
 
     def _add_unnamed(self, task: int, wait: record.Wait) -> None:
-        """Of many objects not all are named: the others are taken to be of the same functions."""
+        """Add objects that a large wait did not name, assuming that they come from the same functions."""
         if wait.objects > len(wait.named) and wait.named:
             like = self._children.last(task, self._functions_of(wait), wait.begin, wait.objects)
             wait.named = list(dict.fromkeys([*wait.named, *((one, 1) for one in like)]))
 
-    def _summed(self, run: int, task: int, wait: record.Wait) -> Wait:
-        """Many short calls: it waited for those of its children that ended meanwhile, at the end of all."""
+    def _sum_wait(self, run: int, task: int, wait: record.Wait) -> Wait:
+        """The sum of many short calls: it waits at its end for the children that ended during the wait."""
         signals = tuple(
             one
             for one in self._children.between(task, wait.begin, wait.end, self._known)
@@ -454,8 +462,8 @@ class _Builder:
             marks.sort()
             steps = []
             now = begin
-            for told, _, step, number in marks:
-                time = told if end < 0 else min(told, end)
+            for marked, _, step, number in marks:
+                time = marked if end < 0 else min(marked, end)
                 if time > now:
                     steps.append((COMPUTE, time - now))
                     now = time
@@ -470,39 +478,40 @@ class _Builder:
 
 
 class _Loop:
-    """Calls of ``ray.wait`` on what is left of the same objects, and others that join them."""
+    """Consecutive calls of ``ray.wait`` on the remaining objects of a set, which may grow."""
 
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
         self.counter = programs.counters
         programs.counters += 1
-        #: When all objects so far were there, by object and in order (what never was comes last).
+        #: When each object became ready, and these times in ascending order. Objects that never did come
+        #: last.
         self.known: dict[tuple[int, int], int] = {}
         self.ends: list[int] = []
-        #: The objects that the last call named, and when that ended.
+        #: The objects named by the last call, and when it ended.
         self.named: set[tuple[int, int]] = set()
         self.end = -1
 
-    def goes_on(self, wait: record.Wait) -> bool:
-        """Whether a call is one of them."""
+    def continues(self, wait: record.Wait) -> bool:
+        """Whether a call belongs to this loop."""
         return not self.named.isdisjoint(wait.named) or (
             wait.objects > len(wait.named) and not self.known.keys().isdisjoint(wait.named)
         )
 
-    def add(self, one: tuple[int, int], signal: int, known: int) -> None:
+    def add(self, item: tuple[int, int], signal: int, known: int) -> None:
         """Count an object."""
-        if one not in self.known and self._programs.counted_by[signal] < 0:
-            self.known[one] = known if known >= 0 else _FOREVER
-            bisect.insort(self.ends, self.known[one])
+        if item not in self.known and self._programs.counted_by[signal] < 0:
+            self.known[item] = known if known >= 0 else _FOREVER
+            bisect.insort(self.ends, self.known[item])
             self._programs.counted_by[signal] = self.counter
 
-    def has_taken(self, one: tuple[int, int]) -> bool:
-        """Whether an object was there after the last call."""
-        return self.known.get(one, _FOREVER) <= self.end + SLACK_NS
+    def was_ready(self, item: tuple[int, int]) -> bool:
+        """Whether an object was ready after the last call."""
+        return self.known.get(item, _FOREVER) <= self.end + SLACK_NS
 
 
-def _joined(waits: list[record.Wait]) -> list[record.Wait]:
-    """Waits that overlap (of threads, or of coroutines that are awaited together) as one each."""
+def _merge_overlapping(waits: list[record.Wait]) -> list[record.Wait]:
+    """Merge overlapping waits, of threads or of coroutines that are awaited together, into one."""
     found: list[record.Wait] = []
     for wait in waits:
         if found and wait.begin < found[-1].end:

@@ -1,4 +1,4 @@
-"""What if: the programs of a job, changed."""
+"""Applies changes to the programs of a job, for what-if predictions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rayscope.insights.replay.program import (
     Wait,
 )
 
-#: What takes longer than so many times its function's median is a straggler.
-STRAGGLES = 1.5
-#: Submitting a task takes no longer than this.
+#: A call that takes longer than this many times its function's median is a straggler.
+STRAGGLER_RATIO = 1.5
+#: Submitting a task takes at most this long, ns.
 _SUBMIT_NS = 1_000_000
 
 
 class BadChange(RayscopeError):
-    """A change that cannot be made of this job."""
+    """A change that does not apply to this job."""
 
     remedy = "GET /api/functions lists the functions, and GET /api/actors the classes of the actors."
     code = "bad_change"
@@ -38,20 +38,22 @@ class BadChange(RayscopeError):
 
 
 class Change(NamedTuple):
-    """One change: its kind, of which function or class, and how much."""
+    """A change of one kind (see :data:`_KINDS`). ``name``: the function or class; ``amount``: the new or
+    additional number.
+    """
 
     kind: str
     name: str = ""
     amount: float = 0.0
 
 
-def change(base: Programs, changes: Sequence[Change]) -> Programs:
-    """``base`` with changes. Raises BadChange for what there is not."""
-    made = base.copy()
-    # What changes programs comes first; the rest holds for what that made.
-    for one in sorted(changes, key=lambda one: list(_KINDS).index(one.kind)):
-        _KINDS[one.kind](made, one)
-    return made
+def apply_changes(base: Programs, changes: Sequence[Change]) -> Programs:
+    """A copy of ``base`` with the changes. Raises BadChange if a function or class does not exist."""
+    changed = base.copy()
+    # Changes that rewrite programs come first. The others then apply to the results.
+    for change in sorted(changes, key=lambda change: list(_KINDS).index(change.kind)):
+        _KINDS[change.kind](changed, change)
+    return changed
 
 
 def runs_of(programs: Programs, name: str) -> list[int]:
@@ -63,20 +65,20 @@ def runs_of(programs: Programs, name: str) -> list[int]:
     return found
 
 
-def _speed(p: Programs, asked: Change) -> None:
-    for run in runs_of(p, asked.name):
-        p.factor[run] /= asked.amount
+def _speed(p: Programs, change: Change) -> None:
+    for run in runs_of(p, change.name):
+        p.factor[run] /= change.amount
 
 
-def _no_stragglers(p: Programs, asked: Change) -> None:
+def _no_stragglers(p: Programs, change: Change) -> None:
     of_function: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for run in runs_of(p, asked.name) if asked.name else range(len(p.kind)):
+    for run in runs_of(p, change.name) if change.name else range(len(p.kind)):
         if p.kind[run] in (NORMAL, CALL) and p.alone[run] < 1 << 59:
             of_function[p.function[run]].append((run, p.own_ns(run)))
     for found in of_function.values():
         median = statistics.median(own for _, own in found)
         for run, own in found:
-            if own > (asked.amount or STRAGGLES) * median:
+            if own > (change.amount or STRAGGLER_RATIO) * median:
                 p.factor[run] *= median / own
 
 
@@ -96,9 +98,9 @@ def _no_transfer(p: Programs, _: Change) -> None:
     ]
 
 
-def _no_retries(p: Programs, asked: Change) -> None:
+def _no_retries(p: Programs, change: Change) -> None:
     retried = set(p.again) - {-1}
-    for run in runs_of(p, asked.name) if asked.name else range(len(p.kind)):
+    for run in runs_of(p, change.name) if change.name else range(len(p.kind)):
         last = run
         while p.again[last] >= 0:
             last = p.again[last]
@@ -120,7 +122,7 @@ def _no_retries(p: Programs, asked: Change) -> None:
 
 
 def _leave_out_calls(p: Programs, run: int, last: int) -> None:
-    """Let no call wait for one of the attempts before the last: those are never submitted."""
+    """Take calls that only earlier attempts submit out of the order of calls, so that none waits for them."""
     kept = {number for step, number in p.steps_of(last) if step == SUBMIT}
     while run != last:
         for step, call in p.steps_of(run):
@@ -133,17 +135,17 @@ def _leave_out_calls(p: Programs, run: int, last: int) -> None:
         run = p.again[run]
 
 
-def _cpus(p: Programs, asked: Change) -> None:
+def _cpus(p: Programs, change: Change) -> None:
     largest = max(range(len(p.nodes)), key=lambda node: p.nodes[node][CPU])
-    p.nodes[largest][CPU] += int(asked.amount) * UNIT
+    p.nodes[largest][CPU] += int(change.amount) * UNIT
 
 
-def _nodes(p: Programs, asked: Change) -> None:
+def _nodes(p: Programs, change: Change) -> None:
     like = [
         0 if name.startswith("node:") else amount
         for name, amount in zip(p.resources, p.nodes[-1], strict=True)
     ]
-    for _ in range(int(asked.amount)):
+    for _ in range(int(change.amount)):
         p.nodes.append(like.copy())
         p.node_from.append(0)
         p.node_until.append(-1)
@@ -152,8 +154,8 @@ def _nodes(p: Programs, asked: Change) -> None:
         p.start_slots.append(p.start_slots[-1])
 
 
-def _num_cpus(p: Programs, asked: Change) -> None:
-    names = {asked.name, f"{asked.name}.__init__"}
+def _num_cpus(p: Programs, change: Change) -> None:
+    names = {change.name, f"{change.name}.__init__"}
     numbers = {number for number, function in enumerate(p.functions) if function in names}
     made: dict[int, int] = {}
     for run, function in enumerate(p.function):
@@ -161,16 +163,16 @@ def _num_cpus(p: Programs, asked: Change) -> None:
             before = p.demand[run]
             if before not in made:
                 others = [one for one in (p.demands[before] if before >= 0 else ()) if one[0] != CPU]
-                needs = round(asked.amount * UNIT)
+                needs = round(change.amount * UNIT)
                 made[before] = len(p.demands)
                 p.demands.append(tuple([(CPU, needs)] * (needs > 0) + others))
             p.demand[run] = made[before]
     if not made:
-        raise BadChange(f"The job has no task or actor {asked.name[:80]!r} that asks for CPUs.")
+        raise BadChange(f"The job has no task or actor {change.name[:80]!r} that asks for CPUs.")
 
 
 def _submitters(p: Programs) -> dict[int, int]:
-    """Who submits each run."""
+    """The run that submits each run."""
     return {
         number: run
         for run in range(len(p.kind))
@@ -180,13 +182,13 @@ def _submitters(p: Programs) -> dict[int, int]:
     }
 
 
-def _actors(p: Programs, asked: Change) -> None:
-    if asked.name not in p.classes:
-        raise BadChange(f"The job has no actor of class {asked.name[:80]!r}.")
-    of_class = p.classes.index(asked.name)
+def _actors(p: Programs, change: Change) -> None:
+    if change.name not in p.classes:
+        raise BadChange(f"The job has no actor of class {change.name[:80]!r}.")
+    of_class = p.classes.index(change.name)
     members = [actor for actor, its in enumerate(p.actor_class) if its == of_class]
     creations = [run for run, kind in enumerate(p.kind) if kind == CREATION and p.actor[run] in members]
-    more = int(asked.amount)
+    more = int(change.amount)
     p.shared[of_class] = [*members, *range(len(p.slots), len(p.slots) + more)]
     like = creations[-1] if creations else -1
     submitters = _submitters(p)
@@ -224,7 +226,7 @@ def _actors(p: Programs, asked: Change) -> None:
 
 
 def _pull_forward(p: Programs, run: int, calls: set[int], by: int) -> None:
-    """Who submits a call whenever another is ready has so many more of them in flight."""
+    """Let a caller that submits a call whenever another one is ready keep ``by`` more of them in flight."""
     steps = p.steps_of(run)
     places = [at for at, (step, number) in enumerate(steps) if step == SUBMIT and number in calls]
     first = next((at for at in places if any(_is_paced(p, one) for one in steps[places[0] : at])), None)
@@ -250,8 +252,8 @@ def _is_paced(p: Programs, step: tuple[int, int]) -> bool:
     return step[0] == WAIT and p.waits[step[1]].counter >= 0
 
 
-def _one_get(p: Programs, asked: Change) -> None:
-    signals = {p.signal[run] for run in runs_of(p, asked.name)} - {-1}
+def _one_get(p: Programs, change: Change) -> None:
+    signals = {p.signal[run] for run in runs_of(p, change.name)} - {-1}
     is_changed = False
     for run in {by for number, by in _submitters(p).items() if p.signal[number] in signals}:
         steps = p.steps_of(run)
@@ -259,8 +261,8 @@ def _one_get(p: Programs, asked: Change) -> None:
         together: list[int] = []
         at_last = -1
 
-        def close(made: list[tuple[int, int]], together: list[int], at_last: int) -> bool:
-            """One wait for all where the last of them was."""
+        def close(new_steps: list[tuple[int, int]], together: list[int], at_last: int) -> bool:
+            """Merge the waits into one at the place of the last of them."""
             if not together:
                 return False
             merged = [p.waits[number] for number in together]
@@ -271,7 +273,7 @@ def _one_get(p: Programs, asked: Change) -> None:
                     max(wait.transfer_ns for wait in merged),
                 )
             )
-            made.insert(at_last, (WAIT, len(p.waits) - 1))
+            new_steps.insert(at_last, (WAIT, len(p.waits) - 1))
             return len(together) > 1
 
         for step, number in steps:
@@ -287,24 +289,24 @@ def _one_get(p: Programs, asked: Change) -> None:
         is_changed |= close(made, together, at_last)
         p.first[run] = p.add_steps(made)
     if not is_changed:
-        raise BadChange(f"No loop gets the values of {asked.name[:80]!r} one by one.")
+        raise BadChange(f"No loop gets the values of {change.name[:80]!r} one by one.")
 
 
-def _batch(p: Programs, asked: Change) -> None:
-    wanted = {run for run in runs_of(p, asked.name) if p.kind[run] in (NORMAL, CALL) and p.again[run] < 0}
-    for by in {by for number, by in _submitters(p).items() if number in wanted}:
-        batches = _batches(p, p.steps_of(by), wanted, int(asked.amount))
+def _batch(p: Programs, change: Change) -> None:
+    mergeable = {run for run in runs_of(p, change.name) if p.kind[run] in (NORMAL, CALL) and p.again[run] < 0}
+    for by in {by for number, by in _submitters(p).items() if number in mergeable}:
+        batches = _batches(p, p.steps_of(by), mergeable, int(change.amount))
         if batches:
             _submit_batches(p, by, batches)
 
 
-def _batches(p: Programs, steps: list[tuple[int, int]], wanted: set[int], size: int) -> list[list[int]]:
-    """What can be done together: calls between which nothing needs their values."""
+def _batches(p: Programs, steps: list[tuple[int, int]], mergeable: set[int], size: int) -> list[list[int]]:
+    """Groups of calls that can be merged, because nothing between them needs their values."""
     found: list[list[int]] = []
-    #: By actor the batch that still grows, and what these batches will give.
+    #: The batch of each actor that is still growing, and the signals that these batches will set.
     growing: dict[int, list[int]] = {}
     coming: set[int] = set()
-    signals = {p.signal[run] for run in wanted}
+    signals = {p.signal[run] for run in mergeable}
 
     def close() -> None:
         found.extend(growing.values())
@@ -319,7 +321,7 @@ def _batches(p: Programs, steps: list[tuple[int, int]], wanted: set[int], size: 
         elif step == SUBMIT:
             if not coming.isdisjoint(p.arguments[number]):
                 close()
-            if number in wanted:
+            if number in mergeable:
                 batch = growing.setdefault(p.actor[number], [])
                 batch.append(number)
                 coming.add(p.signal[number])
@@ -340,11 +342,11 @@ def _submit_batches(p: Programs, by: int, batches: list[list[int]]) -> None:
         and steps[at - 1][1] in batch_of
         and steps[at + 1][1] in batch_of
     ]
-    # What lies between two submissions is their cost, unless it is the program's own work.
+    # The time between two submissions is their cost. Anything beyond that is the program's own work.
     usual = min(int(statistics.median(gaps)), _SUBMIT_NS) if gaps else 0
     for batch in batches:
         _merge(p, batch)
-    # The programs of batches are made; now they are submitted when the last of each is known.
+    # The programs of the batches are ready. Now submit each where its last call was submitted.
     coming = {p.signal[run] for run in batch_of}
     late: dict[int, list[int]] = defaultdict(list)
     made: list[tuple[int, int]] = []
@@ -381,7 +383,7 @@ def _leader(p: Programs, batches: list[list[int]], signal: int) -> int:
 
 
 def _merge(p: Programs, batch: list[int]) -> None:
-    """Let the first run of a batch do what all of them do."""
+    """Let the first run of a batch do the work of all of them."""
     leader, last = batch[0], batch[-1]
     steps = [step for run in batch for step in p.steps_of(run)]
     steps += [(YIELD, p.signal[run]) for run in batch[1:] if p.signal[run] >= 0]
@@ -396,7 +398,7 @@ def _merge(p: Programs, batch: list[int]) -> None:
         p.before[p.after[last]] = leader
 
 
-#: How each kind of change is made, those of programs first.
+#: The functions that make each kind of change. Those that rewrite programs come first.
 _KINDS: dict[str, Callable[[Programs, Change], None]] = {
     "no_retries": _no_retries,
     "one_get": _one_get,

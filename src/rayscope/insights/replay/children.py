@@ -1,4 +1,4 @@
-"""Which tasks a task submitted, for waits that do not name all objects they wait for."""
+"""Finds the tasks that a task submitted, for waits that do not name all their objects."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rayscope.insights.replay.recorded import Recorded
 
 
 class Children:
-    """The tasks that a task, or the driver, submitted, by function, in the order of their submission."""
+    """The tasks submitted by each task or the driver, by function, in the order of submission."""
 
     def __init__(self, recorded: Recorded) -> None:
         a, firsts = recorded.attempts, recorded.first_rows[:-1]
-        #: By parent and function the tasks, and when each was submitted.
+        #: The tasks of each parent and function, and when each was submitted.
         self._of_function: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
         parents, functions, created = a.parent[firsts], a.function[firsts], a.created[firsts]
         for task, key in enumerate(zip(parents.tolist(), functions.tolist(), strict=True)):
@@ -25,7 +25,7 @@ class Children:
         self._by_end: dict[int, tuple[list[int], list[int]]] = {}
 
     def next(self, task: int, functions: set[int], until: int) -> list[int]:
-        """Those of some functions until a time, without those that were told before."""
+        """The tasks of some functions submitted by ``until``, without those that earlier calls returned."""
         found: list[int] = []
         for key in ((task, function) for function in functions):
             tasks, times = self._of_function.get(key, ([], []))
@@ -34,7 +34,7 @@ class Children:
         return found
 
     def last(self, task: int, functions: set[int], until: int, count: int) -> list[int]:
-        """The last ones of some functions until a time."""
+        """The last ``count`` tasks of some functions submitted by ``until``."""
         found: list[int] = []
         for function in functions:
             tasks, times = self._of_function.get((task, function), ([], []))
@@ -43,7 +43,9 @@ class Children:
         return sorted(found)[-count:]
 
     def between(self, task: int, begin: int, end: int, known: list[int]) -> list[int]:
-        """Those whose value was known after ``begin``, at ``end`` at the latest. ``known``: by task when."""
+        """The tasks whose value became known after ``begin``, and at ``end`` at the latest. ``known``: when
+        the value of each task became known.
+        """
         if task not in self._by_end:
             of_task = (tasks for (parent, _), (tasks, _) in self._of_function.items() if parent == task)
             found = sorted(itertools.chain.from_iterable(of_task), key=known.__getitem__)

@@ -1,4 +1,4 @@
-"""Gives an end to everything that still ran at the end of a job's record."""
+"""Ends everything that was still running at the end of a job's record."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rayscope.insights.replay.recorded import BY_DRIVER, Bools, Recorded, Wait
 
 
 def cut(recorded: Recorded) -> Recorded:
-    """The same record, in which everything that has begun has ended by the end of the driver.
+    """A copy of the record in which everything ends no later than the driver.
 
-    A signal such as Ctrl-C may have ended the driver's last wait. Then all of it ended with that wait, and
-    the job is replayed as it was a moment before.
+    A signal such as Ctrl-C may have ended the driver's last wait. In that case everything ends with that
+    wait, so that the job is replayed as it was just before the signal.
     """
     a, end = recorded.attempts, _end(recorded)
-    # The end of an attempt that was cut off is later: that of its job or worker.
+    # The end of a cut-off attempt is that of its job or worker, which is later.
     has_no_end: Bools = (a.returned < 0) | a.state.equals("CUT_OFF")
     is_open = has_no_end & (a.ran > 0) & (a.start >= 0) & (a.start <= end)
     attempts = dataclasses.replace(
@@ -36,7 +36,7 @@ def _end(recorded: Recorded) -> int:
 
 
 def _end_of(recorded: Recorded, task: int, number: int, end: int) -> int:
-    """When an attempt ended, or the driver."""
+    """When an attempt or the driver ended."""
     if task == BY_DRIVER:
         return end
     numbers = recorded.attempts.number

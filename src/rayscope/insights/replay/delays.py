@@ -1,7 +1,8 @@
-"""Ray's own part of each attempt's time, from the record: neither the program's nor waiting for others.
+"""Extracts from the record how long Ray itself delayed each attempt. Excludes the program's own work and
+waits for other tasks.
 
-An attempt that waited for a slot began when the slot was free: that is told from what ran before it on the
-same worker or actor, or from what its node had reserved.
+An attempt that waited for a slot began when the slot became free. That time is inferred from what ran before
+it on the same worker or actor, or from the reservations on its node.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ import numpy as np
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL, UNLIMITED
 from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 
-#: A start that took longer than this may have waited for resources.
-_LONG_NS = 20_000_000
-#: A task that comes to a worker that waits for one begins about so much later.
+#: A start that took longer than this, ns, may have waited for resources.
+_MIN_LONG_NS = 20_000_000
+#: A task on an idle worker starts about this much later, ns.
 _USUAL_NS = 2_000_000
-#: No worker starts faster.
+#: No worker starts faster than this, ns.
 FASTEST_START_NS = 50_000_000
-#: Two calls run at the same time if they overlap by more than this.
+#: Two calls run at the same time if they overlap by more than this, ns.
 _OVERLAP_NS = 100_000
 
 
 class Delays(NamedTuple):
-    """By attempt, ns; see :class:`Programs`. ``slots``: by actor how many calls it runs at once.
+    """Delays of each attempt in ns, as in :class:`Programs`. ``slots``: how many calls each actor runs at
+    once.
 
-    ``starts``: by node how long each worker took to start that a task had to wait for, and then to load code;
-    and ``idle`` how many were there before.
+    ``starts``: for each node, the time to start each worker that a task had to wait for, and then its time to
+    load code. ``idle``: the number of workers that were there before.
     """
 
     lead: list[int]
@@ -42,7 +44,7 @@ class Delays(NamedTuple):
 
 
 def measure(recorded: Recorded, ready: list[int]) -> Delays:
-    """Delays of all attempts that began. ``ready``: when each had been submitted and had its arguments."""
+    """The delays of all attempts that began. ``ready``: when each was submitted and had its arguments."""
     attempts = recorded.lists
     rows = len(attempts.task)
     delays = Delays([0] * rows, [0] * rows, [0] * rows, [0] * rows, [1] * len(recorded.actors), {}, {})
@@ -79,7 +81,7 @@ def _of_tasks(recorded: Recorded, ready: list[int], delays: Delays) -> None:
         free = last.get(worker[row], -1) if worker[row] >= 0 else -1
         base = min(start[row], max(pending, free))
         delays.delay[row] = start[row] - base
-        if start[row] - base > _LONG_NS:
+        if start[row] - base > _MIN_LONG_NS:
             long.append(row)
         if attempts.kind[row] == NORMAL and worker[row] >= 0:
             if worker[row] not in last:
@@ -97,9 +99,7 @@ def _of_tasks(recorded: Recorded, ready: list[int], delays: Delays) -> None:
 
 
 def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> None:
-    """The time until a new worker was there, and had loaded code, is the worker's: not that of the task which
-    came to it first.
-    """
+    """Attribute the time to start a worker and to load code to the worker, not to its first task."""
     attempts = recorded.lists
     is_fresh = set(fresh)
     others: dict[int, list[int]] = defaultdict(list)
@@ -116,7 +116,7 @@ def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> N
         since = attempts.start[row] - delay
         given = min(max(given, since), attempts.start[row])
         loading = max(0, attempts.start[row] - given - usually)
-        # As many as start at once keep others waiting.
+        # If as many workers are already starting as the node can start at once, the next one waits.
         slots = recorded.start_slots.get(node, UNLIMITED)
         before = [time for time in ready[node] if time > since]
         if len(before) >= slots:
@@ -130,7 +130,7 @@ def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> N
             ready[node].append(given)
         else:
             delays.idle[node] = delays.idle.get(node, 0) + 1
-    # Some came too late to be of use.
+    # Some workers started too late to be used.
     loads = [loading for *_, loading in starts]
     usually = int(np.median(loads)) if loads else 0
     for node, launch, started in recorded.unused_workers:
@@ -145,7 +145,7 @@ def _launched(recorded: Recorded, row: int) -> int:
 
 
 class Reserved:
-    """How many CPUs each node had free at each time."""
+    """The free CPUs of each node over time."""
 
     def __init__(self, recorded: Recorded) -> None:
         a, waits = recorded.attempts, recorded.waits
@@ -160,7 +160,7 @@ class Reserved:
         given = np.where((a.given >= 0) & (a.given <= a.start), a.given, a.start)
         took = np.flatnonzero(self._needs)
         gave = took[end[took] >= 0]
-        # A task that is blocked gives its CPUs back meanwhile.
+        # A blocked task releases its CPUs.
         blocked = np.flatnonzero(recorded.waiting_rows >= 0)
         rows = recorded.waiting_rows[blocked]
         is_task = (self._needs[rows] > 0) & (a.kind[rows] != CREATION)
@@ -187,7 +187,7 @@ class Reserved:
         return [float(one) for one in free[np.searchsorted(self._times[node], times, "right")]]
 
     def free_since(self, row: int, since: int, until: int) -> int:
-        """When a node had room for an attempt, and had it on until the attempt came; not before ``since``."""
+        """Since when (at least ``since``) a node had continuous capacity for an attempt until it came."""
         node, needs = self._node[row], self._needs[row]
         if not needs or node not in self._times:
             return since
@@ -217,10 +217,10 @@ def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
         rows.sort(key=attempts.start.__getitem__)
         slots = _slots(recorded, rows, ready)
         delays.slots[actor] = slots
-        # When each of its slots was free again.
+        # When each slot of the actor becomes free again.
         free = [0] * (slots if slots < UNLIMITED else 0)
         gaps: list[int] = []
-        untold: list[tuple[int, int]] = []
+        unrecorded: list[tuple[int, int]] = []
         for row in rows:
             start, returned = attempts.start[row], attempts.returned[row]
             arrived = min(start, max(ready[row], created.get(actor, 0)))
@@ -228,13 +228,13 @@ def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
             if slots < UNLIMITED:
                 heapq.heappush(free, returned if returned >= 0 else 1 << 62)
             if created.get(actor, 0) > max(ready[row], room):
-                # It came before its actor was there.
+                # The call arrived before the actor was created.
                 delays.delay[row] = start - arrived
-                untold.append((row, arrived - ready[row]))
+                unrecorded.append((row, arrived - ready[row]))
             elif room > arrived:
                 delays.delay[row] = start - room
                 gaps.append(start - room)
-                untold.append((row, room - ready[row]))
+                unrecorded.append((row, room - ready[row]))
             else:
                 delays.lead[row] = start - arrived
         usual_gap = int(np.median(gaps)) if gaps else 0
@@ -244,12 +244,14 @@ def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
             if delays.lead[row]:
                 delays.delay[row] = min(usual_gap, delays.lead[row])
                 delays.lead[row] -= delays.delay[row]
-        for row, most in untold:
+        for row, most in unrecorded:
             delays.lead[row] = max(0, min(usual_lead, most))
 
 
 def _slots(recorded: Recorded, rows: list[int], ready: list[int]) -> int:
-    """How many calls an actor runs at once: as many as were seen, if others had to wait meanwhile."""
+    """How many calls an actor runs at once: the maximum observed number if others had to wait at that time,
+    else unlimited.
+    """
     attempts = recorded.lists
     running: list[int] = []
     most = 1

@@ -1,15 +1,14 @@
-"""The simulation: programs run on nodes, as Ray would run them, event by event.
+"""A discrete-event simulation that runs programs on nodes as Ray would.
 
-- A normal task, and the creation of an actor, needs its arguments and then resources on a node or in its
-  placement group. Scheduling classes (function and resources) are served fairly: the one of which the least
-  runs comes first, and within it who came first.
-- A call needs its arguments and a turn at its actor. Those of one caller arrive in the order in which they
-  were submitted.
-- A task needs a worker: one that is idle, or a new one, which takes its time to start and then runs whoever
-  comes first.
-- A task that is blocked gives its CPUs back and takes them again at once when it goes on, whether they are
-  free or not. Actors keep theirs until they are gone.
-- A task that was tried again repeats its recorded attempts one after the other.
+- A normal task, or the creation of an actor, needs its arguments and then resources on a node or in its
+  placement group. Scheduling classes (function and resources) are served fairly: first the class with the
+  fewest running tasks, and within a class in the order of arrival.
+- A call needs its arguments and a turn at its actor. Calls of one caller arrive in the order of submission.
+- A task needs a worker: an idle one, or a new one, which takes time to start and then runs the first task in
+  the queue.
+- A blocked task releases its CPUs, and takes them again as soon as it continues, even if they are not free.
+  Actors keep theirs until they end.
+- A retried task repeats its recorded attempts one after the other.
 """
 
 from __future__ import annotations
@@ -35,14 +34,20 @@ from rayscope.insights.replay.program import (
     Programs,
 )
 
-#: Kinds of events, each of a run (or a node, or a lease).
-_STEP, _ARRIVED, _ENDED, _DONE, _TIMEOUT, _NODE, _WORKER = range(7)
-#: It asks so often whether anybody still waits for the answer.
-_EVENTS_A_CHECK = 8192
+#: Kinds of events. Each event has a run, a node or a lease.
+_STEP = 0
+_ARRIVED = 1
+_ENDED = 2
+_DONE = 3
+_TIMEOUT = 4
+_NODE = 5
+_WORKER = 6
+#: Events between two checks whether anyone still waits for the answer.
+_EVENTS_PER_CHECK = 8192
 
 
 class Blocked(NamedTuple):
-    """A wait: whose, from when until when, and the run whose signal ended it (-1: none)."""
+    """A wait of a run, and the run whose signal ended it (-1: none)."""
 
     run: int
     begin_ns: int
@@ -51,10 +56,10 @@ class Blocked(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """What came of it, by run, times since the begin (-1: never).
+    """The result of a replay. Lists have one item for each run; times are since the begin (-1: never).
 
-    ``cause``: the run that let it come that far: who made the last argument or submitted it, or, where it
-    waited in a queue, who made room. ``reserved_ns``: CPUs that were reserved, times how long.
+    ``cause``: the run that made it ready (the task of its last argument, or its submitter) or, if it waited
+    in a queue, the run that released the capacity. ``reserved_ns``: reserved CPUs multiplied by the time.
     """
 
     duration_ns: int
@@ -71,7 +76,9 @@ class Replayed(NamedTuple):
 
 
 def replay(programs: Programs, check: Callable[[float], None] = lambda part: None) -> Replayed:
-    """Run ``programs``. ``check`` is told now and then, and in the end, how much is done, and may raise."""
+    """Run ``programs``. ``check`` is called regularly, and at the end, with the progress (0 to 1). It may
+    raise to stop.
+    """
     p = programs
     kind, first, alone, factor = p.kind, p.first, p.alone, p.factor
     lead, delay, tail, arguments, signal = p.lead, p.delay, p.tail, p.arguments, p.signal
@@ -96,7 +103,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
     count, counter_waiter = [0] * p.counters, [-1] * p.counters
     blocked: list[Blocked] = []
 
-    # Pools: what is free on each node, and then in each placement group.
+    # Pools of free resources: first those of the nodes, then those of the placement groups.
     free = [
         node.copy() if begins <= 0 else [0] * len(node)
         for node, begins in zip(p.nodes, p.node_from, strict=True)
@@ -104,7 +111,8 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
     free += [[0] * len(p.resources) for _ in p.groups]
     placed: list[list[int] | None] = [None] * len(p.groups)
     pending_groups: list[int] = []
-    # Scheduling classes: their queues, how much of each runs, and those with somebody in the queue.
+    # Scheduling classes: the queue and the number of running tasks of each, and the classes with queued
+    # tasks.
     classes: dict[tuple[int, int, int], int] = {}
     class_of = [-1] * runs
     for run in range(runs):
@@ -112,25 +120,25 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
             key = (p.function[run], demand[run], group[run])
             class_of[run] = classes.setdefault(key, len(classes))
     queues: list[deque[int]] = [deque() for _ in classes]
-    asks = [(of_demand, of_group) for _, of_demand, of_group in classes]
-    #: By demand its CPUs; the last is of none.
+    class_demands = [(of_demand, of_group) for _, of_demand, of_group in classes]
+    #: The CPUs of each demand. The last item stands for no demand.
     cpus = [next((amount for resource, amount in needed if resource == CPU), 0) for needed in demands] + [0]
     running = [0] * len(classes)
     waiting: list[int] = []
     has_room = False
-    # Workers: how many are idle on each node, and, of those that never ran, how long they will load code; how
-    # many were started, and what they start for. (Nobody ends them: Ray does that to some that are idle.)
+    # Workers: the idle ones on each node; the unused ones with their time to load code; the number of started
+    # ones; and the leases they start for. Unlike Ray, the simulation never stops idle workers.
     idle = p.idle_workers.copy()
     unused: list[deque[int]] = [deque() for _ in range(nodes)]
-    began = [0] * nodes
+    started_workers = [0] * nodes
     leases: list[tuple[int, int, int]] = []
     starting = [0] * nodes
     to_launch: list[deque[int]] = [deque() for _ in range(nodes)]
     leased = [0] * len(classes)
 
-    # Who made an actor may not be on record.
-    made = {actor[run] for run in range(runs) if kind[run] == CREATION}
-    is_alive = bytearray(which not in made for which in range(len(p.slots)))
+    # The creation of an actor may not be recorded. Such an actor is alive from the begin.
+    created_actors = {actor[run] for run in range(runs) if kind[run] == CREATION}
+    is_alive = bytearray(which not in created_actors for which in range(len(p.slots)))
     is_killed = bytearray(len(p.slots))
     slots, busy, outstanding = p.slots, [0] * len(p.slots), [0] * len(p.slots)
     calls: list[deque[int]] = [deque() for _ in slots]
@@ -169,8 +177,8 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         else:
             arrive(run)
 
-    def complete(run: int, by: int) -> None:
-        """One thing less that a submitted run lacks."""
+    def dependency_ready(run: int, by: int) -> None:
+        """A dependency of ``run`` became available."""
         missing[run] -= 1
         if missing[run] == 0:
             argument[run] = by
@@ -194,7 +202,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
             of = actor[run]
             team = shared[of]
             if team is not None:
-                for one in team:  # its own, if no other has less to do
+                for one in team:  # its own actor, unless another one has a shorter queue
                     if load(one) < load(of):
                         of = one
                 served_by[run] = of
@@ -211,14 +219,14 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         return 2 * (busy[of] + len(calls[of])) + (not is_alive[of])
 
     def serve(of: int) -> None:
-        """Let an actor begin what it can."""
+        """Let an actor start as many calls as it has free slots."""
         queue = calls[of]
         while queue and is_alive[of] and busy[of] < slots[of]:
             busy[of] += 1
             begin(queue.popleft())
 
     def begin(run: int, loading: int = 0) -> None:
-        """It has what it needs."""
+        """Start a run that has everything it needs."""
         given_ns[run] = now
         if ready_ns[run] < now:
             cause[run] = made_room
@@ -238,7 +246,9 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         return True
 
     def place(run: int) -> int:
-        """The pool with what a run needs, or -1: the node where it ran, else that with the most CPUs."""
+        """The pool with the resources that a run needs, or -1: the node where it was recorded, else the one
+        with the most free CPUs.
+        """
         needed = demands[demand[run]] if demand[run] >= 0 else ()
         if group[run] >= 0:
             return (
@@ -258,7 +268,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         return best
 
     def take(of: int, pool: int, sign: int = 1) -> None:
-        """Take from a pool what a demand asks for, or give it back."""
+        """Take the resources of a demand from a pool, or return them if ``sign`` is -1."""
         nonlocal reserved
         if of >= 0:
             for resource, amount in demands[of]:
@@ -266,13 +276,13 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
                 if resource == CPU:
                     reserved -= sign * amount * now
 
-    def give_back(run: int) -> None:
+    def return_resources(run: int) -> None:
         if where[run] >= 0 and demand[run] >= 0:
             take(demand[run], where[run], -1)
             mark_room(run)
 
     def shift_cpus(run: int, back: bool) -> None:
-        """A blocked task gives its CPUs back, and takes them again."""
+        """Release the CPUs of a blocked task, or take them again."""
         nonlocal reserved, has_room, made_room
         if kind[run] == NORMAL and demand[run] >= 0:
             for resource, amount in demands[demand[run]]:
@@ -283,37 +293,37 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
                 has_room, made_room = True, run
 
     def dispatch() -> None:
-        """Begin what there is room for."""
+        """Start whatever fits into the free resources."""
         nonlocal has_room
         has_room = False
         if pending_groups:
             for one in pending_groups.copy():
                 reserve(one)
-        # What one class lacks, those that ask for the same lack too.
+        # If a class does not fit, other classes with the same demand do not fit either.
         lacking: set[tuple[int, int]] = set()
         enough: set[int] = set()
         while True:
             chosen = waiting
             if lacking or enough:
-                chosen = [one for one in waiting if asks[one] not in lacking and one not in enough]
+                chosen = [one for one in waiting if class_demands[one] not in lacking and one not in enough]
             if not chosen:
                 return
             queue = chosen[0] if len(chosen) == 1 else min(chosen, key=running.__getitem__)
             run = queues[queue][0]
             found = place(run)
             if found < 0:
-                lacking.add(asks[queue])
+                lacking.add(class_demands[queue])
                 continue
             node = node_of(found)
             if kind[run] == CREATION:
-                lend(queue, found)
+                run_next(queue, found)
             elif idle[node]:
                 idle[node] -= 1
-                lend(queue, found)
+                run_next(queue, found)
             elif unused[node]:
-                lend(queue, found, unused[node].popleft())
+                run_next(queue, found, unused[node].popleft())
             elif leased[queue] < len(queues[queue]):
-                # A worker has to start: who comes first by then has it.
+                # A worker must start first. Whichever task is first in the queue by then gets it.
                 leases.append((queue, found, 0))
                 leased[queue] += 1
                 running[queue] += 1
@@ -331,8 +341,8 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         chosen = placed[pool - nodes]
         return chosen[0] if chosen else 0
 
-    def lend(queue: int, pool: int, loading: int = 0) -> None:
-        """Run the first of a class, on a worker that first has to load code for so long."""
+    def run_next(queue: int, pool: int, loading: int = 0) -> None:
+        """Start the first run of a class on a worker, which may have to load code first."""
         run = queues[queue].popleft()
         if not queues[queue]:
             waiting.remove(queue)
@@ -342,32 +352,34 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         begin(run, loading)
 
     def launch(lease: int) -> None:
-        """Start a worker for whom a lease is."""
+        """Start a worker for a lease."""
         queue, pool, _ = leases[lease]
         node = node_of(pool)
         starts = p.worker_starts[node]
-        took, loading = starts[began[node]] if began[node] < len(starts) else p.usual_start
-        began[node] += 1
+        took, loading = (
+            starts[started_workers[node]] if started_workers[node] < len(starts) else p.usual_start
+        )
+        started_workers[node] += 1
         starting[node] += 1
         leases[lease] = queue, pool, loading
         later(now + took, _WORKER, lease)
 
     def release(lease: int) -> None:
-        """A lease has come to its end, or to its worker."""
+        """End a lease: its worker has started or is no longer needed."""
         nonlocal has_room
         queue, pool, _ = leases[lease]
         leased[queue] -= 1
         running[queue] -= 1
-        take(asks[queue][0], pool, -1)
+        take(class_demands[queue][0], pool, -1)
         has_room = True
 
     def start_worker(lease: int) -> None:
-        """A worker has started."""
+        """Hand a started worker to the next run of its class."""
         nonlocal has_room
         queue, pool, loading = leases[lease]
         release(lease)
         if queues[queue]:
-            lend(queue, pool, loading)
+            run_next(queue, pool, loading)
         else:
             unused[node_of(pool)].append(loading)
             has_room = True
@@ -416,13 +428,13 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         elif which in pending_groups:
             pending_groups.remove(which)
 
-    def leave(of: int) -> None:
-        """An actor that nobody needs any more gives back what it has."""
+    def retire_actor(of: int) -> None:
+        """Release the resources of a killed actor that has no outstanding calls."""
         if is_killed[of] and outstanding[of] == 0 and actor_run[of] >= 0:
-            give_back(actor_run[of])
+            return_resources(actor_run[of])
             where[actor_run[of]] = -1
 
-    def fire(which: int, by: int) -> None:
+    def set_signal(which: int, by: int) -> None:
         if is_there[which]:
             return
         is_there[which] = 1
@@ -437,7 +449,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
             waiters[which] = None
             for item in found:
                 if item >= 0:
-                    complete(item, by)
+                    dependency_ready(item, by)
                 else:
                     missing[~item] -= 1
                     if missing[~item] == 0:
@@ -453,7 +465,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         later(now + wait.after_ns, _STEP, run)
 
     def block(run: int, which: int) -> bool:
-        """Whether a run has to wait."""
+        """Block a run in a wait. Returns False if the wait is already satisfied."""
         wait = waits[which]
         if wait.counter >= 0:
             if count[wait.counter] >= wait.needed:
@@ -478,8 +490,8 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         shift_cpus(run, back=True)
         return True
 
-    def go_on(run: int) -> None:
-        """Carry out the next steps of a run."""
+    def execute_steps(run: int) -> None:
+        """Execute the next steps of a run."""
         place_in_program = at[run]
         while True:
             what, which = step_of[place_in_program], number_of[place_in_program]
@@ -507,10 +519,10 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
                     finish(run)
                 return
             elif what == YIELD:
-                fire(which, run)
+                set_signal(which, run)
             elif what == KILL:
                 is_killed[which] = 1
-                leave(which)
+                retire_actor(which)
             elif what == RESERVE:
                 reserve(which)
             else:
@@ -522,7 +534,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         has_room, made_room = True, run
 
     def end(run: int) -> None:
-        """A call has come to its last step: its actor is free for the next one."""
+        """End the last step of a call, so that its actor can run the next one."""
         nonlocal made_room
         of = served_by[run]
         busy[of] -= 1
@@ -534,23 +546,23 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
             finish(run)
 
     def finish(run: int) -> None:
-        """The end of a run is known."""
+        """Make the end of a run known."""
         ended_ns[run] = now
         what = kind[run]
         if what == NORMAL:
             idle[node_of(where[run])] += 1
-            give_back(run)
+            return_resources(run)
             mark_room(run)
             running[class_of[run]] -= 1
         elif what == CREATION:
             running[class_of[run]] -= 1
             is_alive[actor[run]] = 1
             actor_run[actor[run]] = run
-            leave(actor[run])
+            retire_actor(actor[run])
             serve(actor[run])
         elif what == CALL:
             outstanding[actor[run]] -= 1
-            leave(actor[run])
+            retire_actor(actor[run])
         if again[run] >= 0:
             is_submitted[again[run]] = 1
             submitter[again[run]] = run
@@ -558,7 +570,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
                 outstanding[actor[again[run]]] += 1
             later(now + again_after[run], _ARRIVED, again[run])
         elif signal[run] >= 0:
-            fire(signal[run], run)
+            set_signal(signal[run], run)
 
     for node in range(nodes):
         if p.node_from[node] > 0:
@@ -572,7 +584,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
     while heap and left:
         now, number, event, run = pop(heap)
         if event == _STEP:
-            go_on(run)
+            execute_steps(run)
         elif event == _DONE:
             finish(run)
         elif event == _ENDED:
@@ -593,7 +605,7 @@ def replay(programs: Programs, check: Callable[[float], None] = lambda part: Non
         if has_room:
             dispatch()
         events += 1
-        if not events % _EVENTS_A_CHECK:
+        if not events % _EVENTS_PER_CHECK:
             check(min(1.0, ends / max(1, runs)) * 0.99)
         if event in (_STEP, _DONE) and run in left and ended_ns[run] >= 0:
             left.discard(run)

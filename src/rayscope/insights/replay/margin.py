@@ -1,7 +1,7 @@
-"""How far a predicted saving may be off, as the job's own record shows.
+"""Estimates the error of a predicted saving from the job's own record.
 
-Three things make a real run differ from its replay. The replay simplifies, which its calibration shows only
-in part. The unchanged replay may be off. And Ray needs more or less time for the same work, most of all on a
+A real run differs from its replay for three reasons. The replay simplifies, which its calibration shows only
+in part. The unchanged replay may be off. And Ray needs more or less time for the same work, especially on a
 busy machine.
 """
 
@@ -17,7 +17,7 @@ MODEL_ERROR = 0.2
 
 
 def with_slower_ray(programs: Programs) -> Programs:
-    """The same programs, where Ray takes twice as long to submit, dispatch and report.
+    """A copy of the programs in which Ray takes twice as long to submit, dispatch and report.
 
     Starting workers, loading code and moving values take as long as before.
     """
@@ -34,9 +34,9 @@ def with_slower_ray(programs: Programs) -> Programs:
 
 
 def saving_range(saving_ns: int, error: float, ray_ns: int, recorded_ns: int) -> tuple[int, int]:
-    """The least and the most that a change saves, ns. A change that saves time has no range below zero.
+    """The minimum and maximum saving of a change, ns. A change that saves time has no range below zero.
 
-    ``error``: of the calibration, a share. ``ray_ns``: by how much a slower Ray delays the job.
+    ``error``: the relative error of the calibration. ``ray_ns``: how much a slower Ray delays the job.
     ``recorded_ns``: how long the job took, which is the most that can be saved.
     """
     margin = min(abs(saving_ns), round((MODEL_ERROR + abs(error)) * abs(saving_ns)) + ray_ns)

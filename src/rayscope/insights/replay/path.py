@@ -1,4 +1,4 @@
-"""The critical path of a replay: back from the end of the driver, what everything waited for."""
+"""Finds the critical path of a replay, going back from the end of the driver to what each run waited for."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MAX_LINKS = 200_000
 
 
 class Link(NamedTuple):
-    """A stretch of the path: ``executing`` by itself, ``waiting`` for a value after that was there, or
-    ``starting``: Ray's own part before it ran.
+    """A stretch of the path: ``executing`` in the run itself, ``waiting`` for a value after it was created,
+    or ``starting`` for Ray's own part before the run began.
     """
 
     run: int
@@ -24,7 +24,7 @@ class Link(NamedTuple):
 
 
 def critical_path(programs: Programs, replayed: Replayed) -> list[Link]:
-    """The path in the order of time. What it cannot tell it leaves out."""
+    """The path in the order of time. Stretches with unknown causes are left out."""
     waits: dict[int, list[Blocked]] = defaultdict(list)
     for blocked in replayed.blocked:
         waits[blocked.run].append(blocked)
@@ -54,7 +54,7 @@ def critical_path(programs: Programs, replayed: Replayed) -> list[Link]:
         now = link(run, "executing", started)
         before, by = replayed.ready_ns[run], replayed.cause[run]
         if by >= 0 and before < replayed.given_ns[run]:
-            # It stood in a queue until another one made room; then it may have needed a new worker.
+            # The run was queued until another one released capacity. Then it may have needed a new worker.
             now = link(run, "starting", replayed.given_ns[run])
             ended = replayed.ended_ns[by]
             now = link(run, "starting", ended) if 0 <= ended < now else now

@@ -1,7 +1,7 @@
-"""What the simulation runs: each attempt is a program of steps, in flat lists of integers.
+"""The input of the simulation: each attempt is a program of steps, in flat lists of integers.
 
-Times and durations are ns; a time is since the begin of the job. Amounts of resources are in ten thousandths,
-as Ray counts them. -1 stands for none wherever a number names something.
+Times and durations are in ns; times count from the begin of the job. Amounts of resources are in
+ten-thousandths, as in Ray. -1 means none wherever a number refers to something.
 """
 
 from __future__ import annotations
@@ -13,15 +13,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: Resources are counted in parts of so many.
+#: Amounts of resources are multiples of 1 / UNIT.
 UNIT = 10_000
-#: The number of the resource ``CPU``: what blocked tasks give back.
+#: The number of the resource ``CPU``, which blocked tasks release.
 CPU = 0
 
-#: Kinds of runs. A ``FREE`` one needs neither resources nor an actor: a driver, or what a thread did.
-NORMAL, CREATION, CALL, FREE = range(4)
-#: Steps, each with a number: a duration, a run, a wait, a signal, an actor or a placement group.
-END, COMPUTE, SUBMIT, WAIT, YIELD, KILL, RESERVE, REMOVE = range(8)
+#: Kind of a run: a normal task.
+NORMAL = 0
+#: Kind of a run: the creation of an actor.
+CREATION = 1
+#: Kind of a run: a method call of an actor.
+CALL = 2
+#: Kind of a run that needs neither resources nor an actor: a driver or a thread.
+FREE = 3
+#: Kinds of steps. END has no argument.
+END = 0
+#: Its argument is a duration, ns.
+COMPUTE = 1
+#: Its argument is a run.
+SUBMIT = 2
+#: Its argument is a wait.
+WAIT = 3
+#: Its argument is a signal.
+YIELD = 4
+#: Its argument is an actor.
+KILL = 5
+#: Its argument is a placement group.
+RESERVE = 6
+#: Its argument is a placement group.
+REMOVE = 7
 
 #: How many calls an actor without a limit runs at once.
 UNLIMITED = 1 << 30
@@ -29,9 +49,9 @@ UNLIMITED = 1 << 30
 
 @dataclass
 class Wait:
-    """A stretch in which a run is blocked: until all ``signals`` are there, or until ``counter`` has reached
-    ``needed``, but not longer than ``timeout_ns``. Then it goes on after ``after_ns``, of which
-    ``transfer_ns`` were for fetching values.
+    """A step that blocks a run until all ``signals`` are set, or until ``counter`` reaches ``needed``, but no
+    longer than ``timeout_ns``. Then the run continues after ``after_ns``, of which ``transfer_ns`` is for
+    fetching values.
     """
 
     signals: tuple[int, ...]
@@ -51,15 +71,14 @@ class Group:
 
 @dataclass
 class Programs:
-    """All runs of a job, by number; lists of equal length. A run is one attempt of a task.
+    """All runs of a job, as lists of equal length. A run is one attempt of a task.
 
-    ``lead``: from when its arguments are there until it stands in a queue; ``delay``: from when it is given
-    its resources, or its actor's turn, until its first step, of which ``startup`` is for starting an actor's
-    worker or loading code and ``transfer`` for fetching arguments; ``tail``: from its last step until its
-    value is known.
-    ``first``: its first step; -1 if all it does is computing for ``alone``. ``signal``: what its end is known
-    by; a run that is tried ``again`` has none. ``before`` and ``after``: of the calls that one caller makes
-    of an actor the ones next to it.
+    ``lead``: the time from when a run has its arguments until it is queued. ``delay``: the time from when it
+    gets its resources, or its actor's turn, until its first step, including ``startup`` for starting an
+    actor's worker or loading code, and ``transfer`` for fetching arguments. ``tail``: the time from its last
+    step until its value is known. ``first``: the index of its first step, or -1 if it only computes for
+    ``alone``. ``signal``: the signal set at its end; -1 if it is followed by the retry ``again``. ``before``
+    and ``after``: the previous and next call by the same caller to the same actor.
     """
 
     functions: list[str] = field(default_factory=list)
@@ -89,11 +108,11 @@ class Programs:
     before: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
 
-    #: Steps of all programs, one program behind the other.
+    #: The steps of all programs, one program after the other.
     step: list[int] = field(default_factory=list)
     number: list[int] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
-    #: Signals: how many there are, the run that gives each, and the counter that counts it.
+    #: Signals: how many there are, and the counter that counts each of them.
     signals: int = 0
     counted_by: list[int] = field(default_factory=list)
     counters: int = 0
@@ -101,58 +120,59 @@ class Programs:
     #: Actors: how many calls each runs at once, and its class.
     slots: list[int] = field(default_factory=list)
     actor_class: list[int] = field(default_factory=list)
-    #: Actors that share their calls: each call goes to the one with the fewest. By class.
+    #: By class, actors that share their calls: each call goes to the actor with the shortest queue.
     shared: dict[int, list[int]] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
-    #: What each node has, by resource, from when on, and until when (-1: to the end).
+    #: The resources of each node, and when it begins and ends (-1: never).
     nodes: list[list[int]] = field(default_factory=list)
     node_from: list[int] = field(default_factory=list)
     node_until: list[int] = field(default_factory=list)
-    #: By node: the workers that are there from the begin; how long each further one took to start, and then
-    #: to load code for its first task; and how many start at once. ``usual_start``: of more of them.
+    #: For each node: its workers at the begin; how long each further one takes to start, and then to load
+    #: code for its first task; and how many can start at once. ``usual_start`` applies after the last of
+    #: these.
     idle_workers: list[int] = field(default_factory=list)
     worker_starts: list[list[tuple[int, int]]] = field(default_factory=list)
     start_slots: list[int] = field(default_factory=list)
     usual_start: tuple[int, int] = (0, 0)
-    #: The drivers. The job ends when they have ended.
+    #: The drivers. The job ends when all of them have ended.
     roots: list[int] = field(default_factory=list)
     root_begins: list[int] = field(default_factory=list)
 
     def copy(self) -> Programs:
-        """One whose lists can be changed, item by item."""
-        made = copy.copy(self)
+        """A copy whose lists can be changed independently."""
+        copied = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, list):
-                setattr(made, name, value.copy())
-        made.nodes = [node.copy() for node in self.nodes]
-        made.shared = dict(self.shared)
-        return made
+                setattr(copied, name, value.copy())
+        copied.nodes = [node.copy() for node in self.nodes]
+        copied.shared = dict(self.shared)
+        return copied
 
     def set_runs(self, **columns: npt.NDArray[np.int64] | list[Any]) -> None:
-        """The first runs, by column; what is not given is as usual."""
+        """Set all runs by column. Columns that are not passed get their defaults."""
         for name, column in columns.items():
             setattr(self, name, column if isinstance(column, list) else column.tolist())
-        for name, usual in _USUAL.items():
+        for name, default in _DEFAULTS.items():
             if name not in columns:
-                setattr(self, name, [usual] * len(self.kind))
+                setattr(self, name, [default] * len(self.kind))
 
     def add_run(self, kind: int, function: int, **values: object) -> int:
-        """A new run with what is usual, except ``values``. Returns its number."""
-        made = len(self.kind)
+        """Add a run with default values except ``values``. Returns its number."""
+        number = len(self.kind)
         self.kind.append(kind)
         self.function.append(function)
-        for name, usual in _USUAL.items():
-            getattr(self, name).append(values.get(name, usual))
-        return made
+        for name, default in _DEFAULTS.items():
+            getattr(self, name).append(values.get(name, default))
+        return number
 
     def add_signal(self) -> int:
-        """A new signal."""
+        """Add a signal. Returns its number."""
         self.counted_by.append(-1)
         self.signals += 1
         return self.signals - 1
 
     def add_steps(self, steps: list[tuple[int, int]]) -> int:
-        """A new program. Returns its first step."""
+        """Add a program. Returns the index of its first step."""
         first = len(self.step)
         self.step.extend(step for step, _ in steps)
         self.number.extend(number for _, number in steps)
@@ -161,7 +181,7 @@ class Programs:
         return first
 
     def steps_of(self, run: int) -> list[tuple[int, int]]:
-        """The program of a run."""
+        """The steps of a run."""
         at = self.first[run]
         if at < 0:
             return [(COMPUTE, self.alone[run])]
@@ -172,13 +192,13 @@ class Programs:
         return found
 
     def own_ns(self, run: int) -> int:
-        """How long a run computes by itself."""
+        """How long a run computes by itself, ns."""
         if self.first[run] < 0:
             return self.alone[run]
         return sum(number for step, number in self.steps_of(run) if step == COMPUTE)
 
 
-_USUAL = {
+_DEFAULTS = {
     "attempt": -1,
     "lead": 0,
     "delay": 0,

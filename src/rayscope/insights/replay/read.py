@@ -37,20 +37,21 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.jobs import longest_job
 
-#: Jobs that run at a time and are looked at.
+#: Running jobs that are evaluated at a time.
 _MAX_JOBS = 10
 _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
-#: Columns of :class:`Attempts` that are times, and texts.
+#: Columns of :class:`Attempts` that are times.
 _TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
+#: Columns of :class:`Attempts` that are texts.
 _TEXTS = ("state", "error", "code", "call_site", "environment")
-#: The tracer names at most this many objects of a wait that lasts, and does not count the others.
+#: The tracer names at most this many objects of an open wait, and does not count the others.
 _MAX_NAMED = 16
-#: More objects than anyone waits for.
+#: More objects than any wait can have.
 _UNCOUNTED = 2**31
 
 
 def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int]:
-    """The job asked for, or the longest one that ran tasks, and how many attempts it has. Raises NotFound."""
+    """The requested job, or the longest one that ran tasks, and its number of attempts. Raises NotFound."""
     with file.reader() as reader:
         job = job or longest_job(reader, last_ns)
         attempts = sql.count_attempts(reader, job) if job else 0
@@ -62,19 +63,19 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
 
 
 def running_jobs(file: SessionFile, max_attempts: int) -> list[str]:
-    """The newest jobs that still run and have at most so many attempts."""
+    """The newest running jobs that have at most ``max_attempts`` attempts."""
     with file.reader() as reader:
         return sql.running_jobs(reader, max_attempts, _MAX_JOBS)
 
 
 def script(file: SessionFile, job: str) -> str:
-    """The script of a job's driver, "" if it is not known."""
+    """The script of a job's driver, "" if unknown."""
     with file.reader() as reader:
         return script_name(sql.read_entrypoint(reader, job))
 
 
 def extent(file: SessionFile, job: str) -> tuple[int, int]:
-    """When a job began and ended, as far as its driver tells."""
+    """When a job began and ended according to its driver, ns since the epoch."""
     with file.reader() as reader:
         driver = sql.read_driver(reader, job)
     begin = driver["begin"] or driver["job_begin"] or 0
@@ -82,9 +83,9 @@ def extent(file: SessionFile, job: str) -> tuple[int, int]:
 
 
 def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:
-    """The record of a job. Raises NotFound as long as nothing in it has a time.
+    """The record of a job. Raises NotFound if none of its tasks has a time yet.
 
-    ``until_ns``: the time of the look, until which a job that has not ended lasts.
+    ``until_ns``: the end that is assumed for a job that is still running.
     """
     with file.reader() as reader:
         found = _Reader(job, sql.read_driver(reader, job), sql.read_attempts(reader, job))
@@ -108,14 +109,14 @@ def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:
 
 
 class _Reader:
-    """Numbers what the record names, and counts times from the begin of the job."""
+    """Converts tables to columns: tasks become numbers, and times count from the begin of the job."""
 
     def __init__(self, job: str, driver: dict[str, Any], attempts: pa.Table) -> None:
         self._job = job
         self._driver = driver
         keys = _numbers(attempts, "task", np.uint64)
         created = _numbers(attempts, "created")
-        # The tasks in the order in which they were created, and the attempts of each in theirs.
+        # Sort the tasks by creation, and the attempts of each task by number.
         known, of_row = np.unique(keys, return_inverse=True)
         begins = np.full(len(known), np.iinfo(np.int64).max)
         np.minimum.at(begins, of_row, created)
@@ -127,14 +128,14 @@ class _Reader:
         order = np.lexsort((_numbers(attempts, "number"), task))
         self._task = task[order]
         self._table = attempts.take(order)
-        told = [driver["begin"], driver["job_begin"], int(created.min()) if len(created) else None]
-        known_begins = [begin for begin in told if begin is not None]
+        begins_ns = [driver["begin"], driver["job_begin"], int(created.min()) if len(created) else None]
+        known_begins = [begin for begin in begins_ns if begin is not None]
         if not known_begins:
             raise NotFound(f"No task of job {job[:80]!r} has a time yet.", "Try again in a few seconds.")
         self._begin = min(known_begins)
 
     def _tasks_of(self, keys: Any) -> Ints:
-        """The numbers of tasks; -1 for those that are not among them."""
+        """The numbers of tasks; -1 for unknown tasks."""
         if not len(self._keys):
             return np.full(len(keys), -1, dtype=np.int64)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
@@ -145,7 +146,7 @@ class _Reader:
         return np.where(values == -1, -1, np.maximum(values - self._begin, 0))
 
     def attempts(self, fetched: pa.Table, nodes: list[str], groups: list[str]) -> Attempts[Ints]:
-        """The attempts; their nodes and placement groups by their places in ``nodes`` and ``groups``."""
+        """The attempts, with nodes and placement groups as indexes into ``nodes`` and ``groups``."""
         table = self._table
         number = _numbers(table, "number")
         kinds, kind = _encoded(table, "type")
@@ -177,8 +178,8 @@ class _Reader:
         )
 
     def _fetched_bytes(self, number: Ints, table: pa.Table) -> Ints:
-        """By attempt the bytes of the arguments that it fetched."""
-        # Tasks are numbered from 0 on, attempts of one too: both make one number.
+        """The bytes of the arguments that each attempt fetched."""
+        # Tasks and attempts are numbered from 0 on, so that one number can identify both.
         most = int(number.max(initial=0)) + 1
         keys = self._task * most + number
         wanted = self._tasks_of(_numbers(table, "task", np.uint64)) * most + _numbers(table, "attempt")
@@ -199,7 +200,7 @@ class _Reader:
         actors: list[tuple[Any, ...]],
         groups: list[tuple[Any, ...]],
     ) -> Recorded:
-        """All of it, but for open waits, sendings and risks."""
+        """The record without open waits, sendings and risks."""
         table, driver = self._table, self._driver
         node_ids = [node[0] for node in nodes]
         worker_ids, actor_ids = (_encoded(table, column)[0] for column in ("worker_id", "actor_id"))
@@ -256,14 +257,14 @@ class _Reader:
         )
 
     def _makers(self, table: pa.Table, column: str) -> Ints:
-        """The numbers of tasks; BY_DRIVER and UNKNOWN for others."""
+        """The numbers of the tasks that made objects; BY_DRIVER or UNKNOWN for others."""
         keys = _numbers(table, column, np.uint64)
         found = self._tasks_of(keys)
         of_driver = np.where(keys == np.uint64(self._driver["task"]), BY_DRIVER, UNKNOWN)
         return np.where(found >= 0, found, of_driver)
 
     def sendings(self, table: pa.Table) -> list[Sending]:
-        """What callers sent, and what their large arguments looked like."""
+        """Slow submissions, the code that was sent, and descriptions of large arguments."""
         return [
             Sending(*one)
             for one in zip(
@@ -278,13 +279,13 @@ class _Reader:
         ]
 
     def risks(self, table: pa.Table) -> list[Risk]:
-        """What was done that may do harm."""
+        """Actions that may do harm."""
         tasks = self._makers(table, "task").tolist()
         columns = (table[name].to_pylist() for name in ("place", "times", "issue", "message"))
         return [Risk(*one) for one in zip(table["kind"].to_pylist(), tasks, *columns, strict=True)]
 
     def passed(self, table: pa.Table) -> Passed:
-        """The objects that tasks made and took."""
+        """The objects that tasks created and used."""
         begin, key = self._times(table, "begin"), _numbers(table, "key", np.uint64)
         order = np.lexsort((key, begin))
         return Passed(
@@ -351,7 +352,7 @@ class _Reader:
         )
 
     def arguments(self, edges: pa.Table) -> Arguments:
-        """What tasks were called with."""
+        """The objects that tasks were called with."""
         chosen = edges.filter(edges["is_argument"])
         task, made_by = (self._tasks_of(_numbers(chosen, name, np.uint64)) for name in ("task", "object"))
         index = _numbers(chosen, "object_index")
@@ -360,7 +361,7 @@ class _Reader:
         return Arguments(task[order], made_by[order], index[order])
 
     def open_waits(self, table: pa.Table) -> dict[tuple[int, int], Wait]:
-        """The last wait of each attempt whose end nobody told; the driver is task -1."""
+        """The last open wait of each attempt. The driver is task -1."""
         driver = np.uint64(self._driver["task"])
         found: dict[tuple[int, int], Wait] = {}
         keys = _numbers(table, "task", np.uint64)
@@ -388,7 +389,7 @@ class _Reader:
         return found
 
     def group_waits(self, table: pa.Table) -> list[GroupWait]:
-        """Waits for placement groups, in no order."""
+        """Waits for placement groups, in no particular order."""
         tasks = self._makers(table, "task").tolist()
         begins, ends = (self._times(table, name).tolist() for name in ("begin_ns", "end_ns"))
         rows = zip(tasks, table["group_id"].to_pylist(), begins, ends, strict=True)
@@ -429,7 +430,7 @@ class _Reader:
 
 
 def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 0) -> Any:
-    """A column as an array; what is not known is ``missing``."""
+    """A column as an array. ``missing`` replaces nulls."""
     return (
         table[column]
         .combine_chunks()
@@ -440,10 +441,10 @@ def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 
 
 
 def _bounded_starts(starts: Ints, ends: Ints, workers: Ints, has_start: Bools) -> Ints:
-    """Starts of attempts, in which unknown ones are no earlier than the end before them on their worker.
+    """Starts of attempts. An unknown start is set no earlier than the previous end on the same worker.
 
-    Where the start of a call is not recorded (yet), it is known only when the call came to its worker, and
-    there it may have waited for thousands of others. Workers that ran two calls at once stay as they are.
+    If the start of a call is not recorded (yet), only its arrival at the worker is known, and there it may
+    have waited behind thousands of others. Workers that ran two calls at once are not changed.
     """
     order = np.lexsort((ends, workers))
     follows = (workers[order][1:] == workers[order][:-1]) & (workers[order][1:] >= 0)
@@ -455,50 +456,50 @@ def _bounded_starts(starts: Ints, ends: Ints, workers: Ints, has_start: Bools) -
 
 
 def _flags(table: pa.Table, column: str) -> Bools:
-    """A column of yes and no, which is known."""
+    """A boolean column without nulls."""
     found: Bools = table[column].combine_chunks().to_numpy(zero_copy_only=False).astype(np.bool_)
     return found
 
 
 def _encoded(table: pa.Table, column: str) -> tuple[list[str], Ints]:
-    """The texts of a column, and of each row the number of its text; -1 where there is none."""
+    """The distinct texts of a column, and the index of each row's text; -1 for nulls."""
     encoded = table[column].combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return encoded.dictionary.to_pylist(), codes
 
 
 def _texts(table: pa.Table, column: str) -> Texts:
-    """A column of texts; "" is not known."""
+    """A column of texts; "" means unknown."""
     values, codes = _encoded(table, column)
     return Texts(codes, values)
 
 
 def _modules(table: pa.Table, functions: list[str]) -> list[str]:
-    """By function its module."""
+    """The module of each function."""
     named = table.select(["function", "module"]).group_by(["function", "module"]).aggregate([])
     module_of = {one["function"]: one["module"] for one in named.to_pylist() if one["module"]}
     return [module_of.get(function, "") for function in functions]
 
 
 def _places(table: pa.Table, column: str, known: list[str]) -> Ints:
-    """The places of a column's texts in ``known``; -1 of others."""
+    """For each row of a text column, the index of its text in ``known``; -1 if it is not there."""
     texts, numbers = _encoded(table, column)
     places = {text: place for place, text in enumerate(known)}
     of_text = np.array([*(places.get(text, -1) for text in texts), -1])
     return of_text[numbers]
 
 
-def _places_of(known: Any, wanted: Any) -> Ints:
-    """The places of numbers in an array of others, the last one of several; -1 if they are not there."""
+def _places_of(known: Any, numbers: Any) -> Ints:
+    """The index of each number in ``known``, the last one if there are several; -1 if it is not there."""
     if not len(known):
-        return np.full(len(wanted), -1, dtype=np.int64)
+        return np.full(len(numbers), -1, dtype=np.int64)
     order = np.argsort(known, kind="stable")
-    places = np.maximum(np.searchsorted(known, wanted, "right", sorter=order) - 1, 0)
-    return np.where(known[order[places]] == wanted, order[places], -1)
+    places = np.maximum(np.searchsorted(known, numbers, "right", sorter=order) - 1, 0)
+    return np.where(known[order[places]] == numbers, order[places], -1)
 
 
 def _start_slots(workers: list[tuple[Any, ...]], nodes: list[str]) -> dict[int, int]:
-    """By node how many workers were seen to start at once."""
+    """The maximum number of workers that were observed to start at once, for each node."""
     found: dict[int, int] = {}
     starting: dict[int, list[int]] = {}
     for _, node_id, launched, started, _job in workers:
@@ -511,13 +512,13 @@ def _start_slots(workers: list[tuple[Any, ...]], nodes: list[str]) -> dict[int, 
 
 
 def _resources(text: Any) -> dict[str, float]:
-    """Resources from JSON: those of a placement group by the names that they have on a node."""
+    """Parses resources from JSON. Those of a placement group get the names that they have on a node."""
     try:
-        told = json.loads(text) if isinstance(text, str) else text
+        parsed = json.loads(text) if isinstance(text, str) else text
     except ValueError:
         return {}
     found: dict[str, float] = {}
-    for name, amount in told.items() if isinstance(told, dict) else ():
+    for name, amount in parsed.items() if isinstance(parsed, dict) else ():
         plain = name.split("_group_")[0]
         if isinstance(amount, (int, float)) and plain != "bundle" and 0 < amount < 1e15:
             found[plain] = max(found.get(plain, 0.0), float(amount))

@@ -1,4 +1,4 @@
-"""What a replay needs of a job's record, as columns. Times are ns since the begin; -1 is not known."""
+"""A job's record as columns, as far as replays need it. Times are ns since the begin; -1 means unknown."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-#: Objects of ``ray.put`` have indices from here on.
+#: The indexes of objects created by ``ray.put`` begin here.
 FIRST_PUT = 100_000_001
-#: Larger values come through the object store.
+#: Larger values are passed through the object store.
 LARGE_BYTES = 100_000
-#: The end of a task has the clock of its caller, and is up to this much later than what it let others do, ns.
+#: The end of a task is on its caller's clock. It may be up to this much later, ns, than what it allowed to
+#: continue.
 SLACK_NS = 50_000_000
-#: In place of a task: the driver; or nobody knows which.
-BY_DRIVER, UNKNOWN = -1, -2
+#: Stands for the driver in place of a task's number.
+BY_DRIVER = -1
+#: Stands for a task that is not recorded.
+UNKNOWN = -2
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-#: A column of numbers: an array, or a list where a loop takes one number at a time.
+#: A column of numbers: an array, or a list for loops that take one number at a time.
 Numbers = TypeVar("Numbers", Ints, list[int])
 
 
 @dataclass
 class Texts:
-    """A column of texts: ``values`` once each, and by row the place of its text there; -1 is ""."""
+    """A column of texts. ``values``: distinct texts; ``codes``: the index of each row's text, -1 for ""."""
 
     codes: Ints
     values: list[str]
@@ -37,7 +40,7 @@ class Texts:
         return self.values[place] if place >= 0 else ""
 
     def equals(self, *texts: str) -> Bools:
-        """By row whether it has one of some texts."""
+        """Whether each row has one of some texts."""
         wanted = [place for place, value in enumerate(self.values) if value in texts]
         return np.isin(self.codes, [*wanted, -1] if "" in texts else wanted)
 
@@ -53,18 +56,18 @@ def _no_texts() -> Texts:
 
 @dataclass
 class Attempts(Generic[Numbers]):
-    """All attempts of a job in the order of their tasks and numbers; columns of equal length.
+    """All attempts of a job, sorted by task and number, as columns of equal length.
 
-    ``task`` numbers the tasks in the order of their submission, ``parent`` is a task or -1 (the driver, or
-    one that is not on record). ``kind`` as in :mod:`program`; ``given``: when it came to its worker,
-    ``start`` when its function began, ``returned`` when that returned; ``ended`` when its owner knew.
-    ``starting``: when its worker began to start, where it waited for that. ``loading`` and ``fetching``: of
-    the time before its start, how long it loaded code and fetched its arguments. ``yielded``: when a
-    generator gave its first value. ``ran``: whether its function is known to have begun (1 or 0); ``start``
-    may be when it came to its worker. ``state`` and ``error`` (its type) as Ray names them; ``cpu_ns``: the
-    CPU time that it used. ``code``: Ray's hash of the function's code; ``call_site``: where it was called;
-    ``environment``: its runtime environment, as JSON. Each text is "" if it is not known.
-    ``returned_bytes``: of its (first) value; ``pid``: of its worker, -1 if it is not known.
+    ``task``: tasks are numbered in the order of submission. ``parent``: a task or -1 (the driver, or a task
+    that is not recorded). ``kind``: see :mod:`program`. ``given``: when it arrived at its worker; ``start``:
+    when its function began; ``returned``: when that returned; ``ended``: when its owner knew. ``starting``:
+    when its worker began to start, if it waited for that. ``loading`` and ``fetching``: how long it loaded
+    code and fetched its arguments before its start. ``yielded``: when a generator yielded its first value.
+    ``ran``: whether its function is known to have begun (1 or 0); ``start`` may be its arrival at the worker.
+    ``state`` and ``error`` (its type): Ray's names. ``cpu_ns``: the CPU time that it used. ``code``: Ray's
+    hash of the function's code; ``call_site``: where it was called; ``environment``: its runtime environment
+    as JSON. Texts are "" if unknown. ``returned_bytes``: the size of its first value; ``pid``: its worker's
+    process, -1 if unknown.
     """
 
     task: Numbers = field(default_factory=no_numbers)
@@ -97,7 +100,7 @@ class Attempts(Generic[Numbers]):
     code: Texts = field(default_factory=_no_texts)
     call_site: Texts = field(default_factory=_no_texts)
     environment: Texts = field(default_factory=_no_texts)
-    #: Both parts of the tasks' ids: see :mod:`rayscope.storage.schema`.
+    #: The two parts of the task IDs: see :mod:`rayscope.storage.schema`.
     task_hi: npt.NDArray[np.uint64] = field(default_factory=no_numbers)
     task_lo: Texts = field(default_factory=_no_texts)
 
@@ -105,11 +108,11 @@ class Attempts(Generic[Numbers]):
         return len(self.task)
 
     def task_id(self, row: int) -> str:
-        """Ray's id of an attempt's task."""
+        """Ray's ID of an attempt's task."""
         return f"{int(self.task_hi[row]):016x}{self.task_lo[row]}"
 
     def lists(self) -> Attempts[list[int]]:
-        """The same with lists, which are three times as fast where numbers are taken one at a time."""
+        """The same columns as lists, which are three times as fast if numbers are taken one at a time."""
         columns = ((one.name, getattr(self, one.name)) for one in fields(self))
         return Attempts(
             **{
@@ -121,10 +124,11 @@ class Attempts(Generic[Numbers]):
 
 @dataclass
 class Wait:
-    """A stretch in which an attempt was blocked: in ``ray.wait`` or not, and the objects that it named, as
-    (task, index). ``objects``: how many it waited for; ``ready``: how many were there at its end.
-    ``summed_ns``: it sums up several calls, which were blocked for so long; -1 for a single one.
-    ``is_interrupted``: a signal ended it, not what it was for. ``is_group``: it was for a placement group.
+    """A span in which an attempt was blocked, and the objects that it named, as (task, index).
+
+    ``is_wait``: in ``ray.wait``. ``objects``: how many objects it waited for; ``ready``: how many were ready
+    at its end. ``summed_ns``: the total time blocked if it sums up several calls; -1 for a single call.
+    ``is_interrupted``: a signal ended it. ``is_group``: it waited for a placement group.
     """
 
     begin: int
@@ -141,10 +145,10 @@ class Wait:
 
 @dataclass
 class Waits:
-    """All waits of a job, by task (the driver's is -1), attempt and time; columns as of :class:`Wait`.
+    """All waits of a job, sorted by task (-1 for the driver), attempt and time. Columns as in :class:`Wait`.
 
-    What wait number n named is in ``named_task`` and ``named_index`` from ``first_named[n]`` up to the next,
-    in the order of the tasks.
+    The objects that wait n named are in ``named_task`` and ``named_index`` from ``first_named[n]`` up to
+    ``first_named[n + 1]``, sorted by task.
     """
 
     task: Ints
@@ -161,24 +165,24 @@ class Waits:
     first_named: Ints
     named_task: Ints
     named_index: Ints
-    #: Those that somebody asked for: detectors ask again and again.
-    _made: dict[tuple[int, int], list[Wait]] = field(default_factory=dict)
+    #: A cache of :meth:`of`, because detectors repeat their queries.
+    _cache: dict[tuple[int, int], list[Wait]] = field(default_factory=dict)
 
     @cached_property
     def blocked_ns(self) -> Ints:
-        """How long each blocked its task."""
+        """How long each wait blocked its task, ns."""
         return np.where(self.summed_ns >= 0, self.summed_ns, self.end - self.begin)
 
     @cached_property
     def is_last_get(self) -> Bools:
-        """Whether each is a single ``ray.get`` of the last attempt of its task that waited."""
+        """Whether each wait is a single ``ray.get`` in the last attempt of its task that waited."""
         last = self.attempt[np.searchsorted(self.task, self.task, "right") - 1]
         found: Bools = (self.attempt == last) & ~self.is_wait & (self.summed_ns < 0)
         return found
 
     @cached_property
     def _firsts(self) -> Ints:
-        """Where each attempt's waits begin, and the end of all."""
+        """The index of each attempt's first wait, and the number of all waits."""
         if not len(self.task):
             return np.zeros(1, dtype=np.int64)
         is_first = (np.diff(self.task, prepend=-2) != 0) | (np.diff(self.attempt, prepend=-1) != 0)
@@ -186,7 +190,7 @@ class Waits:
 
     @cached_property
     def _places(self) -> dict[tuple[int, int], int]:
-        """By task and attempt the place of its waits in ``_firsts``."""
+        """For each task and attempt, its index in ``_firsts``."""
         firsts = self._firsts[:-1]
         keys = zip(self.task[firsts].tolist(), self.attempt[firsts].tolist(), strict=True)
         return {key: place for place, key in enumerate(keys)}
@@ -194,17 +198,17 @@ class Waits:
     def of(self, task: int, attempt: int) -> list[Wait]:
         """The waits of an attempt in the order of time."""
         key = task, attempt
-        if key in self._places and key not in self._made:
+        if key in self._places and key not in self._cache:
             place = self._places[key]
-            self._made[key] = self._slice(int(self._firsts[place]), int(self._firsts[place + 1]))
-        return self._made.get(key, [])
+            self._cache[key] = self._slice(int(self._firsts[place]), int(self._firsts[place + 1]))
+        return self._cache.get(key, [])
 
     def counts(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """Each task and attempt that waited, and how often."""
+        """Each task and attempt with waits, and their number."""
         return zip(self._places, np.diff(self._firsts).tolist(), strict=True)
 
     def all(self) -> dict[tuple[int, int], list[Wait]]:
-        """All of them, by task and attempt."""
+        """All waits, by task and attempt."""
         every = self._slice(0, len(self.task))
         ends = self._firsts[1:].tolist()
         return {
@@ -237,19 +241,26 @@ class Waits:
         ]
 
 
-#: What was done with an object: see :class:`Passed`.
-PUT, RETURN, ARGUMENT, GET = range(4)
+#: Kind of :class:`Passed`: a task put the object into the object store.
+PUT = 0
+#: Kind of :class:`Passed`: a task returned the object.
+RETURN = 1
+#: Kind of :class:`Passed`: a task was called with the object.
+ARGUMENT = 2
+#: Kind of :class:`Passed`: a task got the object.
+GET = 3
 
 
 @dataclass
 class Passed:
-    """Objects that tasks made (``kind`` is PUT or RETURN), were called with (ARGUMENT) or got (GET), in the
-    order of time; columns of equal length. Only those that are large, or put, or nested in others.
+    """Objects that tasks created (``kind`` is PUT or RETURN), were called with (ARGUMENT) or got (GET), in
+    the order of time, as columns of equal length. Contains only objects that are large, put, or nested in
+    others.
 
-    ``maker`` and ``taker`` are tasks, BY_DRIVER or UNKNOWN: the maker took what it put itself, and
-    its caller what it returned, if that was large. ``key`` is the same for the same object. ``bytes`` is -1
-    if it is not known. ``nested``: only a reference to it was passed; ``by_value``: a large value that
-    Ray stored for this call. ``begin`` and ``end``: of the first and the last call that passed it.
+    ``maker`` and ``taker`` are tasks, BY_DRIVER or UNKNOWN. The taker of an object that was put is its maker,
+    and that of a large returned object is the caller. ``key``: identifies the object. ``bytes``: -1 if
+    unknown. ``nested``: only a reference to it was passed; ``by_value``: a large value that Ray stored for
+    this call. ``begin`` and ``end``: of the first and the last call that passed it.
     """
 
     kind: Ints
@@ -263,17 +274,18 @@ class Passed:
     end: Ints
 
     @cached_property
-    def made(self) -> Ints:
-        """Where each object stands that a task, or the driver, put or returned."""
+    def created_rows(self) -> Ints:
+        """The row of each object that a task or the driver put or returned."""
         rows = np.flatnonzero(((self.kind == PUT) | (self.kind == RETURN)) & (self.maker >= BY_DRIVER))
         return rows[np.unique(self.key[rows], return_index=True)[1]]
 
 
 class Sending(NamedTuple):
-    """Of a task, or BY_DRIVER: a call that took a millisecond or more to submit (``kind`` is ``submit``); the
-    code of a function or an actor's class that it sent to Ray (``export``: ``code`` as in
-    :class:`Attempts`); or what a large argument of its own looked like (``content``: equal values have the
-    same check sum in ``code``).
+    """Something that a task, or BY_DRIVER, sent to Ray.
+
+    ``kind``: ``submit``, a call that took a millisecond or more to submit; ``export``, the code of a function
+    or of an actor's class (``code`` as in :class:`Attempts`); or ``content``, a large argument passed by
+    value (equal values have the same checksum in ``code``).
     """
 
     kind: str
@@ -285,10 +297,11 @@ class Sending(NamedTuple):
 
 
 class Risk(NamedTuple):
-    """Of a task, or BY_DRIVER: at a place in the code it forked (``kind`` is ``fork``), or pickled a
-    reference other than for a call, a result or ``ray.put`` (``pickled_reference``), so often at least.
+    """An action of a task, or BY_DRIVER, that may do harm.
 
-    Or Ray Data reported an ``issue`` there (``data_issue``): ``place`` is the operator.
+    ``kind``: ``fork``; ``pickled_reference``, a reference that was pickled other than for a call, a result or
+    ``ray.put``; or ``data_issue``, an ``issue`` that Ray Data reported. ``place``: where in the code, or the
+    operator. ``times``: how often at least.
     """
 
     kind: str
@@ -301,7 +314,7 @@ class Risk(NamedTuple):
 
 @dataclass
 class Arguments:
-    """Objects that tasks were called with: ``made_by`` and ``index``; those of a task follow each other."""
+    """Objects that tasks were called with: ``made_by`` and ``index``. Those of one task are adjacent."""
 
     task: Ints
     made_by: Ints
@@ -313,7 +326,7 @@ class Arguments:
         return list(zip(self.made_by[since:until].tolist(), self.index[since:until].tolist(), strict=True))
 
     def all(self) -> dict[int, list[tuple[int, int]]]:
-        """By task the objects that it was called with, of those with any."""
+        """The objects that each task was called with, without tasks that had none."""
         found: dict[int, list[tuple[int, int]]] = {}
         for task, *one in zip(self.task.tolist(), self.made_by.tolist(), self.index.tolist(), strict=True):
             found.setdefault(task, []).append((one[0], one[1]))
@@ -322,7 +335,7 @@ class Arguments:
 
 @dataclass
 class Node:
-    """What a node had, and when it came and went; ``death``: why it died, "" if it did not."""
+    """The resources of a node, and when it began and ended. ``death``: why it died, "" if it did not."""
 
     resources: dict[str, float]
     begin: int
@@ -334,7 +347,7 @@ class Node:
 
 @dataclass
 class Actor:
-    """An actor: its class, what it held, and when it was there (-1: not yet; it stayed). ``death``: why it
+    """An actor: its class, its resources, and when it began and ended (-1: not yet; never). ``death``: why it
     died, "" if it did not.
     """
 
@@ -350,7 +363,7 @@ class Actor:
 
 @dataclass
 class Group:
-    """A placement group: its bundles, when it was made, ready (-1: never) and removed (-1: it stayed)."""
+    """A placement group: its bundles, and when it was created, ready (-1: never) and removed (-1: never)."""
 
     bundles: list[dict[str, float]]
     created: int
@@ -362,7 +375,7 @@ class Group:
 
 
 class GroupWait(NamedTuple):
-    """A task, or BY_DRIVER, waited for a placement group; ``end`` is -1 if it is not known."""
+    """A wait of a task, or BY_DRIVER, for a placement group. ``end`` is -1 if unknown."""
 
     task: int
     group_id: str
@@ -372,17 +385,16 @@ class GroupWait(NamedTuple):
 
 @dataclass
 class Recorded:
-    """A job's record. ``driver``: from when until when its driver ran; of one that runs, until the time of
-    the look.
+    """A job's record.
 
-    ``waits``: those that ended; ``open_waits``: the last one of each attempt whose end nobody told: it lasts
-    still, or ended with its task. ``last``: until when the job is on record. ``workers``: when each was
-    launched and had started, None if that is not known; ``unused_workers``: node, launch and start of those
-    that ran nothing; ``start_slots``: by node how many started at once. ``groups``: the placement groups that
-    attempts are in; ``empty_groups``: the others; ``group_waits``: who waited for which of them.
-    ``passed``: the objects that tasks made and took. ``sendings`` and ``risks``: in the order of time.
-    ``modules``: of each function the module that it is defined in, "" if that is not known. ``begin_ns``:
-    what all times count from, ns since the epoch.
+    ``driver``: when its driver began and ended, or the time of reading if it is still running. ``waits``:
+    those that ended; ``open_waits``: the last wait of each attempt for which no end is recorded, because it
+    is still open or ended with its task. ``last``: the end of the job's record. ``workers``: when each was
+    launched and had started, None if unknown; ``unused_workers``: node, launch and start of those that ran
+    nothing; ``start_slots``: how many workers each node started at once. ``groups``: the placement groups of
+    attempts; ``empty_groups``: the others; ``group_waits``: waits for any of them. ``passed``: the objects
+    that tasks created and used. ``sendings`` and ``risks``: in the order of time. ``modules``: the module
+    that defines each function, "" if unknown. ``begin_ns``: the origin of all times, ns since the epoch.
     """
 
     job_id: str
@@ -414,30 +426,30 @@ class Recorded:
 
     @property
     def extent_ns(self) -> tuple[int, int]:
-        """When the job began, and when it ended or until when it is looked at, ns since the epoch."""
+        """When the job began, and when it ended or was read, ns since the epoch."""
         return self.begin_ns + self.driver[0], self.begin_ns + self.driver[1]
 
     @cached_property
     def lists(self) -> Attempts[list[int]]:
-        """The attempts with lists for columns."""
+        """The attempts with lists as columns."""
         return self.attempts.lists()
 
     @cached_property
     def first_rows(self) -> Ints:
-        """By task the first of its attempts, and the end of all: attempts of a task follow each other."""
+        """The first attempt of each task, and the number of all attempts. Attempts of a task are adjacent."""
         return np.searchsorted(self.attempts.task, np.arange(self.tasks + 1))
 
     def rows_of_task(self, task: int) -> range:
-        """The attempts of a task in the order of their numbers."""
+        """The attempts of a task, sorted by number."""
         return range(int(self.first_rows[task]), int(self.first_rows[task + 1]))
 
     @cached_property
     def waiting_rows(self) -> Ints:
-        """By wait the attempt that waited; -1 for the driver and for attempts that are not on record."""
+        """The attempt of each wait; -1 for the driver and for attempts that are not recorded."""
         a, waits = self.attempts, self.waits
         if not len(a):
             return np.full(len(waits.task), -1)
-        # Attempts of a task have numbers from 0 on, unless some are not on record.
+        # Attempts of a task are numbered from 0 on, unless some are not recorded.
         rows = np.minimum(self.first_rows[waits.task] + waits.attempt, len(a) - 1)
         found = np.where((a.task[rows] == waits.task) & (a.number[rows] == waits.attempt), rows, -1)
         for place in np.flatnonzero((found < 0) & (waits.task >= 0)):

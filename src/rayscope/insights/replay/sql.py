@@ -1,4 +1,4 @@
-"""A job's record as columns: attempts, waits, data edges, and what there was of nodes and actors."""
+"""Queries a job's record: attempts, waits, data edges, nodes, workers, actors and placement groups."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from rayscope.storage.sql.node_names import node_name
 
 _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
-#: Rows of a job: its number is the end of the ids of its tasks.
+#: Selects rows of a job: task IDs end with the job's number.
 _OF_JOB = "ends_with(task_lo, $job)"
-#: Of objects: some object of the task that made it is of interest.
+#: Selects objects of tasks of which at least one object is needed.
 _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
 
 def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
-    """How many attempts a job has; its driver is none."""
+    """The number of attempts of a job, without its driver."""
     sql = f"SELECT count(*) FROM attempts WHERE job_id = $job AND {NOT_DRIVER}"
     return int(reader.execute(sql, {"job": job}).fetchall()[0][0])
 
 
 def running_jobs(reader: duckdb.DuckDBPyConnection, max_attempts: int, limit: int) -> list[str]:
-    """The newest jobs that have not ended and have at most so many attempts."""
+    """The newest jobs that have not ended and have at most ``max_attempts`` attempts."""
     found = reader.execute(
         f"SELECT job_id FROM attempts WHERE job_id IS NOT NULL AND {NOT_DRIVER} "
         f"AND job_id NOT IN (SELECT id FROM job_rows WHERE end_ns IS NOT NULL OR NOT ({SHOWN_JOB})) "
@@ -64,8 +64,8 @@ def _table(reader: duckdb.DuckDBPyConnection, sql: str, job: str) -> pa.Table:
 
 
 def read_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The attempts of a job, drivers left out, in no order: DuckDB takes many times longer to sort so wide
-    rows than NumPy takes to sort the keys.
+    """The attempts of a job without drivers, in no particular order: sorting such wide rows in DuckDB takes
+    many times longer than sorting their keys in NumPy.
     """
     return _table(
         reader,
@@ -113,7 +113,7 @@ FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FRO
 
 
 def read_open_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """What tasks of a job, and its driver, wait for in waits whose end nobody told; an object in each row."""
+    """The objects in open waits of a job's tasks and driver, one per row."""
     return _table(
         reader,
         f"""
@@ -126,7 +126,7 @@ ORDER BY ALL""",
 
 
 def read_group_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The waits of a job's tasks and driver for placement groups; ``end_ns`` is NULL if it is not known."""
+    """The waits of a job's tasks and driver for placement groups. ``end_ns`` is NULL if unknown."""
     return _table(
         reader,
         f"""
@@ -138,7 +138,7 @@ FROM edge_rows b WHERE {IS_GROUP_WAIT} AND (kind = 'wait' OR {IS_OPEN_WAIT}) AND
 
 
 def read_edges(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The objects that tasks of a job waited for or were called with; ``object``: the task that made it,
+    """The objects that tasks of a job waited for or were called with. ``object``: the task that created it;
     ``wait``: the wait that named it.
     """
     return _table(
@@ -153,8 +153,8 @@ WHERE kind IN ('get', 'wait', 'argument') AND object_index < {FIRST_PUT} AND {_O
 
 
 def read_passed(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The objects that tasks of a job, and its driver, made, were called with or got, if they are large, or
-    were put, or nested in others. ``kind`` as of :class:`recorded.Passed`.
+    """The objects that tasks of a job, and its driver, created, were called with or got, if they are large,
+    put, or nested in others. ``kind`` as in :class:`recorded.Passed`.
     """
     return _table(
         reader,
@@ -176,9 +176,7 @@ WHERE ends_with(coalesce(consumer_lo, producer_lo), $job) AND (kind != 'return' 
 
 
 def read_sendings(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """What took tasks of a job, and its driver, long to submit; the code that they sent; and what their large
-    arguments looked like.
-    """
+    """Slow submissions of a job's tasks and driver, the code that they sent, and large arguments."""
     return _table(
         reader,
         f"""
@@ -194,8 +192,8 @@ ORDER BY begin_ns, end_ns""",
 
 
 def read_risks(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """What tasks of a job, and its driver, did that may do harm; ``place``: where in the code, or, of an
-    issue of Ray Data, the operator; ``times``: how often at least.
+    """Actions of a job's tasks and driver that may do harm. ``place``: where in the code, or the operator for
+    an issue of Ray Data; ``times``: how often at least.
     """
     return _table(
         reader,
@@ -224,7 +222,7 @@ def read_fetched(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
 
 
 def read_driver(reader: duckdb.DuckDBPyConnection, job: str) -> dict[str, Any]:
-    """When the driver of a job began and ended, whether it is on record, and its task's number."""
+    """When the driver of a job began and ended, whether it is recorded, and its task's number."""
     driver = DRIVER_PREFIX + job
     high, low = int(driver[:16], 16), driver[16:]
     found = reader.execute(
@@ -243,13 +241,13 @@ SELECT hash($high::UBIGINT, $low::VARCHAR),
 
 
 def read_entrypoint(reader: duckdb.DuckDBPyConnection, job: str) -> str:
-    """The command line of a job's driver, "" if it is not known."""
+    """The command line of a job's driver, "" if unknown."""
     found = reader.execute("SELECT any_value(entrypoint) FROM job_rows WHERE id = $job", {"job": job})
     return found.fetchall()[0][0] or ""
 
 
 def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """(id, resources as JSON, start, end, name, why it died) of all nodes."""
+    """(ID, resources as JSON, start, end, name, cause of death) of all nodes."""
     return reader.execute(
         f"SELECT id, resources_total, start_ns, end_ns, {node_name('node_rows')}, "
         "coalesce(death_reason, CASE WHEN end_known_by = 'session' THEN NULL END, '') FROM node_rows "
@@ -258,7 +256,7 @@ def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def read_workers(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """(id, node, launch, start, job) of all workers whose launch is known."""
+    """(ID, node, launch, start, job) of all workers whose launch is known."""
     return reader.execute(
         "SELECT id, node_id, launch_ns, start_ns, job_id FROM worker_rows "
         "WHERE launch_ns > 0 AND start_ns > 0 AND worker_type != 'DRIVER' ORDER BY launch_ns"
@@ -266,7 +264,7 @@ def read_workers(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
-    """(id, class, resources as JSON, end, start, state, restarts, why it died) of a job's actors."""
+    """(ID, class, resources as JSON, end, start, state, restarts, cause of death) of a job's actors."""
     return reader.execute(
         "SELECT id, class_name, required_resources, end_ns, start_ns, coalesce(state, ''), "
         "coalesce(num_restarts, 0), coalesce(death_reason, '') FROM actor_rows WHERE job_id = $job "
@@ -276,8 +274,8 @@ def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, 
 
 
 def read_groups(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
-    """(id, bundles as JSON, when it was made, the whole record, name, strategy, statistics as JSON) of a
-    job's placement groups.
+    """(ID, bundles as JSON, creation time, the whole record, name, strategy, statistics as JSON) of a job's
+    placement groups.
     """
     return reader.execute(
         "SELECT id, bundles, created_ns, doc, coalesce(name, ''), coalesce(strategy, 'PACK'), stats "

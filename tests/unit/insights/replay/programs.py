@@ -20,8 +20,8 @@ from rayscope.insights.replay.program import (
 MS = 1_000_000
 
 
-class Made:
-    """A job on nodes with so many CPUs each."""
+class JobBuilder:
+    """Builds the programs of a job. ``cpus``: the CPUs of each node."""
 
     def __init__(self, *cpus: float) -> None:
         self.programs = Programs()
@@ -84,12 +84,12 @@ class Made:
         return self.task(name, ms, actor=actor, needs=needs, kind=CALL)
 
     def get(self, *runs: int) -> tuple[int, int]:
-        """The step of waiting for all of these."""
+        """A step that waits for all of these runs."""
         self.programs.waits.append(Wait(tuple(self.programs.signal[run] for run in runs)))
         return WAIT, len(self.programs.waits) - 1
 
     def some(self, counter: int, needed: int) -> tuple[int, int]:
-        """The step of waiting for so many of what a counter counts."""
+        """A step that waits until a counter reaches ``needed``."""
         self.programs.waits.append(Wait((), counter=counter, needed=needed))
         return WAIT, len(self.programs.waits) - 1
 

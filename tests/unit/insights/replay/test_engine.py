@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.insights.replay import plain_simulation as plain
-from tests.unit.insights.replay.programs import MS, Made
+from tests.unit.insights.replay.programs import MS, JobBuilder
 
-from rayscope.insights.replay.changes import Change, change
+from rayscope.insights.replay.changes import Change, apply_changes
 from rayscope.insights.replay.engine import replay
 from rayscope.insights.replay.path import critical_path
 from rayscope.insights.replay.program import (
@@ -28,259 +28,259 @@ from rayscope.insights.replay.program import (
 
 
 def test_tasks_take_turns_on_the_cpus() -> None:
-    made = Made(2)
-    made.submit_and_get(*(made.task("work", 10) for _ in range(5)))
-    assert made.ms() == 30
+    job = JobBuilder(2)
+    job.submit_and_get(*(job.task("work", 10) for _ in range(5)))
+    assert job.ms() == 30
 
 
 def test_resources_are_counted_in_parts() -> None:
-    made = Made(1)
-    made.submit_and_get(*(made.task("work", 10, cpus=0.3) for _ in range(4)))
-    assert made.ms() == 20
+    job = JobBuilder(1)
+    job.submit_and_get(*(job.task("work", 10, cpus=0.3) for _ in range(4)))
+    assert job.ms() == 20
 
 
 def test_a_task_that_asks_for_more_than_is_free_waits_for_all_of_it() -> None:
-    made = Made(4)
-    small = [made.task("small", 10 * (1 + place)) for place in range(4)]
-    made.submit_and_get(*small, made.task("large", 5, cpus=4))
-    assert made.ms() == 45
+    job = JobBuilder(4)
+    small = [job.task("small", 10 * (1 + place)) for place in range(4)]
+    job.submit_and_get(*small, job.task("large", 5, cpus=4))
+    assert job.ms() == 45
 
 
 def test_a_task_runs_on_one_node() -> None:
-    made = Made(1, 1)
-    made.driver([(SUBMIT, made.task("large", 5, cpus=2)), (COMPUTE, 1)])
-    assert made.replay().given_ns[0] == -1
+    job = JobBuilder(1, 1)
+    job.driver([(SUBMIT, job.task("large", 5, cpus=2)), (COMPUTE, 1)])
+    assert job.replay().given_ns[0] == -1
 
 
 def test_arguments_are_waited_for() -> None:
-    made = Made(4)
-    first = made.task("load", 10)
-    second = made.task("work", 5, needs=(first,))
-    made.submit_and_get(first, second, made.task("merge", 1, needs=(first, second)))
-    assert made.ms() == 16
+    job = JobBuilder(4)
+    first = job.task("load", 10)
+    second = job.task("work", 5, needs=(first,))
+    job.submit_and_get(first, second, job.task("merge", 1, needs=(first, second)))
+    assert job.ms() == 16
 
 
 def test_ray_takes_its_time() -> None:
-    made = Made(1)
-    made.submit_and_get(*(made.task("work", 10, lead=3 * MS, delay=2 * MS, tail=1 * MS) for _ in range(2)))
+    job = JobBuilder(1)
+    job.submit_and_get(*(job.task("work", 10, lead=3 * MS, delay=2 * MS, tail=1 * MS) for _ in range(2)))
     # The second one's lead passes while the first one runs.
-    assert made.ms() == 3 + 2 * (2 + 10 + 1)
+    assert job.ms() == 3 + 2 * (2 + 10 + 1)
 
 
 def test_a_blocked_task_gives_its_cpus_back() -> None:
-    made = Made(1)
-    child = made.task("child", 10)
-    parent = made.task("parent", [(COMPUTE, 1), (SUBMIT, child), made.get(child), (COMPUTE, 1)])
-    made.submit_and_get(parent)
-    assert made.ms() == 12
+    job = JobBuilder(1)
+    child = job.task("child", 10)
+    parent = job.task("parent", [(COMPUTE, 1), (SUBMIT, child), job.get(child), (COMPUTE, 1)])
+    job.submit_and_get(parent)
+    assert job.ms() == 12
 
 
 def test_a_task_that_goes_on_does_not_wait_for_cpus() -> None:
-    made = Made(1)
-    actor, creation = made.actor("Free")
-    call, other = made.call("Free.work", 10, actor), made.task("other", 50)
-    parent = made.task("parent", [(SUBMIT, call), made.get(call), (COMPUTE, 1)])
-    driver = made.driver(
-        [(SUBMIT, creation), (SUBMIT, parent), (COMPUTE, 5), (SUBMIT, other), made.get(parent)]
+    job = JobBuilder(1)
+    actor, creation = job.actor("Free")
+    call, other = job.call("Free.work", 10, actor), job.task("other", 50)
+    parent = job.task("parent", [(SUBMIT, call), job.get(call), (COMPUTE, 1)])
+    driver = job.driver(
+        [(SUBMIT, creation), (SUBMIT, parent), (COMPUTE, 5), (SUBMIT, other), job.get(parent)]
     )
-    replayed = made.replay()
+    replayed = job.replay()
     assert replayed.started_ns[other] == 5 * MS
     assert replayed.ended_ns[driver] == 11 * MS
 
 
 def test_classes_are_served_fairly() -> None:
-    made = Made(2)
-    many = [made.task("many", 10) for _ in range(6)]
-    few = made.task("few", 10)
-    made.driver([*((SUBMIT, run) for run in many), (COMPUTE, 1), (SUBMIT, few), made.get(*many, few)])
-    # It comes as soon as one of the first two has ended.
-    assert made.replay().started_ns[few] == 10 * MS
+    job = JobBuilder(2)
+    first = [job.task("many", 10) for _ in range(6)]
+    few = job.task("few", 10)
+    job.driver([*((SUBMIT, run) for run in first), (COMPUTE, 1), (SUBMIT, few), job.get(*first, few)])
+    # It starts as soon as one of the first two has ended.
+    assert job.replay().started_ns[few] == 10 * MS
 
 
 def test_an_actor_runs_one_call_after_the_other() -> None:
-    made = Made(4)
-    actor, creation = made.actor("Counter", ms=5)
-    calls = [made.call("Counter.add", 10, actor) for _ in range(3)]
-    made.driver([(SUBMIT, creation), *((SUBMIT, call) for call in calls), made.get(*calls)])
-    assert made.ms() == 35
+    job = JobBuilder(4)
+    actor, creation = job.actor("Counter", ms=5)
+    calls = [job.call("Counter.add", 10, actor) for _ in range(3)]
+    job.driver([(SUBMIT, creation), *((SUBMIT, call) for call in calls), job.get(*calls)])
+    assert job.ms() == 35
 
 
 @pytest.mark.parametrize(("slots", "ms"), [(2, 20), (UNLIMITED, 10)])
 def test_actors_that_run_calls_at_once(slots: int, ms: float) -> None:
-    made = Made(1)
-    actor, creation = made.actor("Async", slots=slots)
-    calls = [made.call("Async.work", 10, actor) for _ in range(4)]
-    made.driver([(SUBMIT, creation), *((SUBMIT, call) for call in calls), made.get(*calls)])
-    assert made.ms() == ms
+    job = JobBuilder(1)
+    actor, creation = job.actor("Async", slots=slots)
+    calls = [job.call("Async.work", 10, actor) for _ in range(4)]
+    job.driver([(SUBMIT, creation), *((SUBMIT, call) for call in calls), job.get(*calls)])
+    assert job.ms() == ms
 
 
 def test_calls_of_one_caller_come_in_order() -> None:
-    made = Made(4)
-    actor, creation = made.actor("Counter")
-    slow = made.task("slow", 50)
-    first = made.call("Counter.add", 1, actor, needs=(slow,))
-    second = made.call("Counter.read", 1, actor)
-    made.programs.after[first], made.programs.before[second] = second, first
-    made.driver([(SUBMIT, creation), (SUBMIT, slow), (SUBMIT, first), (SUBMIT, second), made.get(second)])
-    assert made.ms() == 52
+    job = JobBuilder(4)
+    actor, creation = job.actor("Counter")
+    slow = job.task("slow", 50)
+    first = job.call("Counter.add", 1, actor, needs=(slow,))
+    second = job.call("Counter.read", 1, actor)
+    job.programs.after[first], job.programs.before[second] = second, first
+    job.driver([(SUBMIT, creation), (SUBMIT, slow), (SUBMIT, first), (SUBMIT, second), job.get(second)])
+    assert job.ms() == 52
 
 
 def test_an_actor_keeps_its_cpus_until_it_is_gone() -> None:
-    made = Made(1)
-    actor, creation = made.actor("Holder", cpus=1)
-    work = made.task("work", 10)
-    made.driver(
-        [(SUBMIT, creation), (COMPUTE, 1), (SUBMIT, work), (COMPUTE, 20), (KILL, actor), made.get(work)]
+    job = JobBuilder(1)
+    actor, creation = job.actor("Holder", cpus=1)
+    work = job.task("work", 10)
+    job.driver(
+        [(SUBMIT, creation), (COMPUTE, 1), (SUBMIT, work), (COMPUTE, 20), (KILL, actor), job.get(work)]
     )
-    assert made.ms() == 31
+    assert job.ms() == 31
 
 
 def test_an_actor_is_gone_after_its_last_call() -> None:
-    made = Made(1)
-    actor, creation = made.actor("Holder", cpus=1)
-    call, work = made.call("Holder.hold", 30, actor), made.task("work", 10)
-    made.driver(
-        [(SUBMIT, creation), (SUBMIT, call), (COMPUTE, 1), (SUBMIT, work), (KILL, actor), made.get(work)]
+    job = JobBuilder(1)
+    actor, creation = job.actor("Holder", cpus=1)
+    call, work = job.call("Holder.hold", 30, actor), job.task("work", 10)
+    job.driver(
+        [(SUBMIT, creation), (SUBMIT, call), (COMPUTE, 1), (SUBMIT, work), (KILL, actor), job.get(work)]
     )
-    assert made.ms() == 40
+    assert job.ms() == 40
 
 
 def test_retries_come_one_after_the_other() -> None:
-    made = Made(1)
-    first, second = made.task("flaky", 10), made.task("flaky", 20)
-    made.programs.again[first], made.programs.again_after[first] = second, 5 * MS
-    made.driver([(SUBMIT, first), made.get(second)])
-    assert made.ms() == 35
+    job = JobBuilder(1)
+    first, second = job.task("flaky", 10), job.task("flaky", 20)
+    job.programs.again[first], job.programs.again_after[first] = second, 5 * MS
+    job.driver([(SUBMIT, first), job.get(second)])
+    assert job.ms() == 35
 
 
 def test_some_of_many_are_waited_for() -> None:
-    made = Made(8)
-    tasks = [made.task("work", ms) for ms in (40, 10, 30, 20)]
-    counter = made.count(*tasks)
+    job = JobBuilder(8)
+    tasks = [job.task("work", ms) for ms in (40, 10, 30, 20)]
+    counter = job.count(*tasks)
     steps = [*((SUBMIT, task) for task in tasks)]
     for needed in range(1, 5):
-        steps += [made.some(counter, needed), (COMPUTE, 1)]
-    made.driver(steps)
-    assert made.ms() == 41
-    made.programs.alone[tasks[0]] = 5 * MS
-    assert made.ms() == 31  # whichever they are
+        steps += [job.some(counter, needed), (COMPUTE, 1)]
+    job.driver(steps)
+    assert job.ms() == 41
+    job.programs.alone[tasks[0]] = 5 * MS
+    assert job.ms() == 31  # whichever they are
 
 
 def test_a_wait_gives_up() -> None:
-    made = Made(1)
-    slow = made.task("slow", 100)
-    made.programs.waits.append(Wait((), counter=made.count(slow), needed=1, timeout_ns=10 * MS))
-    made.driver([(SUBMIT, slow), (WAIT, 0), (COMPUTE, 5)])
-    assert made.ms() == 15
+    job = JobBuilder(1)
+    slow = job.task("slow", 100)
+    job.programs.waits.append(Wait((), counter=job.count(slow), needed=1, timeout_ns=10 * MS))
+    job.driver([(SUBMIT, slow), (WAIT, 0), (COMPUTE, 5)])
+    assert job.ms() == 15
 
 
 def test_what_a_generator_yields_is_there_before_its_end() -> None:
-    made = Made(2)
-    value = made.programs.add_signal()
-    generator = made.task("generate", [(COMPUTE, 10), (YIELD, value), (COMPUTE, 90)])
-    made.programs.waits.append(Wait((value,), 1 * MS))
-    made.driver([(SUBMIT, generator), (WAIT, 0)])
-    assert made.ms() == 11
+    job = JobBuilder(2)
+    value = job.programs.add_signal()
+    generator = job.task("generate", [(COMPUTE, 10), (YIELD, value), (COMPUTE, 90)])
+    job.programs.waits.append(Wait((value,), 1 * MS))
+    job.driver([(SUBMIT, generator), (WAIT, 0)])
+    assert job.ms() == 11
 
 
 def test_a_placement_group_reserves() -> None:
-    made = Made(2)
-    made.programs.groups = [Group([((0, UNIT),), ((0, UNIT),)])]
-    inside = [made.task("inside", 10) for _ in range(2)]
+    job = JobBuilder(2)
+    job.programs.groups = [Group([((0, UNIT),), ((0, UNIT),)])]
+    inside = [job.task("inside", 10) for _ in range(2)]
     for run in inside:
-        made.programs.group[run] = 0
-    outside = made.task("outside", 10)
-    made.driver(
+        job.programs.group[run] = 0
+    outside = job.task("outside", 10)
+    job.driver(
         [
             (RESERVE, 0),
             *((SUBMIT, run) for run in (*inside, outside)),
-            made.get(*inside),
+            job.get(*inside),
             (COMPUTE, 5),
             (REMOVE, 0),
-            made.get(outside),
+            job.get(outside),
         ]
     )
-    assert made.ms() == 25
+    assert job.ms() == 25
 
 
 def test_nodes_come_and_go() -> None:
-    made = Made(1, 1)
-    made.programs.node_from[1] = 10 * MS
-    made.submit_and_get(*(made.task("work", 20) for _ in range(3)))
-    assert made.ms() == 40
-    made.programs.node_until[1] = 25 * MS  # what runs there goes on
-    assert made.ms() == 40
-    made.programs.node_from[1], made.programs.node_until[1] = 0, 5 * MS
-    assert made.ms() == 40
+    job = JobBuilder(1, 1)
+    job.programs.node_from[1] = 10 * MS
+    job.submit_and_get(*(job.task("work", 20) for _ in range(3)))
+    assert job.ms() == 40
+    job.programs.node_until[1] = 25 * MS  # running tasks continue
+    assert job.ms() == 40
+    job.programs.node_from[1], job.programs.node_until[1] = 0, 5 * MS
+    assert job.ms() == 40
 
 
 def test_what_cannot_go_on_is_told() -> None:
-    made = Made(1)
-    never = made.task("never", 1)
-    made.driver([made.get(never)])
-    assert made.replay().is_stuck
+    job = JobBuilder(1)
+    never = job.task("never", 1)
+    job.driver([job.get(never)])
+    assert job.replay().is_stuck
 
 
 def test_threads_run_beside_everything() -> None:
-    made = Made(1)
-    thread = made.programs.add_run(FREE, 0)
-    made.program(thread, [(COMPUTE, 50)])
-    made.driver([(SUBMIT, thread), (COMPUTE, 10)])
-    assert made.ms() == 10
+    job = JobBuilder(1)
+    thread = job.programs.add_run(FREE, 0)
+    job.program(thread, [(COMPUTE, 50)])
+    job.driver([(SUBMIT, thread), (COMPUTE, 10)])
+    assert job.ms() == 10
 
 
 def test_reserved_cpus_are_added_up() -> None:
-    made = Made(2)
-    child = made.task("child", 10)
-    parent = made.task("parent", [(COMPUTE, 5), (SUBMIT, child), made.get(child), (COMPUTE, 5)])
-    made.submit_and_get(parent)
-    assert made.replay().reserved_ns == 20 * MS
+    job = JobBuilder(2)
+    child = job.task("child", 10)
+    parent = job.task("parent", [(COMPUTE, 5), (SUBMIT, child), job.get(child), (COMPUTE, 5)])
+    job.submit_and_get(parent)
+    assert job.replay().reserved_ns == 20 * MS
 
 
 def test_workers_start_and_then_run_whoever_comes_first() -> None:
-    made = Made(2)
-    made.programs.worker_starts = [[(10 * MS, 5 * MS), (20 * MS, 0)]]
-    made.programs.start_slots = [1]
-    first, second = made.task("work", 10), made.task("work", 10)
-    made.submit_and_get(first, second)
+    job = JobBuilder(2)
+    job.programs.worker_starts = [[(10 * MS, 5 * MS), (20 * MS, 0)]]
+    job.programs.start_slots = [1]
+    first, second = job.task("work", 10), job.task("work", 10)
+    job.submit_and_get(first, second)
     # The second worker starts when the first one has, which is idle again before that is there.
-    assert made.ms() == 10 + 5 + 10 + 10
-    made.programs.start_slots = [2]
-    assert made.ms() == 30
-    assert replay(change(made.programs, [Change("no_startup")])).duration_ns == 10 * MS
+    assert job.ms() == 10 + 5 + 10 + 10
+    job.programs.start_slots = [2]
+    assert job.ms() == 30
+    assert replay(apply_changes(job.programs, [Change("no_startup")])).duration_ns == 10 * MS
 
 
 def test_idle_workers_are_used_again() -> None:
-    made = Made(4)
-    made.programs.worker_starts, made.programs.usual_start = [[(10 * MS, 0)]], (50 * MS, 0)
-    first, second = made.task("work", 10), made.task("other", 10)
-    made.driver([(SUBMIT, first), made.get(first), (SUBMIT, second), made.get(second)])
-    assert made.ms() == 30
-    made.programs.idle_workers = [1]
-    assert made.ms() == 20
+    job = JobBuilder(4)
+    job.programs.worker_starts, job.programs.usual_start = [[(10 * MS, 0)]], (50 * MS, 0)
+    first, second = job.task("work", 10), job.task("other", 10)
+    job.driver([(SUBMIT, first), job.get(first), (SUBMIT, second), job.get(second)])
+    assert job.ms() == 30
+    job.programs.idle_workers = [1]
+    assert job.ms() == 20
 
 
 def test_who_asks_no_more_is_not_answered() -> None:
-    made = Made(1)
-    made.submit_and_get(*(made.task("work", 1) for _ in range(20_000)))
+    job = JobBuilder(1)
+    job.submit_and_get(*(job.task("work", 1) for _ in range(20_000)))
 
     def stop(_: float) -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        replay(made.programs, stop)
+        replay(job.programs, stop)
 
 
 def test_the_critical_path_is_the_whole_time() -> None:
-    made = Made(1)
-    short, long = made.task("short", 10), made.task("long", 30, delay=2 * MS)
-    last = made.task("last", 5, needs=(long,))
-    driver = made.driver(
-        [(COMPUTE, 3), (SUBMIT, short), (SUBMIT, long), (SUBMIT, last), made.get(last), (COMPUTE, 4)]
+    job = JobBuilder(1)
+    short, long = job.task("short", 10), job.task("long", 30, delay=2 * MS)
+    last = job.task("last", 5, needs=(long,))
+    driver = job.driver(
+        [(COMPUTE, 3), (SUBMIT, short), (SUBMIT, long), (SUBMIT, last), job.get(last), (COMPUTE, 4)]
     )
-    replayed = made.replay()
-    path = critical_path(made.programs, replayed)
-    found = [(made.programs.functions[made.programs.function[link.run]], link.phase) for link in path]
+    replayed = job.replay()
+    path = critical_path(job.programs, replayed)
+    found = [(job.programs.functions[job.programs.function[link.run]], link.phase) for link in path]
     assert found == [
         ("driver", "executing"),
         ("short", "executing"),
@@ -300,15 +300,15 @@ def test_the_critical_path_is_the_whole_time() -> None:
 )
 def test_no_schedule_beats_the_bounds(durations: list[int], cpus: int, data: st.DataObject) -> None:
     """Greedy dispatch: no shorter than the longest chain or the work by CPUs, and not longer than both together."""
-    made = Made(cpus)
+    job = JobBuilder(cpus)
     tasks: list[int] = []
     chains: list[int] = []
     for ms in durations:
         needs = data.draw(st.lists(st.sampled_from(range(len(tasks))), max_size=2)) if tasks else []
-        tasks.append(made.task("work", ms, needs=tuple(dict.fromkeys(tasks[one] for one in needs))))
+        tasks.append(job.task("work", ms, needs=tuple(dict.fromkeys(tasks[one] for one in needs))))
         chains.append(ms + max((chains[one] for one in needs), default=0))
-    made.submit_and_get(*tasks)
-    took = made.ms()
+    job.submit_and_get(*tasks)
+    took = job.ms()
     assert max(max(chains), sum(durations) / cpus) <= took <= sum(durations) / cpus + max(chains)
 
 
@@ -317,9 +317,9 @@ def test_equal_independent_tasks_gain_by_cpus(durations: list[int], cpus: int) -
     """(Of unequal tasks, or such that depend on each other, that is not always true.)"""
 
     def took(cpus: int) -> float:
-        made = Made(cpus)
-        made.submit_and_get(*(made.task("work", durations[0]) for _ in durations))
-        return made.ms()
+        job = JobBuilder(cpus)
+        job.submit_and_get(*(job.task("work", durations[0]) for _ in durations))
+        return job.ms()
 
     assert took(cpus + 1) <= took(cpus) == durations[0] * -(-len(durations) // cpus)
 
@@ -361,10 +361,10 @@ def jobs(draw: st.DrawFn) -> tuple[list[plain.Node], list[plain.Group], list[pla
     return nodes, groups, tasks
 
 
-def engine_job(nodes: list[plain.Node], groups: list[plain.Group], tasks: list[plain.Task]) -> Made:
+def engine_job(nodes: list[plain.Node], groups: list[plain.Group], tasks: list[plain.Task]) -> JobBuilder:
     """The same job for the engine: the runs of the tasks come first, in their order."""
-    made = Made(*(node.free for node in nodes))
-    p = made.programs
+    job = JobBuilder(*(node.free for node in nodes))
+    p = job.programs
     p.idle_workers = [node.idle_workers for node in nodes]
     p.start_slots = [node.start_slots for node in nodes]
     p.worker_starts = [[(took * MS, load * MS) for took, load in node.starts] for node in nodes]
@@ -374,8 +374,8 @@ def engine_job(nodes: list[plain.Node], groups: list[plain.Group], tasks: list[p
     for task in tasks:
         steps: list[tuple[int, float]] = [(COMPUTE, task.before_ms)]
         if children := [runs[child] for child in task.children]:
-            steps += [*((SUBMIT, child) for child in children), made.get(*children), (COMPUTE, task.after_ms)]
-        runs[task] = made.task(
+            steps += [*((SUBMIT, child) for child in children), job.get(*children), (COMPUTE, task.after_ms)]
+        runs[task] = job.task(
             task.function,
             steps,
             needs=tuple(runs[need] for need in task.needs),
@@ -383,14 +383,14 @@ def engine_job(nodes: list[plain.Node], groups: list[plain.Group], tasks: list[p
             home=task.home,
             group=task.group,
         )
-    made.driver(
+    job.driver(
         [
             *((RESERVE, number) for number in range(len(groups))),
             *((SUBMIT, run) for run in runs.values()),
-            made.get(*runs.values()),
+            job.get(*runs.values()),
         ]
     )
-    return made
+    return job
 
 
 @given(jobs())

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.insights.replay import plain_simulation as plain
-from tests.unit.insights.replay.programs import MS, Made
+from tests.unit.insights.replay.programs import MS, JobBuilder
 from tests.unit.insights.replay.test_engine import engine_job, jobs
 
-from rayscope.insights.replay.changes import Change, change
+from rayscope.insights.replay.changes import Change, apply_changes
 from rayscope.insights.replay.engine import replay
 from rayscope.insights.replay.margin import saving_range, with_slower_ray
 
@@ -32,7 +32,8 @@ def test_the_range_contains_what_a_plain_simulation_saves(
         return
     halved = [Change("speed", name, 2.0) for name in sorted({task.function for task in job[2]})]
     unchanged, changed, slower = (
-        replay(one).duration_ns for one in (programs, change(programs, halved), with_slower_ray(programs))
+        replay(one).duration_ns
+        for one in (programs, apply_changes(programs, halved), with_slower_ray(programs))
     )
     low, high = saving_range(unchanged - changed, 0.0, slower - unchanged, unchanged)
     assert low <= (before - after) * MS <= high <= before * MS
@@ -58,13 +59,13 @@ def test_a_range_is_as_wide_as_the_doubt(error: float, ray_ns: int, expected: tu
 
 
 def test_a_slower_ray_takes_twice_its_own_time_only() -> None:
-    made = Made(1)
-    run = made.task("work", 10)
-    p = made.programs
+    job = JobBuilder(1)
+    run = job.task("work", 10)
+    p = job.programs
     p.lead[run], p.delay[run], p.startup[run], p.transfer[run], p.tail[run] = (
         ms * MS for ms in (1, 9, 3, 2, 5)
     )
-    made.submit_and_get(run)
-    assert made.ms() == 1 + 9 + 10 + 5
+    job.submit_and_get(run)
+    assert job.ms() == 1 + 9 + 10 + 5
     slower = replay(with_slower_ray(p))
     assert slower.duration_ns == (2 + 3 + 2 + 2 * 4 + 10 + 10) * MS
