@@ -1,4 +1,4 @@
-"""What is said of all of Ray's libraries alike."""
+"""Schemas shared by all of Ray's libraries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rayscope.api.schemas import Answer
 
 
 class LibraryProblem(Answer):
-    """Why the state of a library cannot be read now, and what helps."""
+    """Why the state of a library cannot be read at present, and a remedy."""
 
     message: str
     remedy: str

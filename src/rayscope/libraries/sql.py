@@ -1,4 +1,4 @@
-"""The ends of what a driver runs and nobody saw end: its job's end tells."""
+"""Infers the ends of objects that a driver runs from the end of its job."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rayscope.storage.schema import ENTITY_VIEWS
 
 
 def with_job(kind: Kind) -> str:
-    """SQL of all things of a kind, with the ``entrypoint`` of their jobs.
+    """SQL of all objects of a kind, with the ``entrypoint`` of their jobs.
 
-    What was not over when its job ended has the state ``CUT_OFF``, and ends with it.
+    An object that was still running when its job ended gets the state ``CUT_OFF``, and ends with the job.
     """
     final = ", ".join(map(repr, sorted(FINAL_STATES[kind])))
     return f"""

@@ -1,4 +1,4 @@
-"""Which of Ray's libraries a session uses, and why the state of one cannot be read."""
+"""Finds which of Ray's libraries a session uses, and why the state of one cannot be read."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.session_file import SessionFile
 
 T = TypeVar("T")
-#: Library -> the view of what it is used for (docs/reference/libraries.md).
+#: The SQL view that shows the use of each library (docs/reference/libraries.md).
 VIEWS = {"data": "datasets", "serve": "serve_applications", "train": "train_runs", "tune": "tune_experiments"}
 
 
 def problem(records: SessionReader, clusters: Clusters, session: str, library: str) -> dict[str, str] | None:
-    """Why the state of a library cannot be read now, and the remedy; None where it can be, or is not used."""
+    """Why the state of a library cannot be read at present, and a remedy; None if it can or is not used."""
     found = clusters.library_problem(session, library)
     if found is not None:
         return {"message": found.message, "remedy": found.remedy}
     if library == "train":
-        return train_compute.problem(*_untold(records, clusters, session, train_sql.untracked))
+        return train_compute.problem(*_count_unreported(records, clusters, session, train_sql.untracked))
     if library == "tune":
-        return tune_compute.problem(_untold(records, clusters, session, tune_sql.untraced))
+        return tune_compute.problem(_count_unreported(records, clusters, session, tune_sql.untraced))
     return None
 
 
-def _untold(
+def _count_unreported(
     records: SessionReader, clusters: Clusters, session: str, count: Callable[[SessionFile, int | None], T]
 ) -> T:
-    """What ``count`` finds of a library's actors of whose work nothing is told: they are on record all the
-    same.
-    """
+    """Count a library's actors that are recorded although nothing reports their work."""
     is_live = clusters.is_live(session)
     now_ns = records.last_ns(session) if is_live else None
-    # Now and then is enough of a live session: what is told late must only be so.
+    # In a live session the result is refreshed every 10 s, because a late report is usually just late.
     key = f"{count.__module__} {'' if now_ns is None else now_ns // 10**10}"
     found: T = records.read_cached(session, lambda file: count(file, now_ns), key)
     return found
@@ -47,7 +45,7 @@ def _untold(
 def libraries(
     records: SessionReader, clusters: Clusters, session: str, counts: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, int]]:
-    """By library that a session uses how many of its things are in which state. ``counts``: of all views."""
+    """The number of objects by state, for each used library. ``counts``: those of all views."""
     return {
         library: dict(counts[view])
         for library, view in VIEWS.items()

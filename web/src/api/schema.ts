@@ -857,7 +857,7 @@ export interface DashboardsAnswer {
   unreadable: string[];
 }
 /**
- * One dataset.
+ * A single dataset.
  */
 export interface DatasetAnswer {
   dataset_id: string;
@@ -879,9 +879,11 @@ export interface DatasetAnswer {
   session: string;
 }
 /**
- * An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
- * a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time. ``actors``:
- * those created for its pool. ``actor_start_ns``: the median time until they were ready.
+ * An operator with the tasks that ran for it.
+ *
+ * ``least_ns``: the minimum duration of the tasks at their maximum concurrency. ``running``: the mean number
+ * of running tasks in each bucket of time. ``actors``: actors created for its pool. ``actor_start_ns``: the
+ * median time until these were ready.
  */
 export interface OperatorDetail {
   operator_id: string;
@@ -902,8 +904,8 @@ export interface OperatorDetail {
 /**
  * The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
  *
- * ``steady_ns``: what they would take if the first one in each worker, which imports what it needs, took as
- * long as the others.
+ * ``steady_ns``: the total time if the first task in each worker, which imports modules, took as long as the
+ * others.
  */
 export interface OperatorTasks {
   names: TaskNames[];
@@ -923,14 +925,14 @@ export interface OperatorTasks {
   max_bytes: number | null;
 }
 /**
- * What finds tasks in the list of tasks.
+ * Filters that find tasks in the list of tasks.
  */
 export interface TaskNames {
   func_name: string | null;
   name: string | null;
 }
 /**
- * What Ray Data warned of an operator: ``issue`` is the kind, in Ray Data's words.
+ * A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words.
  */
 export interface DatasetWarning {
   time_ns: number;
@@ -939,7 +941,7 @@ export interface DatasetWarning {
   message: string | null;
 }
 /**
- * A dataset that was executed. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+ * A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
  */
 export interface DatasetItem {
   dataset_id: string;
@@ -956,9 +958,9 @@ export interface DatasetItem {
   operators: OperatorItem[];
 }
 /**
- * An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+ * An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know.
  *
- * ``inputs``: the ids of the operators that give it blocks, None where the tracer did not tell.
+ * ``inputs``: the IDs of the operators that feed it, None if the tracer did not report them.
  */
 export interface OperatorItem {
   operator_id: string;
@@ -972,7 +974,7 @@ export interface OperatorItem {
   inputs: string[] | null;
 }
 /**
- * The datasets of a session, newest first. ``problem``: why what is shown may be out of date.
+ * The datasets of a session, newest first. ``problem``: why the data may be out of date.
  */
 export interface DatasetPage {
   session: string;
@@ -981,7 +983,7 @@ export interface DatasetPage {
   problem: LibraryProblem | null;
 }
 /**
- * Why the state of a library cannot be read now, and what helps.
+ * Why the state of a library cannot be read at present, and a remedy.
  */
 export interface LibraryProblem {
   message: string;
@@ -3187,7 +3189,7 @@ export interface RangeLane {
   share: number | null;
 }
 /**
- * The times of a rank in all steps.
+ * The times of a rank over all steps.
  */
 export interface RankTimes {
   rank: number;
@@ -3255,7 +3257,7 @@ export interface Snapshots {
   last_tasks_ns: number | null;
 }
 /**
- * A metric that workers reported. ``not_finite_step``: the first step in which it was NaN or infinite.
+ * A metric reported by workers. ``not_finite_step``: the first step in which it was NaN or infinite.
  */
 export interface ReportedMetric {
   name: string;
@@ -3370,8 +3372,10 @@ export interface SchedulingItem {
   duration_ns: number | null;
 }
 /**
- * One application. ``replicas``: those that live first, then the newest, of ``replicas_total``.
- * ``edges``: the calls of its deployments that the tracer counted.
+ * A single application.
+ *
+ * ``replicas``: some of the ``replicas_total``: living ones first, then the newest. ``edges``: the calls
+ * between its deployments that the tracer counted.
  */
 export interface ServeApplicationAnswer {
   name: string;
@@ -3396,9 +3400,10 @@ export interface ServeApplicationAnswer {
   session: string;
 }
 /**
- * A deployment as it was configured. The documents are Serve's own, without secrets; one that is too
- * long to be kept says so in ``left_out``. ``autoscaling``: what the autoscaler says, with its newest
- * decisions.
+ * A deployment with its configuration.
+ *
+ * The documents are Serve's own, without secrets. ``left_out``: set if a document was too long to be stored.
+ * ``autoscaling``: the state of the autoscaler with its newest decisions.
  */
 export interface ServeDeployment {
   deployment_id: string;
@@ -3430,7 +3435,7 @@ export interface ServeDeployment {
   history: ServeChange[];
 }
 /**
- * A change of state, when it was seen, and why in Serve's words.
+ * A change of state, when it was observed, and the reason in Serve's words.
  */
 export interface ServeChange {
   time_ns: number;
@@ -3439,8 +3444,10 @@ export interface ServeChange {
   reason: string | null;
 }
 /**
- * A replica. ``log_file`` is relative to the folder of logs of its node; ``death_reason`` and
- * ``death_cause``: why its actor is dead. ``start_error``: what its constructor raised, with the traceback.
+ * A replica.
+ *
+ * ``log_file``: relative to the log folder of its node. ``death_reason`` and ``death_cause``: why its actor
+ * died. ``start_error``: the exception of its constructor, with the traceback.
  */
 export interface ServeReplica {
   replica_id: string;
@@ -3462,8 +3469,9 @@ export interface ServeReplica {
   start_error: string | null;
 }
 /**
- * Calls of one deployment (its id) by another, as the tracer counted them. ``errors``: those whose caller
- * got an error. Quantiles: from the call to its end, within 6 %.
+ * Calls from one deployment to another, both given by ID, as counted by the tracer.
+ *
+ * ``errors``: calls whose caller got an error. Quantiles: the duration of a call, accurate to 6 %.
  */
 export interface ServeCalls {
   caller: string;
@@ -3492,10 +3500,12 @@ export interface ServeApplicationItem {
   deployments: ServeDeploymentItem[];
 }
 /**
- * A deployment. ``since_ns``: when it was first seen in its state; ``end_known_by``: ``session`` where
- * its end is inferred, and ``last_state`` then the last that Serve told. ``replicas``: how many of all that
- * ever were are in which state. ``calls``: ids of the deployments that it calls, None where this Ray does
- * not say.
+ * A deployment.
+ *
+ * ``since_ns``: when it was first observed in its state. ``end_known_by``: ``session`` if its end is
+ * inferred; ``last_state`` is then the last state that Serve reported. ``replicas``: the number of replicas
+ * by state, including dead ones. ``calls``: the IDs of the deployments that it calls, None if this version
+ * of Ray does not report them.
  */
 export interface ServeDeploymentItem {
   deployment_id: string;
@@ -3517,7 +3527,7 @@ export interface ServeDeploymentItem {
   calls: string[] | null;
 }
 /**
- * A controller. ``health``: whether it keeps up, to two digits; times as Serve names them (s, ms).
+ * A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms).
  */
 export interface ServeController {
   actor_id: string;
@@ -3544,7 +3554,7 @@ export interface ServeController {
   history: ServeChange[];
 }
 /**
- * Serve in a session. ``problem``: why what is shown may be out of date.
+ * Serve in a session. ``problem``: why the data may be out of date.
  */
 export interface ServePage {
   session: string;
@@ -3571,9 +3581,11 @@ export interface ServeProxy {
   history: ServeChange[];
 }
 /**
- * A request. ``request_id``: as its client sees it. ``total_ns`` is the sum of ``proxy_ns``,
- * ``queue_ns``, ``replica_ns`` and ``downstream_ns``. What is not known of these is None: the first two
- * where the request came through no proxy, all but ``queue_ns`` where the replica did not tell of it.
+ * A request.
+ *
+ * ``request_id``: the ID that its client sees. ``total_ns`` is the sum of ``proxy_ns``, ``queue_ns``,
+ * ``replica_ns`` and ``downstream_ns``. Unknown parts are None: the first two if the request did not come
+ * through a proxy, all except ``queue_ns`` if the replica did not report it.
  */
 export interface ServeRequest {
   request: string;
@@ -3595,10 +3607,11 @@ export interface ServeRequest {
 /**
  * A part of a request: in the proxy (``deployment`` is None), or a call of a deployment.
  *
- * ``depth``: how many callers it has. ``begin_ns`` and ``end_ns``: of the call, or of the replica's part
- * where nobody told of the call. ``queue_ns``: until a replica took it. ``replica_ns``: how long the replica
- * had it, None where it did not tell; for ``downstream_ns`` of that a call of its own was under way, of
- * ``call_count``. ``error``: the class of the exception. ``log_file`` as in ServeReplica.
+ * ``depth``: the number of its callers. ``begin_ns`` and ``end_ns``: those of the call, or of the replica's
+ * part if the call is not recorded. ``queue_ns``: the time until a replica took it. ``replica_ns``: how long
+ * the replica processed it, None if the replica did not report it; this includes ``downstream_ns``, during
+ * which some of its own ``call_count`` calls were running. ``error``: the class of the exception.
+ * ``log_file`` as in ServeReplica.
  */
 export interface ServeRequestStep {
   application: string;
@@ -3619,8 +3632,9 @@ export interface ServeRequestStep {
   log_file: string | null;
 }
 /**
- * Slow and failed requests of an application, of ``total`` on record. ``left_out``: at least this many
- * others were only counted.
+ * Slow and failed requests of an application, and the number of them in the record.
+ *
+ * ``left_out``: at least this many others were only counted.
  */
 export interface ServeRequestPage {
   session: string;
@@ -3888,7 +3902,7 @@ export interface StatusAnswer {
   autoscaler: AutoscalerStatus | null;
 }
 /**
- * The times of a rank in one column, which is one step or several.
+ * The times of a rank in a column, which is one or several steps.
  */
 export interface StepCell {
   rank: number;
@@ -4044,7 +4058,7 @@ export interface TopicState {
   };
 }
 /**
- * An attempt of a run: a group of workers. ``reports``: of the worker with most.
+ * An attempt of a run: a group of workers. ``reports``: the largest number of reports by one worker.
  */
 export interface TrainAttempt {
   attempt_id: string;
@@ -4057,7 +4071,7 @@ export interface TrainAttempt {
   reports: number;
 }
 /**
- * A checkpoint that was reported, by how many ranks; ``path`` as the first of them knew it.
+ * A checkpoint, and how many ranks reported it. ``path``: the path reported by the first of them.
  */
 export interface TrainCheckpoint {
   step: number;
@@ -4068,10 +4082,11 @@ export interface TrainCheckpoint {
   report_ns: number;
 }
 /**
- * One training run, and of one of its attempts the workers and what they reported.
+ * A single training run, with the workers of one of its attempts and their reports.
  *
- * A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those
- * of the ``shown_ranks`` first. ``reports_left_out``: reports that came so fast that they were only counted.
+ * A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are complete; ``cells`` and lines are
+ * those of the first ``shown_ranks`` of them. ``reports_left_out``: reports in such quick succession that
+ * they were only counted.
  */
 export interface TrainRunAnswer {
   run_id: string;
@@ -4106,8 +4121,10 @@ export interface TrainRunAnswer {
   reports_left_out: number;
 }
 /**
- * A worker of an attempt. ``reporting_since_ns``: since when it is in a report, where it waits for all
- * other ranks; None if it is in none, and for the first second of one.
+ * A worker of an attempt.
+ *
+ * ``reporting_since_ns``: when its current report began, in which it waits for all other ranks; None if it
+ * is not in a report, or for less than a second.
  */
 export interface TrainWorker {
   train_worker_id: string;
@@ -4124,9 +4141,9 @@ export interface TrainWorker {
   reporting_since_ns: number | null;
 }
 /**
- * A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+ * A training run. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
  *
- * ``worker_count``: of the attempt with most.
+ * ``worker_count``: the workers of its largest attempt.
  */
 export interface TrainRunItem {
   run_id: string;
@@ -4175,12 +4192,13 @@ export interface TransfersAnswer {
   sampled: number;
 }
 /**
- * One experiment with its trials, in the order of their ids.
+ * A single experiment with its trials, sorted by ID.
  *
- * ``shown_metric`` and ``shown_mode``: by which ``shown_best_trial_id``, the values and ``lines`` are.
- * ``restored_from``: the experiment that this one goes on with. ``metrics``: names of what was reported.
- * A line has one point for each ``bucket`` iterations; the best trials have one, ``lines_left_out`` others
- * have none. ``results_left_out``: results that came so fast that they were only counted.
+ * ``shown_metric`` and ``shown_mode``: the objective of ``shown_best_trial_id``, the values and the
+ * ``lines``. ``restored_from``: the experiment that this one continues. ``metrics``: the names of the
+ * reported metrics. A line has one point for each ``bucket`` iterations. Only the best trials have a line;
+ * ``lines_left_out`` trials have none. ``results_left_out``: results in such quick succession that they were
+ * only counted.
  */
 export interface TuneExperimentAnswer {
   experiment_id: string;
@@ -4222,12 +4240,13 @@ export interface TuneExperimentAnswer {
   results_left_out: number;
 }
 /**
- * A trial. ``parameters`` and ``metrics`` (of its last result): names of nested ones joined with "/".
+ * A trial.
  *
- * ``end_reason``: ``finished`` by itself, ``criterion`` (it reached what was asked for), ``early`` (the
- * scheduler or a stopper ended it). ``value``: the last one of the answer's metric, ``best_value`` the best
- * one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
- * failed; ``actor_id``: the actor that ran it last. ``results`` and ``checkpoints``: those on record.
+ * ``parameters`` and ``metrics`` (of its last result): the names of nested values are joined with "/".
+ * ``end_reason``: ``finished`` by itself, ``criterion`` (it met the stop criterion), ``early`` (the
+ * scheduler or a stopper ended it). ``value``: the last value of the answer's metric; ``best_value``: the
+ * best one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
+ * failed. ``actor_id``: the last actor that ran it. ``results`` and ``checkpoints``: how many are recorded.
  */
 export interface TuneTrial {
   trial_id: string;
@@ -4257,7 +4276,7 @@ export interface TuneTrial {
   end_ns: number | null;
 }
 /**
- * A parameter of an experiment's trials, and how many different values it has.
+ * A parameter of an experiment's trials, and the number of its different values.
  */
 export interface TuneParameter {
   name: string;
@@ -4273,12 +4292,12 @@ export interface TuneLine {
   points: [number, number][];
 }
 /**
- * An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+ * An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
  *
- * ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials were
- * over), or CUT_OFF with its job or session. ``trial_states``: trials by state. ``stopped_early``: trials
- * that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: by the last result of each
- * trial, None without a metric and a mode.
+ * ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials), or
+ * CUT_OFF with its job or session. ``trial_states``: the number of trials by state. ``stopped_early``:
+ * trials that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: according to the last
+ * result of each trial, None without a metric and a mode.
  */
 export interface TuneExperimentItem {
   experiment_id: string;

@@ -1,4 +1,4 @@
-"""Ray Data's datasets: all of them, and one with the tasks of its operators."""
+"""Routes for Ray Data: all datasets, and a single one with the tasks of its operators."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
-#: Of time, in which the tasks of an operator are counted: more than a lane on a wide screen can show.
-_BUCKETS = 240
+#: Time buckets for the number of running tasks of an operator: more than a lane on a wide screen can show.
+_MAX_BUCKETS = 240
 _MAX_WARNINGS = 100
 
 
@@ -35,7 +35,7 @@ def datasets(
 
 @router.get("/api/data/{dataset_id}", responses={**ERRORS, 200: {"model": schemas.DatasetAnswer}})
 def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -> Response:
-    """A dataset: its operators with their tasks, and which of them sets the pace."""
+    """A dataset: its operators with their tasks, and the operator that limits the throughput."""
     name = records.resolve(session)
     now_ns = records.last_ns(name)
     return answer(
@@ -50,14 +50,14 @@ def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> d
             f"Dataset {dataset_id[:80]!r} not found in this session.", what="dataset", id=dataset_id[:80]
         )
     (found,) = items
-    # Ray Data's actor notes the start when it hears of it, and it may only just be starting: after the first
-    # tasks. What came before belongs to a dataset that had ended by then.
+    # Ray Data's actor records the start when it is notified, which may be after the first tasks. Earlier
+    # tasks belong to a dataset that had ended before.
     start_ns, end_ns = found["start_ns"] or 0, found["end_ns"] or now_ns
     begin_ns = sql.end_before(file, found["job_id"], start_ns)
     stretch = (found["job_id"], begin_ns, end_ns, now_ns)
     names = [one["name"] for one in found["operators"]]
     by_operator = tasks_by_operator(sql.tasks(file, *stretch), names)
-    running = sql.running(file, *stretch, _BUCKETS)
+    running = sql.running(file, *stretch, _MAX_BUCKETS)
     by_lane = lanes(running, names)
     starts = sql.actor_starts(file, found["job_id"], begin_ns, end_ns)
     for one in found["operators"]:

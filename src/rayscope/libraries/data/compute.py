@@ -1,4 +1,4 @@
-"""Which tasks ran for which operator of a dataset, and which operator holds up the others."""
+"""Assigns tasks to the operators of a dataset, and finds the operator that holds up the others."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 Row = dict[str, Any]
 
-#: Of an actor pool's worker the method that runs a task; the others are bookkeeping.
+#: The method of an actor pool's worker that runs a task. Its other methods are bookkeeping.
 _POOL_CALL = re.compile(r"MapWorker\((?P<operator>.*)\)\.submit$")
-#: Of the older shuffles, whose tasks do not bear an operator's name: function -> how the operator is called.
+#: Functions of older shuffles, whose tasks have no operator's name, and how the operators are called.
 _SHUFFLES = {
     "_sample_block": ("Sort",),
     "map": ("RandomShuffle", "Repartition", "Sort", "Aggregate"),
     "reduce": ("RandomShuffle", "Repartition", "Sort", "Aggregate"),
 }
-#: An operator holds up the others if it takes so many times as long as the next one.
-_CLEARLY = 1.25
+#: An operator holds up the others if it takes at least this many times as long as the next slowest.
+_MIN_BOTTLENECK_RATIO = 1.25
 _SUMS = ("time_ns", "steady_ns", "output_bytes")
-_GREATEST = ("max_ns", "max_bytes", "last_ns")
+_MAXIMA = ("max_ns", "max_bytes", "last_ns")
 
 
 def operator_of(task: Mapping[str, Any], operators: Sequence[str]) -> str | None:
-    """The name of the operator that a group of tasks ran for; None for those of no operator."""
+    """The name of the operator that a group of tasks ran for; None if it ran for none."""
     name, function = task["name"] or "", task["func_name"] or ""
     if name in operators:
         return name
@@ -31,16 +31,17 @@ def operator_of(task: Mapping[str, Any], operators: Sequence[str]) -> str | None
         return match["operator"] if match["operator"] in operators else None
     for kind in _SHUFFLES.get(name, ()):
         for operator in operators:
-            # "ReadRange->RandomShuffle" or "Sort", not "SortShuffleMap", whose tasks have its name.
+            # Matches "ReadRange->RandomShuffle" and "Sort", but not "SortShuffleMap", whose tasks are named
+            # after it.
             if re.search(rf"(^|->){kind}(Sample)?(\(|$)", operator):
                 return operator
     return None
 
 
 def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[str, Row]:
-    """The groups of :func:`rayscope.libraries.data.sql.tasks` added up by operator.
+    """The groups of :func:`rayscope.libraries.data.sql.tasks`, summed by operator.
 
-    Medians and percentiles are those of the group that took longest; ``names``: filters that find the tasks.
+    Medians and percentiles are those of the group that took longest. ``names``: filters that find the tasks.
     """
     found: dict[str, Row] = {}
     for task in sorted(tasks, key=lambda one: -(one["time_ns"] or 0)):
@@ -58,7 +59,7 @@ def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[st
             into["states"][state] = into["states"].get(state, 0) + count
         for key in _SUMS:
             into[key] = _add(into[key], task[key])
-        for key in _GREATEST:
+        for key in _MAXIMA:
             into[key] = max((value for value in (into[key], task[key]) if value is not None), default=None)
         into["first_ns"] = min(
             (value for value in (into["first_ns"], task["first_ns"]) if value is not None), default=None
@@ -68,7 +69,7 @@ def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[st
 
 
 def lanes(groups: Sequence[Row], operators: Sequence[str]) -> dict[str, list[float]]:
-    """The groups of :func:`rayscope.libraries.data.sql.running` added up by operator."""
+    """The groups of :func:`rayscope.libraries.data.sql.running`, summed by operator."""
     found: dict[str, list[float]] = {}
     for group in groups:
         if (operator := operator_of(group, operators)) is not None:
@@ -77,24 +78,24 @@ def lanes(groups: Sequence[Row], operators: Sequence[str]) -> dict[str, list[flo
     return found
 
 
-def _add(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
+def _add(first: int | None, second: int | None) -> int | None:
+    return second if first is None else first if second is None else first + second
 
 
 def least_time_ns(tasks: Mapping[str, Any] | None) -> int:
-    """How long an operator's tasks take at least, with as many at a time as ran at most (ns).
+    """The minimum duration of an operator's tasks at their maximum concurrency, ns.
 
-    Without the cold start of its workers.
+    Excludes the cold start of its workers.
     """
     return (tasks["steady_ns"] or 0) // max(1, tasks["at_once"] or 1) if tasks else 0
 
 
 def bottleneck(by_operator: Mapping[str, Row]) -> str | None:
-    """The operator that sets the pace: its tasks take longest, however many run at a time.
+    """The operator that limits the throughput: its tasks take longest even at their maximum concurrency.
 
-    None where no operator takes clearly longer than all others.
+    None if no operator takes clearly longer than all others.
     """
     times = sorted(((least_time_ns(row), name) for name, row in by_operator.items()), reverse=True)
-    if len(times) < 2 or times[0][0] < _CLEARLY * max(1, times[1][0]):
+    if len(times) < 2 or times[0][0] < _MIN_BOTTLENECK_RATIO * max(1, times[1][0]):
         return None
     return times[0][1]

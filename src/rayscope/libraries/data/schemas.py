@@ -1,4 +1,4 @@
-"""What is said of Ray Data."""
+"""Schemas of Ray Data."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rayscope.libraries.schemas import LibraryProblem
 
 
 class OperatorItem(Answer):
-    """An operator of a dataset. ``progress`` and ``total`` are in blocks, None where Ray does not know.
+    """An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know.
 
-    ``inputs``: the ids of the operators that give it blocks, None where the tracer did not tell.
+    ``inputs``: the IDs of the operators that feed it, None if the tracer did not report them.
     """
 
     operator_id: str
@@ -26,7 +26,7 @@ class OperatorItem(Answer):
 
 
 class DatasetItem(Answer):
-    """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` where the end is inferred."""
+    """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred."""
 
     dataset_id: str
     name: str
@@ -43,7 +43,7 @@ class DatasetItem(Answer):
 
 
 class DatasetPage(Answer):
-    """The datasets of a session, newest first. ``problem``: why what is shown may be out of date."""
+    """The datasets of a session, newest first. ``problem``: why the data may be out of date."""
 
     session: str
     items: list[DatasetItem]
@@ -52,7 +52,7 @@ class DatasetPage(Answer):
 
 
 class TaskNames(Answer):
-    """What finds tasks in the list of tasks."""
+    """Filters that find tasks in the list of tasks."""
 
     func_name: str | None
     name: str | None
@@ -61,8 +61,8 @@ class TaskNames(Answer):
 class OperatorTasks(Answer):
     """The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
 
-    ``steady_ns``: what they would take if the first one in each worker, which imports what it needs, took as
-    long as the others.
+    ``steady_ns``: the total time if the first task in each worker, which imports modules, took as long as the
+    others.
     """
 
     names: list[TaskNames]
@@ -81,9 +81,11 @@ class OperatorTasks(Answer):
 
 
 class OperatorDetail(OperatorItem):
-    """An operator with the tasks that ran for it. ``least_ns``: how long these take at least, with as many at
-    a time as ran at most. ``running``: how many ran at a time, in mean, in each bucket of time. ``actors``:
-    those created for its pool. ``actor_start_ns``: the median time until they were ready.
+    """An operator with the tasks that ran for it.
+
+    ``least_ns``: the minimum duration of the tasks at their maximum concurrency. ``running``: the mean number
+    of running tasks in each bucket of time. ``actors``: actors created for its pool. ``actor_start_ns``: the
+    median time until these were ready.
     """
 
     tasks: OperatorTasks | None
@@ -94,7 +96,7 @@ class OperatorDetail(OperatorItem):
 
 
 class DatasetWarning(Answer):
-    """What Ray Data warned of an operator: ``issue`` is the kind, in Ray Data's words."""
+    """A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words."""
 
     time_ns: int
     operator: str
@@ -103,8 +105,10 @@ class DatasetWarning(Answer):
 
 
 class Dataset(DatasetItem):
-    """A dataset with the tasks of its operators. ``bottleneck``: the name of the operator that sets the pace,
-    None where none clearly does. ``begin_ns`` and ``bucket_ns``: of the buckets of ``running``.
+    """A dataset with the tasks of its operators.
+
+    ``bottleneck``: the operator that limits the throughput, None if none clearly does. ``begin_ns`` and
+    ``bucket_ns``: the begin and the size of the buckets of ``running``.
     """
 
     operators: list[OperatorDetail]  # type: ignore[assignment]
@@ -115,6 +119,6 @@ class Dataset(DatasetItem):
 
 
 class DatasetAnswer(Dataset):
-    """One dataset."""
+    """A single dataset."""
 
     session: str

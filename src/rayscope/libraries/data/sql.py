@@ -1,4 +1,4 @@
-"""Datasets and their operators on record, and the tasks that ran for each operator."""
+"""Queries datasets, their operators, and the tasks that ran for each operator."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rayscope.storage.sql.execution import END, START
 from rayscope.storage.sql.pages import Row, rows_of
 
 _FINISHED = "'FINISHED', 'SUCCEEDED'"
-#: The end of a job ends its datasets. The tracer reports the end of a dataset itself, so one of which it has
-#: only the plan was cut off. Without the tracer, a job that succeeded is taken to have executed it: a driver
-#: that leaves at once takes the dashboard's source along.
+#: Datasets end with their job. The tracer reports the end of a dataset itself, so a dataset with nothing but
+#: a plan was cut off. Without the tracer, a job that succeeded is assumed to have executed its datasets: if a
+#: driver exits at once, the source of Ray's dashboard exits with it.
 _DATASETS = f"""
 SELECT d.* EXCLUDE (state, end_ns, end_known_by),
     CASE WHEN open AND j.state IN ({_FINISHED}) AND NOT EXISTS (SELECT 1 FROM dataset_operators o
@@ -27,7 +27,7 @@ LEFT JOIN jobs j USING (job_id)
 
 
 def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tuple[list[Row], int]:
-    """Datasets, newest first, each with its ``operators`` in order, or one; and how many there are."""
+    """Datasets, or a single one, newest first, each with its ``operators`` in order; and the total number."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM datasets").fetchone()
         found = rows_of(
@@ -57,9 +57,9 @@ def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tu
 
 
 def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
-    """The ids of the datasets that are being executed, the newest, and how many more there are.
+    """The IDs of the newest running datasets, and the number of other running ones.
 
-    Ray's own series of a dataset stay as they were when its driver was killed.
+    Ray does not update a dataset's metrics after its driver was killed.
     """
     with file.reader() as reader:
         found = reader.execute(
@@ -71,7 +71,7 @@ def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
 
 
 def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[Row]:
-    """What Ray Data warned of a dataset, in the order of time."""
+    """The warnings of Ray Data about a dataset, in the order of time."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -83,7 +83,7 @@ def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[Row]:
 
 
 def end_before(file: SessionFile, job_id: str, start_ns: int) -> int:
-    """When the last dataset of a job ended that had ended by a time (ns); 0 if none had."""
+    """When the last dataset of a job ended that had ended by ``start_ns``, ns; 0 if there was none."""
     with file.reader() as reader:
         found = reader.execute(
             f"SELECT max(end_ns) FROM ({_DATASETS}) WHERE job_id = ? AND end_ns <= ?", [job_id, start_ns]
@@ -91,8 +91,8 @@ def end_before(file: SessionFile, job_id: str, start_ns: int) -> int:
     return (found[0] if found else None) or 0
 
 
-#: Attempts of Ray Data's functions that were made in a stretch of time.
-_MINE = f"""
+#: Attempts of Ray Data's functions that were created in a span of time.
+_DATA_ATTEMPTS = f"""
 SELECT name, func_name, coalesce(state, 'NIL') AS state, {START} AS start, coalesce({END}, $now) AS stop,
     output_bytes, row_number() OVER (PARTITION BY name, func_name, worker_id ORDER BY {START}) AS place
 FROM attempts
@@ -103,18 +103,19 @@ WHERE job_id = $job AND type IN ('NORMAL_TASK', 'ACTOR_TASK')
 
 
 def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int) -> list[Row]:
-    """Attempts of a job's functions of Ray Data that were made in a stretch of time, by name and function.
+    """Attempts of a job's Ray Data functions that were created in a span of time, by name and function.
 
-    Each row: ``name``, ``func_name``, ``states`` (state -> attempts), and of those that ran the sum, median,
-    95th percentile and maximum of the time (ns), ``steady_ns`` (the sum if the first attempt in each worker,
-    which imports what it needs, had taken as long as the others), ``at_once`` (most at a time), the first
-    start and last end, and the sum, median and maximum of output bytes (None if the tracer did not tell).
+    Each row has ``name``, ``func_name`` and ``states`` (state -> attempts). For attempts that ran, it has the
+    sum, median, 95th percentile and maximum of their time (ns), ``steady_ns`` (the sum if the first attempt
+    in each worker, which imports modules, had taken as long as the others), ``at_once`` (the maximum
+    concurrency), the first start and last end, and the sum, median and maximum of the output bytes (None if
+    the tracer did not report them).
     """
     with file.reader() as reader:
         return rows_of(
             reader.execute(
                 f"""
-                WITH mine AS ({_MINE}), steps AS (
+                WITH mine AS ({_DATA_ATTEMPTS}), steps AS (
                     SELECT name, func_name, start AS time_ns, 1 AS step FROM mine WHERE start IS NOT NULL
                     UNION ALL SELECT name, func_name, stop, -1 FROM mine WHERE start IS NOT NULL),
                 loads AS (
@@ -144,7 +145,7 @@ def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: 
         )
 
 
-#: The constructors of the workers of actor pools.
+#: The constructors of actor pools' workers.
 _POOL_STARTS = f"""
 SELECT regexp_extract(func_name, '^MapWorker\\((.*)\\)\\.__init__$', 1) AS operator, count(*) AS actors,
     quantile_cont({END} - coalesce(pending_args_avail_ns, {START}), 0.5)::BIGINT AS start_ns
@@ -158,9 +159,9 @@ GROUP BY operator
 def actor_starts(
     file: SessionFile, job_id: str, since_ns: int, until_ns: int
 ) -> dict[str, tuple[int, int | None]]:
-    """By operator the actors of its pool that were created in a stretch of time.
+    """The actors that were created for each operator's pool in a span of time.
 
-    Their number, and the median time until they were ready, ns; None while none is.
+    Returns their number and the median time until they were ready, ns; None while none is ready.
     """
     with file.reader() as reader:
         found = reader.execute(_POOL_STARTS, {"job": job_id, "since": since_ns, "until": until_ns}).fetchall()
@@ -170,14 +171,17 @@ def actor_starts(
 def running(
     file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int, buckets: int
 ) -> list[Row]:
-    """How many of the same attempts ran at a time, in mean, in each of so many buckets of the time in which
-    any ran: ``name``, ``func_name``, ``running`` (a list), and ``begin_ns`` and ``bucket_ns``, all the same.
+    """The mean number of these attempts that ran in each of ``buckets`` equal parts of the time in which any
+    ran.
+
+    Each row has ``name``, ``func_name``, ``running`` (a list), ``begin_ns`` and ``bucket_ns``. The last two
+    are equal in all rows.
     """
     with file.reader() as reader:
         return rows_of(
             reader.execute(
                 f"""
-                WITH mine AS (SELECT * FROM ({_MINE}) WHERE start IS NOT NULL),
+                WITH mine AS (SELECT * FROM ({_DATA_ATTEMPTS}) WHERE start IS NOT NULL),
                 stretch AS (
                     SELECT min(start) AS begin_ns, (max(stop) - min(start)) // $buckets + 1 AS width
                     FROM mine),

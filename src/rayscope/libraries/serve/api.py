@@ -1,4 +1,4 @@
-"""Ray Serve: its applications, proxies and controller; and one application with its replicas."""
+"""Routes for Ray Serve: applications, proxies and controllers, and a single application with its replicas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def serve(
     return answer({"session": name, **found, "problem": problem(records, clusters, name, "serve")})
 
 
-# (Not below the application: a name may have slashes, and end in anything.)
+# This is no sub-path of the application, because a name may contain slashes and end in anything.
 @router.get(
     "/api/serve-requests/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeRequestPage}}
 )
@@ -43,11 +43,11 @@ def serve_requests(
         Query(description="Which requests: the slowest, the newest, or the newest that failed."),
     ] = "slowest",
 ) -> Response:
-    """Slow and failed requests of an application, and where each spent its time, as the tracer noted it."""
+    """Slow and failed requests of an application, and where each spent its time, according to the tracer."""
     name = records.resolve(session)
 
     def read(file: SessionFile) -> dict[str, Any]:
-        _one(file, application)
+        _find_application(file, application)
         hops, total = sql.requests(file, application, limit, order)
         left_out = sql.left_out(file, application)
         return {"session": name, "items": requests(hops), "total": total, "left_out": left_out}
@@ -59,7 +59,7 @@ def serve_requests(
     "/api/serve/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeApplicationAnswer}}
 )
 def serve_application(records: CurrentRecords, application: str, session: Session = None) -> Response:
-    """An application: its deployments as they were configured, and its replicas, dead ones too."""
+    """An application: its deployments with their configuration, and its replicas, including dead ones."""
     name = records.resolve(session)
     return answer(records.read_cached(name, lambda file: _application(file, name, application), application))
 
@@ -81,7 +81,7 @@ def _all(file: SessionFile, limit: int) -> dict[str, Any]:
 
 
 def _application(file: SessionFile, session: str, application: str) -> dict[str, Any]:
-    found = _one(file, application)
+    found = _find_application(file, application)
     for deployment in found["deployments"]:
         _count(deployment)
     replicas, total = sql.replicas(file, application, _MAX_REPLICAS)
@@ -89,7 +89,7 @@ def _application(file: SessionFile, session: str, application: str) -> dict[str,
     return {"session": session, **found, "replicas": replicas, "replicas_total": total, "edges": edges}
 
 
-def _one(file: SessionFile, application: str) -> dict[str, Any]:
+def _find_application(file: SessionFile, application: str) -> dict[str, Any]:
     items, _ = sql.applications(file, 1, application)
     if not items:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""Requests put together from their hops, and latency from its buckets."""
+"""Assembles requests from their hops, and computes latencies from histogram buckets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class _Call(msgspec.Struct):
     failed: bool
 
 
-class _Told(msgspec.Struct):
-    """What the tracer told of a hop. ``deployment`` is '' for a proxy."""
+class _HopPayload(msgspec.Struct):
+    """A hop as recorded by the tracer. ``deployment`` is "" for a proxy."""
 
     application: str
     deployment: str
@@ -36,15 +36,18 @@ class _Told(msgspec.Struct):
     downstream_ns: int | None = None
 
 
-_decode = msgspec.json.Decoder(_Told).decode
+_decoder = msgspec.json.Decoder(_HopPayload)
 
 
 @dataclass
 class _Hop:
-    """A hop. ``call``: the one that it answers, if known; ``calls``: its own, and the hops that they made."""
+    """A part of a request in one process.
+
+    ``call``: the call that it answers, if known; ``calls``: its own calls, each with the hop that answers it.
+    """
 
     row: Row
-    told: _Told
+    payload: _HopPayload
     call: _Call | None = None
     calls: list[tuple[_Call, _Hop | None]] = field(default_factory=list)
 
@@ -54,62 +57,62 @@ class _Hop:
 
     @property
     def deployment_id(self) -> str:
-        return f"{self.told.application}#{self.told.deployment}"
+        return f"{self.payload.application}#{self.payload.deployment}"
 
     @property
     def queue_ns(self) -> int | None:
-        """A replica begins before its caller knows that it took the call."""
+        """The time in the queue, limited because a replica begins before its caller knows that it did."""
         if self.call is None:
             return None
         return max(0, min(self.call.queue_ns, self.call.end_ns - self.call.begin_ns - self.took_ns))
 
 
 def requests(rows: Iterable[Row]) -> list[Row]:
-    """Requests as the API tells them; the hops of each come together, the earliest first."""
+    """Requests as returned by the API. All hops of a request must be adjacent, the earliest first."""
     found = []
     for _, of_one in groupby(rows, lambda row: row["request"]):
-        hops = [_Hop(row, told) for row in of_one if (told := _told(row["extra"])) is not None]
+        hops = [_Hop(row, payload) for row in of_one if (payload := _decode(row["extra"])) is not None]
         if hops:
             found.append(_request(hops))
     return found
 
 
-def _told(extra: str) -> _Told | None:
+def _decode(extra: str) -> _HopPayload | None:
     try:
-        return _decode(extra)
+        return _decoder.decode(extra)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return None  # what somebody else called so
+        return None  # another program recorded something under the same name
 
 
 def _request(hops: list[_Hop]) -> Row:
-    entry = max(hops, key=lambda hop: (hop.told.deployment == "", hop.took_ns))
+    entry = max(hops, key=lambda hop: (hop.payload.deployment == "", hop.took_ns))
     _match(hops, entry)
     steps = list(_steps(entry, 0))
     for hop in hops:
         if hop is not entry and hop.call is None:
             steps += _steps(hop, 1)
-    told = entry.told
+    payload = entry.payload
     return {
         "request": entry.row["request"],
-        "request_id": told.request_id,
+        "request_id": payload.request_id,
         "time_ns": entry.row["begin_ns"],
         "total_ns": entry.took_ns,
         **_parts(entry),
-        "route": told.route,
-        "method": told.method,
-        "status": told.status,
-        "failed": told.failed,
-        "error": next((hop.told.error for hop in hops if hop.told.error), None),
+        "route": payload.route,
+        "method": payload.method,
+        "status": payload.status,
+        "failed": payload.failed,
+        "error": next((hop.payload.error for hop in hops if hop.payload.error), None),
         "deployments": list(dict.fromkeys(step["deployment"] for step in steps if step["deployment"])),
         "steps": steps,
     }
 
 
 def _match(hops: Sequence[_Hop], entry: _Hop) -> None:
-    """Give each call the hop that it made: of its deployment that which began nearest to its start."""
+    """Assign to each call the hop of its deployment that began nearest to its start."""
     left = [hop for hop in hops if hop is not entry]
     for caller in hops:
-        for call in sorted(caller.told.calls, key=lambda one: one.begin_ns):
+        for call in sorted(caller.payload.calls, key=lambda one: one.begin_ns):
             started_ns = call.begin_ns + call.queue_ns
             candidates = [hop for hop in left if hop.deployment_id == call.callee and hop is not caller]
             made = min(candidates, key=lambda hop: abs(int(hop.row["begin_ns"]) - started_ns), default=None)
@@ -120,11 +123,11 @@ def _match(hops: Sequence[_Hop], entry: _Hop) -> None:
 
 
 def _parts(entry: _Hop) -> Row:
-    """How a request's time was spent. A replica may end a moment after its proxy has all that it answers."""
+    """How a request's time was spent, limited because a replica may end after its proxy."""
     parts: Row = dict.fromkeys(("proxy_ns", "queue_ns", "replica_ns", "downstream_ns"))
     replica: _Hop | None = entry
     took_ns = entry.took_ns
-    if entry.told.deployment == "":
+    if entry.payload.deployment == "":
         call, replica = entry.calls[0] if entry.calls else (None, None)
         if replica is not None:
             parts["queue_ns"] = min(replica.queue_ns or 0, entry.took_ns)
@@ -133,28 +136,28 @@ def _parts(entry: _Hop) -> Row:
         elif call is not None:
             parts["queue_ns"] = min(call.queue_ns, entry.took_ns)
     if replica is not None:
-        parts["downstream_ns"] = min(replica.told.downstream_ns or 0, took_ns)
+        parts["downstream_ns"] = min(replica.payload.downstream_ns or 0, took_ns)
         parts["replica_ns"] = took_ns - parts["downstream_ns"]
     return parts
 
 
 def _steps(hop: _Hop, depth: int) -> Iterator[Row]:
-    told, call, row = hop.told, hop.call, hop.row
-    is_proxy = told.deployment == ""
+    payload, call, row = hop.payload, hop.call, hop.row
+    is_proxy = payload.deployment == ""
     yield {
-        "application": told.application,
-        "deployment": None if is_proxy else told.deployment,
+        "application": payload.application,
+        "deployment": None if is_proxy else payload.deployment,
         "depth": depth,
         "begin_ns": row["begin_ns"] if call is None else min(call.begin_ns, row["begin_ns"]),
         "end_ns": row["end_ns"],
         "queue_ns": hop.queue_ns,
         "replica_ns": None if is_proxy else hop.took_ns,
-        "downstream_ns": told.downstream_ns,
-        "call_count": told.call_count,
-        "method": told.method,
-        "status": told.status,
-        "failed": told.failed,
-        "error": told.error or None,
+        "downstream_ns": payload.downstream_ns,
+        "call_count": payload.call_count,
+        "method": payload.method,
+        "status": payload.status,
+        "failed": payload.failed,
+        "error": payload.error or None,
         "actor_id": row["actor_id"],
         "node_id": row["node_id"],
         "log_file": row["log_file"],
@@ -179,19 +182,22 @@ def _steps(hop: _Hop, depth: int) -> Iterator[Row]:
 
 
 def edge(row: Row) -> Row:
-    """Calls of a deployment as the API tells them: with quantiles of their latency."""
+    """Calls of a deployment as returned by the API, with quantiles of their latency."""
     buckets = row.pop("latency") or []
     return {**row, **{f"p{q}_ns": _quantile(buckets, q / 100) for q in (50, 95, 99)}}
 
 
 def _quantile(buckets: Sequence[tuple[int | None, int]], q: float) -> int | None:
-    """The middle of the bucket of ``rayscope.tracer.serve.latency_bucket`` in which it lies."""
+    """The middle of the histogram bucket that contains the quantile, ns.
+
+    See ``rayscope.tracer.serve.latency_bucket``.
+    """
     known = [(bucket, count) for bucket, count in buckets if bucket is not None and 32 <= bucket < 512]
-    wanted = q * sum(count for _, count in known)
+    rank = q * sum(count for _, count in known)
     seen = 0
     for bucket, count in known:
         seen += count
-        if seen >= wanted:
+        if seen >= rank:
             bits, eighth = divmod(bucket, 8)
             return ((17 + 2 * eighth) << (bits - 4)) // 2
     return None

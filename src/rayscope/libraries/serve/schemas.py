@@ -1,4 +1,4 @@
-"""What is said of Ray Serve."""
+"""Schemas of Ray Serve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rayscope.libraries.schemas import LibraryProblem
 
 
 class ServeChange(Answer):
-    """A change of state, when it was seen, and why in Serve's words."""
+    """A change of state, when it was observed, and the reason in Serve's words."""
 
     time_ns: int
     state: str
@@ -18,10 +18,12 @@ class ServeChange(Answer):
 
 
 class ServeDeploymentItem(Answer):
-    """A deployment. ``since_ns``: when it was first seen in its state; ``end_known_by``: ``session`` where
-    its end is inferred, and ``last_state`` then the last that Serve told. ``replicas``: how many of all that
-    ever were are in which state. ``calls``: ids of the deployments that it calls, None where this Ray does
-    not say.
+    """A deployment.
+
+    ``since_ns``: when it was first observed in its state. ``end_known_by``: ``session`` if its end is
+    inferred; ``last_state`` is then the last state that Serve reported. ``replicas``: the number of replicas
+    by state, including dead ones. ``calls``: the IDs of the deployments that it calls, None if this version
+    of Ray does not report them.
     """
 
     deployment_id: str
@@ -42,9 +44,10 @@ class ServeDeploymentItem(Answer):
 
 
 class ServeDeployment(ServeDeploymentItem):
-    """A deployment as it was configured. The documents are Serve's own, without secrets; one that is too
-    long to be kept says so in ``left_out``. ``autoscaling``: what the autoscaler says, with its newest
-    decisions.
+    """A deployment with its configuration.
+
+    The documents are Serve's own, without secrets. ``left_out``: set if a document was too long to be stored.
+    ``autoscaling``: the state of the autoscaler with its newest decisions.
     """
 
     required_resources: dict[str, Any] | None
@@ -71,8 +74,10 @@ class ServeApplicationItem(Answer):
 
 
 class ServeReplica(Answer):
-    """A replica. ``log_file`` is relative to the folder of logs of its node; ``death_reason`` and
-    ``death_cause``: why its actor is dead. ``start_error``: what its constructor raised, with the traceback.
+    """A replica.
+
+    ``log_file``: relative to the log folder of its node. ``death_reason`` and ``death_cause``: why its actor
+    died. ``start_error``: the exception of its constructor, with the traceback.
     """
 
     replica_id: str
@@ -111,7 +116,7 @@ class ServeProxy(Answer):
 
 
 class ServeController(Answer):
-    """A controller. ``health``: whether it keeps up, to two digits; times as Serve names them (s, ms)."""
+    """A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms)."""
 
     actor_id: str
     state: str | None
@@ -132,7 +137,7 @@ class ServeController(Answer):
 
 
 class ServePage(Answer):
-    """Serve in a session. ``problem``: why what is shown may be out of date."""
+    """Serve in a session. ``problem``: why the data may be out of date."""
 
     session: str
     items: list[ServeApplicationItem]
@@ -143,8 +148,9 @@ class ServePage(Answer):
 
 
 class ServeCalls(Answer):
-    """Calls of one deployment (its id) by another, as the tracer counted them. ``errors``: those whose caller
-    got an error. Quantiles: from the call to its end, within 6 %.
+    """Calls from one deployment to another, both given by ID, as counted by the tracer.
+
+    ``errors``: calls whose caller got an error. Quantiles: the duration of a call, accurate to 6 %.
     """
 
     caller: str
@@ -159,10 +165,11 @@ class ServeCalls(Answer):
 class ServeRequestStep(Answer):
     """A part of a request: in the proxy (``deployment`` is None), or a call of a deployment.
 
-    ``depth``: how many callers it has. ``begin_ns`` and ``end_ns``: of the call, or of the replica's part
-    where nobody told of the call. ``queue_ns``: until a replica took it. ``replica_ns``: how long the replica
-    had it, None where it did not tell; for ``downstream_ns`` of that a call of its own was under way, of
-    ``call_count``. ``error``: the class of the exception. ``log_file`` as in ServeReplica.
+    ``depth``: the number of its callers. ``begin_ns`` and ``end_ns``: those of the call, or of the replica's
+    part if the call is not recorded. ``queue_ns``: the time until a replica took it. ``replica_ns``: how long
+    the replica processed it, None if the replica did not report it; this includes ``downstream_ns``, during
+    which some of its own ``call_count`` calls were running. ``error``: the class of the exception.
+    ``log_file`` as in ServeReplica.
     """
 
     application: str
@@ -184,9 +191,11 @@ class ServeRequestStep(Answer):
 
 
 class ServeRequest(Answer):
-    """A request. ``request_id``: as its client sees it. ``total_ns`` is the sum of ``proxy_ns``,
-    ``queue_ns``, ``replica_ns`` and ``downstream_ns``. What is not known of these is None: the first two
-    where the request came through no proxy, all but ``queue_ns`` where the replica did not tell of it.
+    """A request.
+
+    ``request_id``: the ID that its client sees. ``total_ns`` is the sum of ``proxy_ns``, ``queue_ns``,
+    ``replica_ns`` and ``downstream_ns``. Unknown parts are None: the first two if the request did not come
+    through a proxy, all except ``queue_ns`` if the replica did not report it.
     """
 
     request: str
@@ -207,8 +216,9 @@ class ServeRequest(Answer):
 
 
 class ServeRequestPage(Answer):
-    """Slow and failed requests of an application, of ``total`` on record. ``left_out``: at least this many
-    others were only counted.
+    """Slow and failed requests of an application, and the number of them in the record.
+
+    ``left_out``: at least this many others were only counted.
     """
 
     session: str
@@ -218,8 +228,10 @@ class ServeRequestPage(Answer):
 
 
 class ServeApplicationAnswer(ServeApplicationItem):
-    """One application. ``replicas``: those that live first, then the newest, of ``replicas_total``.
-    ``edges``: the calls of its deployments that the tracer counted.
+    """A single application.
+
+    ``replicas``: some of the ``replicas_total``: living ones first, then the newest. ``edges``: the calls
+    between its deployments that the tracer counted.
     """
 
     deployments: list[ServeDeployment]  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Serve's applications, deployments, replicas, proxies and controllers on record."""
+"""Queries Serve's applications, deployments, replicas, proxies and controllers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import IS_USERS_SPAN
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Changes of state that are told of one thing, the newest.
-_HISTORY = 50
+#: Changes of state shown per object: the newest.
+_MAX_CHANGES = 50
 _MAX_DEPLOYMENTS = 5_000
-_MAX_PROXIES, _MAX_CONTROLLERS = 2_000, 20
-#: Parts of requests of one answer, and pairs of deployments.
-_MAX_HOPS, _MAX_EDGES = 10_000, 1_000
+_MAX_PROXIES = 2_000
+_MAX_CONTROLLERS = 20
+#: Hops of requests in one answer.
+_MAX_HOPS = 10_000
+#: Pairs of calling and called deployments in one answer.
+_MAX_EDGES = 1_000
 _DOCUMENTS = (
     "calls",
     "required_resources",
@@ -27,7 +30,7 @@ _DOCUMENTS = (
     "health",
 )
 
-#: A replica whose actor is dead has stopped, whether or not the controller was seen to say so.
+#: A replica whose actor is dead has stopped, even if the controller's report of it was missed.
 _REPLICAS = """
 SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPED' ELSE r.state END AS state,
     CASE WHEN a.state = 'DEAD' THEN coalesce(a.end_ns, r.end_ns) ELSE r.end_ns END AS end_ns,
@@ -36,8 +39,8 @@ SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPE
 FROM serve_replica_rows r LEFT JOIN actor_rows a ON a.id = r.actor_id
 """
 
-#: Errors of replicas' constructors, which Serve calls in a method of its own. It then kills the
-#: replica, so Ray names only the kill as the cause of death.
+#: Errors of replicas' constructors, which Serve calls in a method of its own. Serve then kills the replica,
+#: so that Ray reports only the kill as the cause of death.
 _START_ERRORS = f"""
 SELECT actor_id, start_error, {error_parts("start_error")}['headline'] AS headline
 FROM (
@@ -48,30 +51,31 @@ FROM (
     GROUP BY actor_id)
 """
 
-#: What the tracer tells of Serve, of the creation of the actor that noted it (:mod:`rayscope.tracer.serve`).
-_TOLD = f"""
+#: Spans of Serve by the tracer, attached to the creation of the recording actor
+#: (:mod:`rayscope.tracer.serve`).
+_SPANS = f"""
 SELECT task_lo AS actor_id, name, begin_ns, end_ns, CASE WHEN json_valid(extra) THEN extra END AS extra
 FROM span_rows WHERE name IN ('serve.hop', 'serve.calls', 'serve.left_out') AND NOT {IS_USERS_SPAN}
 """
-#: A request took as long as its proxy says, or the longest of its hops; and belongs where that does.
+#: A request's time and application are those of its proxy, or else of its longest hop.
 _REQUESTS = f"""
 SELECT request, arg_max(application, rank) AS application, arg_max(begin_ns, rank) AS begin_ns,
     arg_max(end_ns, rank) - arg_max(begin_ns, rank) AS total_ns, bool_or(failed) AS failed
 FROM (SELECT begin_ns, end_ns, extra ->> '$.request' AS request, extra ->> '$.application' AS application,
         (extra ->> '$.failed') = 'true' AS failed,
         [((extra ->> '$.deployment') = '')::BIGINT, end_ns - begin_ns] AS rank
-    FROM ({_TOLD}) WHERE name = 'serve.hop')
+    FROM ({_SPANS}) WHERE name = 'serve.hop')
 WHERE request IS NOT NULL AND application IS NOT NULL AND rank[1] IS NOT NULL GROUP BY request
 """
-#: Order of requests -> what is sorted by, in descending order.
+#: The columns by which each order sorts, descending.
 _ORDERS = {"slowest": "total_ns", "newest": "begin_ns", "failed": "begin_ns"}
 
 
 def applications(file: SessionFile, limit: int, name: str | None = None) -> tuple[list[Row], int]:
-    """Applications (or the one of a name), those that are there first, then the newest; and how many are.
+    """Applications, or the one with this name: existing ones first, then the newest; and the total number.
 
-    Each with its ``history`` (changes of state: ``time_ns``, ``state``, ``trigger``, ``reason``) and its
-    ``deployments``, and those with theirs and ``replicas`` (state -> how many).
+    Each has a ``history`` (changes of state: ``time_ns``, ``state``, ``trigger``, ``reason``) and its
+    ``deployments``, which have a history, too, and ``replicas`` (state -> number).
     """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM serve_application_rows").fetchone()
@@ -109,10 +113,10 @@ def applications(file: SessionFile, limit: int, name: str | None = None) -> tupl
 
 
 def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row], int]:
-    """The replicas of an application, those that live first, then the newest; and how many there are.
+    """The replicas of an application: living ones first, then the newest; and the total number.
 
-    ``death_reason`` and ``death_cause``: why the actor of one is dead, in Ray's words. ``start_error``: what
-    its constructor raised, with the traceback; ``death_reason`` is then the line that names it.
+    ``death_reason`` and ``death_cause``: why its actor died, in Ray's words. ``start_error``: the exception
+    of its constructor, with the traceback; ``death_reason`` is then the line that names the exception.
     """
     with file.reader() as reader:
         found = rows_of(
@@ -132,10 +136,10 @@ def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row]
 
 
 def requests(file: SessionFile, application: str, limit: int, order: str) -> tuple[list[Row], int]:
-    """The hops of requests of an application, a request after the other; ``order`` is a key of ``_ORDERS``.
+    """The hops of an application's requests, grouped by request; and the number of such requests.
 
-    Each with its ``request``, what the tracer recorded (``extra``), and the log of its actor. And how many
-    such requests are on record.
+    ``order``: a key of ``_ORDERS``. Each hop has its ``request``, the tracer's data (``extra``), and the log
+    of its actor.
     """
     with file.reader() as reader:
         found = rows_of(
@@ -148,7 +152,7 @@ def requests(file: SessionFile, application: str, limit: int, order: str) -> tup
                     ORDER BY place LIMIT {int(limit)})
                 SELECT c.request, c.total, h.actor_id, h.begin_ns, h.end_ns, h.extra,
                     coalesce(r.node_id, p.id) AS node_id, coalesce(r.log_file, p.log_file) AS log_file
-                FROM ({_TOLD}) h JOIN chosen c ON (h.extra ->> '$.request') = c.request
+                FROM ({_SPANS}) h JOIN chosen c ON (h.extra ->> '$.request') = c.request
                 LEFT JOIN serve_replica_rows r ON r.actor_id = h.actor_id
                 LEFT JOIN serve_proxy_rows p ON p.actor_id = h.actor_id
                 WHERE h.name = 'serve.hop' ORDER BY c.place, h.begin_ns, h.end_ns DESC, h.actor_id
@@ -162,13 +166,13 @@ def requests(file: SessionFile, application: str, limit: int, order: str) -> tup
 
 
 def left_out(file: SessionFile, application: str) -> int:
-    """How many slow parts of requests were only counted, in the deployment with most of them."""
+    """The number of slow hops that were only counted, in the deployment with most of them."""
     with file.reader() as reader:
         row = reader.execute(
             f"""
             SELECT max(hops) FROM (
                 SELECT sum(TRY_CAST(t.extra ->> '$.hops' AS BIGINT)) AS hops
-                FROM ({_TOLD}) t JOIN serve_replica_rows r USING (actor_id)
+                FROM ({_SPANS}) t JOIN serve_replica_rows r USING (actor_id)
                 WHERE t.name = 'serve.left_out' AND r.application = ? GROUP BY r.deployment)
             """,
             [application],
@@ -177,26 +181,27 @@ def left_out(file: SessionFile, application: str) -> int:
 
 
 def calls(file: SessionFile, application: str) -> list[Row]:
-    """What deployments of an application called: ``caller``, ``callee``, how many ``calls``, and ``errors``.
+    """The calls of an application's deployments: ``caller``, ``callee``, ``calls`` (their number), and
+    ``errors``.
 
-    ``latency``: how many calls by the number of their bucket (:func:`rayscope.tracer.serve.latency_bucket`).
+    ``latency``: a histogram, see :func:`rayscope.tracer.serve.latency_bucket`.
     """
     with file.reader() as reader:
         return rows_of(
             reader.execute(
                 f"""
-                WITH told AS (
+                WITH spans AS (
                     SELECT extra ->> '$.caller' AS caller, extra ->> '$.callee' AS callee, extra
-                    FROM ({_TOLD}) WHERE name = 'serve.calls' AND starts_with(caller, ?)),
+                    FROM ({_SPANS}) WHERE name = 'serve.calls' AND starts_with(caller, ?)),
                 sums AS (
                     SELECT caller, callee, sum(TRY_CAST(extra ->> '$.calls' AS BIGINT))::BIGINT AS calls,
                         sum(TRY_CAST(extra ->> '$.errors' AS BIGINT))::BIGINT AS errors
-                    FROM told GROUP BY ALL),
+                    FROM spans GROUP BY ALL),
                 buckets AS (
                     SELECT caller, callee, TRY_CAST(entry.key AS BIGINT) AS bucket,
                         sum(entry.value)::BIGINT AS calls
                     FROM (SELECT caller, callee, unnest(map_entries(
-                        json_transform(extra -> '$.latency', '"MAP(VARCHAR, BIGINT)"'))) AS entry FROM told)
+                        json_transform(extra -> '$.latency', '"MAP(VARCHAR, BIGINT)"'))) AS entry FROM spans)
                     GROUP BY ALL)
                 SELECT s.*, (SELECT list([b.bucket, b.calls] ORDER BY b.bucket) FROM buckets b
                     WHERE b.caller = s.caller AND b.callee = s.callee) AS latency
@@ -208,7 +213,7 @@ def calls(file: SessionFile, application: str) -> list[Row]:
 
 
 def proxies(file: SessionFile) -> list[Row]:
-    """The proxies, one a node, those that run first."""
+    """The proxies, one per node, running ones first."""
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
@@ -220,7 +225,7 @@ def proxies(file: SessionFile) -> list[Row]:
 
 
 def controllers(file: SessionFile) -> list[Row]:
-    """The controllers, newest first: one for each time that Serve was started."""
+    """The controllers, newest first. There is one for each time that Serve was started."""
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
@@ -232,12 +237,12 @@ def controllers(file: SessionFile) -> list[Row]:
 
 
 def _with_history(kind: Kind, identity: str, row: Row) -> Row:
-    """``row`` with its documents decoded, and what its transitions tell: ``since_ns``, ``last_state``.
+    """Decode the documents of a row, and add ``since_ns`` and ``last_state`` from its transitions.
 
-    ``last_state``: the last that Serve told, where a later one was inferred from the end of the cluster.
+    ``last_state``: the last state reported by Serve, if a later one was inferred from the end of the cluster.
     """
     transitions = sorted(decode_entity(kind, identity, row.pop("doc")).transitions.items())
-    # A server that starts anew is told the state again, which is no change.
+    # A restarted server receives the current state again, which is no change.
     before = [None, *(state for (_, state), _ in transitions)]
     transitions = [one for one, last in zip(transitions, before, strict=False) if one[0][1] != last]
     row["history"] = [
@@ -247,7 +252,7 @@ def _with_history(kind: Kind, identity: str, row: Row) -> Row:
             "trigger": _text(extra.get("trigger")),
             "reason": _text(extra.get("reason")),
         }
-        for (time_ns, state), extra in transitions[-_HISTORY:]
+        for (time_ns, state), extra in transitions[-_MAX_CHANGES:]
     ]
     last = row["history"][-1] if row["history"] else None
     row["last_state"] = last["state"] if last else None

@@ -1,4 +1,4 @@
-"""Ray Train's runs: all of them, and one with what its workers reported."""
+"""Routes for Ray Train: all runs, and a single one with the reports of its workers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
-#: Of a picture: what a wide screen can show, and what somebody can tell apart.
-_COLUMNS, _ROWS, _METRICS = 200, 32, 24
+#: Columns of a chart: as many as a wide screen can show.
+_MAX_COLUMNS = 200
+#: Ranks of a chart: as many as can be told apart.
+_MAX_ROWS = 32
+#: Metrics with a chart.
+_MAX_METRICS = 24
 _MAX_WORKERS = 1_000
 
 
@@ -47,7 +51,7 @@ def train_run(
         str | None, Query(max_length=200, description="The id of an attempt; the last one if not given.")
     ] = None,
 ) -> Response:
-    """A run of Ray Train: its attempts, and of one of them the workers and what these reported."""
+    """A run of Ray Train: its attempts, and the workers of one attempt with their reports."""
     name = records.resolve(session)
     key = f"{run_id} {attempt}"
     return answer(records.read_cached(name, lambda file: _run(file, name, run_id, attempt), key))
@@ -63,7 +67,7 @@ def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -
         raise NotFound(f"The run has no attempt {attempt_id[:80]!r}.", what="attempt", id=attempt_id[:80])
     chosen = attempt_id or (ids[-1] if ids else None)
     controller_log = log_file(found.pop("controller_log_path"))
-    reported = sql.reports(file, chosen or "", columns=_COLUMNS, rows=_ROWS, names=_METRICS)
+    reported = sql.reports(file, chosen or "", columns=_MAX_COLUMNS, rows=_MAX_ROWS, names=_MAX_METRICS)
     return {
         "session": session,
         **found,
@@ -75,7 +79,7 @@ def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -
         "bucket": reported.bucket,
         "cells": reported.cells,
         "ranks": reported.ranks,
-        "shown_ranks": min(_ROWS, len(reported.ranks)),
+        "shown_ranks": min(_MAX_ROWS, len(reported.ranks)),
         "metrics": lines(reported.metrics, reported.points),
         "checkpoints": reported.checkpoints,
         "reports_left_out": reported.left_out,

@@ -1,4 +1,4 @@
-"""What a run's page shows, from what is on record of it."""
+"""Prepares rows of the record for the page of a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _decode_gpus = msgspec.json.Decoder(list[int]).decode
 
 
 def log_file(path: str | None) -> str | None:
-    """The name of a log file, as the log page has it, from its path on the node."""
+    """The name of a log file on the page of logs, from its path on the node."""
     if path is None or _FOLDER not in path:
         return None
     return path.split(_FOLDER, 1)[1] or None
 
 
 def worker(row: Row) -> Row:
-    """A worker as the API tells it."""
+    """A worker as returned by the API."""
     gpus, path = row.pop("gpu_ids"), row.pop("log_path")
     try:
         numbers = _decode_gpus(gpus) if gpus else []
@@ -30,7 +30,7 @@ def worker(row: Row) -> Row:
 
 
 def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
-    """The metrics, each with a line for each rank; ``points`` in the order of name, rank and column."""
+    """The metrics, each with a line per rank. ``points`` must be sorted by name, rank and column."""
     by_name: dict[str, dict[int, list[tuple[int, float]]]] = {}
     for point in points:
         of = by_name.setdefault(point["name"], {}).setdefault(point["rank"], [])
@@ -47,7 +47,7 @@ def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
 
 
 def problem(untracked_runs: int, workers_of_v1: int) -> dict[str, str] | None:
-    """What to say of Ray Train's actors of which no run is told; None where there are none."""
+    """A hint if Ray Train's actors are running but no run is recorded; else None."""
     if untracked_runs:
         return {
             "message": "Ray Train did not keep the state of "

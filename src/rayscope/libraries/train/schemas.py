@@ -1,4 +1,4 @@
-"""What is said of Ray Train."""
+"""Schemas of Ray Train."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rayscope.libraries.schemas import LibraryProblem
 
 
 class TrainRunItem(Answer):
-    """A training run. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+    """A training run. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
 
-    ``worker_count``: of the attempt with most.
+    ``worker_count``: the workers of its largest attempt.
     """
 
     run_id: str
@@ -38,7 +38,7 @@ class TrainRunPage(Answer):
 
 
 class TrainAttempt(Answer):
-    """An attempt of a run: a group of workers. ``reports``: of the worker with most."""
+    """An attempt of a run: a group of workers. ``reports``: the largest number of reports by one worker."""
 
     attempt_id: str
     state: str | None
@@ -51,8 +51,10 @@ class TrainAttempt(Answer):
 
 
 class TrainWorker(Answer):
-    """A worker of an attempt. ``reporting_since_ns``: since when it is in a report, where it waits for all
-    other ranks; None if it is in none, and for the first second of one.
+    """A worker of an attempt.
+
+    ``reporting_since_ns``: when its current report began, in which it waits for all other ranks; None if it
+    is not in a report, or for less than a second.
     """
 
     train_worker_id: str
@@ -70,9 +72,11 @@ class TrainWorker(Answer):
 
 
 class StepTimes(Answer):
-    """Mean times of a rank's steps (ns): ``own_ns`` up to its report, ``data_ns`` of these in waiting for
-    data (None where that is not known), ``report_ns`` in the report. ``straggles``: in how many of the
-    ``steps`` it took much longer than the median rank up to its report.
+    """The mean times of a rank's steps, ns.
+
+    ``own_ns``: the time before its report, including ``data_ns``, the time spent waiting for data (None if
+    unknown). ``report_ns``: the time in the report. ``straggles``: how many of the ``steps`` took it much
+    longer than the median rank, until its report.
     """
 
     rank: int
@@ -84,13 +88,13 @@ class StepTimes(Answer):
 
 
 class StepCell(StepTimes):
-    """The times of a rank in one column, which is one step or several."""
+    """The times of a rank in a column, which is one or several steps."""
 
     column: int
 
 
 class RankTimes(StepTimes):
-    """The times of a rank in all steps."""
+    """The times of a rank over all steps."""
 
     p50_ns: int | None
     max_ns: int | None
@@ -104,7 +108,7 @@ class MetricLine(Answer):
 
 
 class ReportedMetric(Answer):
-    """A metric that workers reported. ``not_finite_step``: the first step in which it was NaN or infinite."""
+    """A metric reported by workers. ``not_finite_step``: the first step in which it was NaN or infinite."""
 
     name: str
     not_finite_step: int | None
@@ -113,7 +117,7 @@ class ReportedMetric(Answer):
 
 
 class TrainCheckpoint(Answer):
-    """A checkpoint that was reported, by how many ranks; ``path`` as the first of them knew it."""
+    """A checkpoint, and how many ranks reported it. ``path``: the path reported by the first of them."""
 
     step: int
     rank: int
@@ -124,10 +128,11 @@ class TrainCheckpoint(Answer):
 
 
 class TrainRunAnswer(TrainRunItem):
-    """One training run, and of one of its attempts the workers and what they reported.
+    """A single training run, with the workers of one of its attempts and their reports.
 
-    A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are all, ``cells`` and lines those
-    of the ``shown_ranks`` first. ``reports_left_out``: reports that came so fast that they were only counted.
+    A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are complete; ``cells`` and lines are
+    those of the first ``shown_ranks`` of them. ``reports_left_out``: reports in such quick succession that
+    they were only counted.
     """
 
     session: str

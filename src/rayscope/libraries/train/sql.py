@@ -1,4 +1,4 @@
-"""Training runs on record, their attempts and workers, and what the workers reported."""
+"""Queries training runs, their attempts and workers, and the reports of the workers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import IS_OPEN_WAIT, START
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Classes of the actors of Ray Train: of its second version, and of the workers of both.
-CONTROLLER, WORKER = "TrainController", "RayTrainWorker"
-#: A run is told by Ray within so long, ns; by then one that is not keeps no state.
-_TOLD_NS = 45 * 10**9
+#: The class of the controller's actor in Ray Train's second version.
+CONTROLLER = "TrainController"
+#: The class of the workers' actors in both versions.
+WORKER = "RayTrainWorker"
+#: Ray reports a run within this time, ns. If it does not, the run has no state export.
+_MAX_REPORT_DELAY_NS = 45 * 10**9
 _RUNS = with_job("train_run")
 _ITEM = """
 r.run_id, r.name, r.state, r.status_detail, r.job_id, r.entrypoint, r.start_ns, r.end_ns, r.end_known_by,
@@ -36,7 +38,7 @@ _SETTINGS = (
 
 
 def runs(file: SessionFile, limit: int) -> tuple[list[Row], int]:
-    """Runs, newest first, with their attempts and workers counted; and how many there are."""
+    """Runs, newest first, with the numbers of their attempts and workers; and the total number."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM train_runs").fetchone()
         found = rows_of(
@@ -48,8 +50,8 @@ def runs(file: SessionFile, limit: int) -> tuple[list[Row], int]:
 
 
 def run(file: SessionFile, run_id: str) -> Row | None:
-    """One run with its controller's ``controller_actor_id``, ``controller_node_id`` and
-    ``controller_log_path``, and the ``settings``: name -> JSON.
+    """A run with its controller's ``controller_actor_id``, ``controller_node_id`` and
+    ``controller_log_path``, and its ``settings``: name -> JSON.
     """
     columns = ", ".join(f"r.{name}" for name in ("controller_actor_id", "controller_log_path", *_SETTINGS))
     with file.reader() as reader:
@@ -68,7 +70,7 @@ def run(file: SessionFile, run_id: str) -> Row | None:
 
 
 def attempts(file: SessionFile, run_id: str) -> list[Row]:
-    """The attempts of a run in order, their workers and reports (those of the rank with most) counted."""
+    """The attempts of a run in order, with the number of workers, and of reports by the most active rank."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -89,7 +91,7 @@ def attempts(file: SessionFile, run_id: str) -> list[Row]:
 
 
 def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
-    """The workers of an attempt by rank. ``reporting_since_ns``: since when each is in a report, or None."""
+    """The workers of an attempt by rank. ``reporting_since_ns``: when its current report began, or None."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -107,10 +109,10 @@ def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
 
 
 def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
-    """How many controllers of Ray Train are on record of which no run is, and how many workers without any
-    controller, which are those of its first version. ``now_ns``: None where the session is over.
+    """The number of Ray Train's controllers without a recorded run, and the number of workers without a
+    controller, which belong to the first version of Ray Train. ``now_ns``: None if the session has ended.
     """
-    known_by = "TRUE" if now_ns is None else "a.start_ns < $now - $told"
+    known_by = "TRUE" if now_ns is None else "a.start_ns < $now - $max_delay"
     with file.reader() as reader:
         row = reader.execute(
             f"""
@@ -121,12 +123,12 @@ def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
             FROM actors a WHERE class_name IN ($controller, $worker) AND {known_by}
             """,
             {"controller": CONTROLLER, "worker": WORKER}
-            | ({} if now_ns is None else {"now": now_ns, "told": _TOLD_NS}),
+            | ({} if now_ns is None else {"now": now_ns, "max_delay": _MAX_REPORT_DELAY_NS}),
         ).fetchone()
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-#: What workers reported, told of the creation of their actors (:mod:`rayscope.tracer.train`).
+#: Reports of workers, attached to the creation of their actors (:mod:`rayscope.tracer.train`).
 _REPORTS = """
 SELECT task_lo AS actor_id, TRY_CAST(extra ->> '$.step' AS BIGINT) AS step, begin_ns, end_ns,
     TRY_CAST(extra ->> '$.since_ns' AS BIGINT) AS since_ns,
@@ -136,8 +138,8 @@ FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FRO
     WHERE name = 'train.report' AND task_hi = 18446744073709551615)
 WHERE step IS NOT NULL
 """
-#: Of an attempt's ranks each step: how long it took up to the report, and how the time was spent. The first
-#: step begins when the worker was told to run the user's function.
+#: The steps of an attempt's ranks: the time until the report, and how it was spent. The first step begins
+#: when the worker was asked to run the user's function.
 _STEPS = f"""
 SELECT rank, step, begin_ns, end_ns, metrics, checkpoint, end_ns - begin_ns AS report_ns,
     begin_ns - since AS own_ns, least(data_ns, begin_ns - since) AS data_ns
@@ -149,13 +151,15 @@ FROM (
         GROUP BY actor_id) s USING (actor_id)
     QUALIFY row_number() OVER (PARTITION BY rank, step ORDER BY begin_ns) = 1)
 """
-#: A rank straggles in a step that takes it so many times as long as the median rank, and so much longer (ns).
-_STRAGGLES, _STRAGGLES_NS = 1.5, 10 * 10**6
+#: A rank straggles in a step if it takes at least this many times as long as the median rank ...
+_STRAGGLER_RATIO = 1.5
+#: ... and at least this much longer, ns.
+_STRAGGLER_NS = 10 * 10**6
 
 
 @dataclass(frozen=True)
 class Reports:
-    """What the workers of an attempt reported. See :func:`reports`."""
+    """The reports of an attempt's workers. See :func:`reports`."""
 
     steps: int
     bucket: int
@@ -168,13 +172,14 @@ class Reports:
 
 
 def reports(file: SessionFile, attempt_id: str, *, columns: int, rows: int, names: int) -> Reports:
-    """What the workers of an attempt reported, for pictures of so many columns and rows.
+    """The reports of an attempt's workers, for charts with ``columns`` columns and ``rows`` rows.
 
-    ``steps``: of the rank with most; of more than ``columns`` each ``bucket`` of them are one column.
-    ``cells``: mean times (ns) of a ``rank`` in a ``column``, and in how many steps it straggled. ``ranks``:
-    the same of each rank in all, those that straggled most often first. Cells and points are those of the
-    first ``rows`` of them. ``metrics``: so many names, the first step with a value that is not finite.
-    ``points``: means of a metric by ``rank`` and ``column``. ``left_out``: reports that were only counted.
+    ``steps``: those of the rank with most steps. If there are more than ``columns``, each column combines
+    ``bucket`` steps. ``cells``: the mean times (ns) of a ``rank`` in a ``column``, and the number of steps in
+    which it straggled. ``ranks``: the same for each rank over all steps, the most frequent stragglers first.
+    Cells and points cover the first ``rows`` of these. ``metrics``: up to ``names`` names, with the first
+    step that has a non-finite value. ``points``: the means of a metric by ``rank`` and ``column``.
+    ``left_out``: reports that were only counted.
     """
     with file.reader() as reader:
         reader.execute(f"CREATE OR REPLACE TEMP TABLE train_steps AS {_STEPS}", {"attempt": attempt_id})
@@ -192,8 +197,8 @@ def _reports(
     bucket = max(1, -(-steps // columns))
     judged = f"""
         SELECT *, step // {bucket} AS "column",
-            own_ns > {_STRAGGLES} * median(own_ns) OVER (PARTITION BY step)
-                AND own_ns - median(own_ns) OVER (PARTITION BY step) >= {_STRAGGLES_NS} AS straggles
+            own_ns > {_STRAGGLER_RATIO} * median(own_ns) OVER (PARTITION BY step)
+                AND own_ns - median(own_ns) OVER (PARTITION BY step) >= {_STRAGGLER_NS} AS straggles
         FROM train_steps
     """
     sums = (

@@ -1,4 +1,4 @@
-"""Ray Tune's experiments: all of them, and one with its trials."""
+"""Routes for Ray Tune: all experiments, and a single one with its trials."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
-#: Of a picture: what a wide screen can show, and what somebody can tell apart.
-_COLUMNS, _LINES, _METRICS = 200, 100, 50
+#: Columns of a chart: as many as a wide screen can show.
+_MAX_COLUMNS = 200
+#: Lines of a chart: as many as can be told apart.
+_MAX_LINES = 100
+#: Metrics to choose from.
+_MAX_METRICS = 50
 _MAX_TRIALS = 1_000
 Mode = Literal["min", "max"]
 
@@ -26,7 +30,7 @@ Mode = Literal["min", "max"]
 def tune_experiments(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
 ) -> Response:
-    """The experiments of Ray Tune, newest first, with their trials counted by state, and the best so far."""
+    """The experiments of Ray Tune, newest first, with their trials by state and their best trial."""
     name = records.resolve(session)
     items, total = records.read_cached(name, lambda file: sql.experiments(file, limit), str(limit))
     return answer(
@@ -66,10 +70,16 @@ def _experiment(
         )
     own_metric, own_mode = objective
     shown_metric = metric or own_metric
-    # Another metric may be better the other way round.
+    # The experiment's mode may be wrong for another metric.
     shown_mode = mode or (own_mode if shown_metric == own_metric else None)
     found = sql.experiment(
-        file, experiment_id, shown_metric, shown_mode, limit=_MAX_TRIALS, lines=_LINES, columns=_COLUMNS
+        file,
+        experiment_id,
+        shown_metric,
+        shown_mode,
+        limit=_MAX_TRIALS,
+        lines=_MAX_LINES,
+        columns=_MAX_COLUMNS,
     )
     trials = [trial(row) for row in found.trials]
     drawn = lines(found.points)
@@ -81,7 +91,7 @@ def _experiment(
         "trials": trials,
         "trials_left_out": found.item["trial_count"] - len(trials),
         "parameters": parameters(trials),
-        "metrics": metric_names(trials, _METRICS),
+        "metrics": metric_names(trials, _MAX_METRICS),
         "shown_metric": shown_metric,
         "shown_mode": shown_mode,
         "shown_best_trial_id": best(trials, shown_mode),

@@ -1,4 +1,4 @@
-"""What an experiment's page shows, from what is on record of it."""
+"""Prepares rows of the record for the page of an experiment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _decode_ids = msgspec.json.Decoder(list[str]).decode
 
 
 def trial(row: Row) -> Row:
-    """A trial as the API tells it."""
+    """A trial as returned by the API."""
     actors = row.pop("actor_ids")
     return {
         **row,
@@ -25,9 +25,9 @@ def trial(row: Row) -> Row:
 
 
 def parameters(trials: Sequence[Row]) -> list[Row]:
-    """The parameters of some trials, those that differ first, in the order in which trials have them.
+    """The parameters of some trials: varying ones first, then in the order of the trials.
 
-    ``is_number``: all values are; ``values``: how many different ones there are.
+    ``is_number``: whether all values are numbers; ``values``: the number of different values.
     """
     seen: dict[str, list[Any]] = {}
     for one in trials:
@@ -45,14 +45,14 @@ def parameters(trials: Sequence[Row]) -> list[Row]:
     return sorted(found, key=lambda one: not one["varies"])
 
 
-def metric_names(trials: Sequence[Row], most: int) -> list[str]:
-    """The names of so many metrics in the last results of some trials, the most frequent first."""
+def metric_names(trials: Sequence[Row], limit: int) -> list[str]:
+    """Up to ``limit`` names of metrics in the last results of some trials, the most frequent first."""
     counts = Counter(name for one in trials for name in one["metrics"])
-    return sorted(counts, key=lambda name: (-counts[name], name))[:most]
+    return sorted(counts, key=lambda name: (-counts[name], name))[:limit]
 
 
 def lines(points: Sequence[Row]) -> list[Row]:
-    """A line for each trial; ``points`` in the order of trial and iteration."""
+    """A line for each trial. ``points`` must be sorted by trial and iteration."""
     found: dict[str, list[tuple[int, float]]] = {}
     for point in points:
         found.setdefault(point["trial_id"], []).append((point["iteration"], point["value"]))
@@ -60,7 +60,7 @@ def lines(points: Sequence[Row]) -> list[Row]:
 
 
 def best(trials: Sequence[Row], mode: str | None) -> str | None:
-    """The trial whose last value is the least or greatest: what ``ResultGrid.get_best_result()`` gives."""
+    """The trial with the best last value, as in ``ResultGrid.get_best_result()``."""
     with_value = [one for one in trials if one["value"] is not None]
     if mode is None or not with_value:
         return None
@@ -70,7 +70,7 @@ def best(trials: Sequence[Row], mode: str | None) -> str | None:
 
 
 def problem(untraced_trials: int) -> dict[str, str] | None:
-    """What to say of actors that run trials of which nothing is told; None where there are none."""
+    """A hint if actors run trials but no experiment is recorded; else None."""
     if not untraced_trials:
         return None
     what = (

@@ -1,4 +1,4 @@
-"""What is said of Ray Tune."""
+"""Schemas of Ray Tune."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rayscope.libraries.schemas import LibraryProblem
 
 
 class TuneExperimentItem(Answer):
-    """An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` where the end is inferred.
+    """An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
 
-    ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials were
-    over), or CUT_OFF with its job or session. ``trial_states``: trials by state. ``stopped_early``: trials
-    that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: by the last result of each
-    trial, None without a metric and a mode.
+    ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials), or
+    CUT_OFF with its job or session. ``trial_states``: the number of trials by state. ``stopped_early``:
+    trials that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: according to the last
+    result of each trial, None without a metric and a mode.
     """
 
     experiment_id: str
@@ -50,12 +50,13 @@ class TuneExperimentPage(Answer):
 
 
 class TuneTrial(Answer):
-    """A trial. ``parameters`` and ``metrics`` (of its last result): names of nested ones joined with "/".
+    """A trial.
 
-    ``end_reason``: ``finished`` by itself, ``criterion`` (it reached what was asked for), ``early`` (the
-    scheduler or a stopper ended it). ``value``: the last one of the answer's metric, ``best_value`` the best
-    one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
-    failed; ``actor_id``: the actor that ran it last. ``results`` and ``checkpoints``: those on record.
+    ``parameters`` and ``metrics`` (of its last result): the names of nested values are joined with "/".
+    ``end_reason``: ``finished`` by itself, ``criterion`` (it met the stop criterion), ``early`` (the
+    scheduler or a stopper ended it). ``value``: the last value of the answer's metric; ``best_value``: the
+    best one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
+    failed. ``actor_id``: the last actor that ran it. ``results`` and ``checkpoints``: how many are recorded.
     """
 
     trial_id: str
@@ -82,7 +83,7 @@ class TuneTrial(Answer):
 
 
 class TuneParameter(Answer):
-    """A parameter of an experiment's trials, and how many different values it has."""
+    """A parameter of an experiment's trials, and the number of its different values."""
 
     name: str
     is_number: bool
@@ -98,12 +99,13 @@ class TuneLine(Answer):
 
 
 class TuneExperimentAnswer(TuneExperimentItem):
-    """One experiment with its trials, in the order of their ids.
+    """A single experiment with its trials, sorted by ID.
 
-    ``shown_metric`` and ``shown_mode``: by which ``shown_best_trial_id``, the values and ``lines`` are.
-    ``restored_from``: the experiment that this one goes on with. ``metrics``: names of what was reported.
-    A line has one point for each ``bucket`` iterations; the best trials have one, ``lines_left_out`` others
-    have none. ``results_left_out``: results that came so fast that they were only counted.
+    ``shown_metric`` and ``shown_mode``: the objective of ``shown_best_trial_id``, the values and the
+    ``lines``. ``restored_from``: the experiment that this one continues. ``metrics``: the names of the
+    reported metrics. A line has one point for each ``bucket`` iterations. Only the best trials have a line;
+    ``lines_left_out`` trials have none. ``results_left_out``: results in such quick succession that they were
+    only counted.
     """
 
     session: str

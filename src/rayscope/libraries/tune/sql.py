@@ -1,4 +1,4 @@
-"""Experiments of Ray Tune on record, their trials, and the results of these."""
+"""Queries experiments of Ray Tune, their trials, and the trials' results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 #: The class of the actor that runs a function as a trial.
 TRIAL_ACTOR = "ImplicitFunc"
-#: The tracer tells of an experiment within so long, ns; by then one that is not on record is not traced.
-_TOLD_NS = 15 * 10**9
+#: The tracer reports an experiment within this time, ns. If it does not, the experiment is not traced.
+_MAX_REPORT_DELAY_NS = 15 * 10**9
 _METRICS = "json_transform(metrics, '\"MAP(VARCHAR, VARCHAR)\"')"
 _EXPERIMENTS = with_job("tune_experiment")
-#: What was not over when its experiment ended is cut off with it. Ray Tune terminates the trials that run
-#: when an experiment is interrupted: these have no reason to end.
+#: Trials that were still running when their experiment ended are cut off. If an experiment is interrupted,
+#: Ray Tune terminates its running trials without a reason.
 _TRIALS = f"""
 SELECT t.* EXCLUDE (state, end_ns, end_known_by, end_reason, open),
     CASE WHEN is_cut_off THEN 'CUT_OFF' ELSE t.state END AS state,
@@ -31,27 +31,27 @@ FROM (
             AND t.end_reason IS NULL AND t.start_ns IS NOT NULL)) AS is_cut_off
     FROM tune_trials t JOIN ({_EXPERIMENTS}) e USING (experiment_id)) t
 """
-#: All results as the tracer told them (:mod:`rayscope.tracer.tune`). A trial that was run again from a
-#: checkpoint repeats iterations: the last one holds.
+#: All results recorded by the tracer (:mod:`rayscope.tracer.tune`). A trial that was restarted from a
+#: checkpoint repeats iterations; the last result of each counts.
 _RESULTS = f"""
-SELECT told[1] AS experiment_id, told[2] AS trial_id, TRY_CAST(told[3] AS BIGINT) AS iteration,
-    max(time_ns) AS time_ns, arg_max(TRY_CAST(told[4] AS DOUBLE), time_ns) AS seconds,
-    arg_max(told[5], time_ns) AS metrics, bool_or(told[6] IS NOT NULL) AS has_checkpoint
+SELECT field[1] AS experiment_id, field[2] AS trial_id, TRY_CAST(field[3] AS BIGINT) AS iteration,
+    max(time_ns) AS time_ns, arg_max(TRY_CAST(field[4] AS DOUBLE), time_ns) AS seconds,
+    arg_max(field[5], time_ns) AS metrics, bool_or(field[6] IS NOT NULL) AS has_checkpoint
 FROM (SELECT begin_ns AS time_ns, json_extract_string(CASE WHEN json_valid(extra) THEN extra END,
-        ['$.experiment', '$.trial', '$.iteration', '$.seconds', '$.metrics', '$.checkpoint']) AS told
+        ['$.experiment', '$.trial', '$.iteration', '$.seconds', '$.metrics', '$.checkpoint']) AS field
     FROM span_rows WHERE name = 'tune.result' AND NOT {IS_USERS_SPAN})
-WHERE TRY_CAST(told[3] AS BIGINT) IS NOT NULL
-GROUP BY told[1], told[2], TRY_CAST(told[3] AS BIGINT)
+WHERE TRY_CAST(field[3] AS BIGINT) IS NOT NULL
+GROUP BY field[1], field[2], TRY_CAST(field[3] AS BIGINT)
 """
 
 
 def _value(metric: str) -> str:
-    """SQL of a metric, by SQL of its name, in the column ``metrics``."""
+    """SQL of a metric's value in the column ``metrics``. ``metric``: SQL of its name."""
     return f"TRY_CAST({_METRICS}[{metric}] AS DOUBLE)"
 
 
 def _last(results: str) -> str:
-    """SQL of trials with what they reported last: their last result, or what their last change told."""
+    """SQL of trials with the metrics of their last result, or else of their last change of state."""
     return f"""
 SELECT t.* REPLACE (
         CASE WHEN r.iteration >= t.iterations THEN r.iteration ELSE t.iterations END AS iterations,
@@ -67,7 +67,7 @@ FROM ({_TRIALS}) t LEFT JOIN (
 
 
 def _sums(results: str) -> str:
-    """SQL of each experiment's trials by state, and the best of them by its own metric."""
+    """SQL of the number of each experiment's trials by state, and of its best trial by its own metric."""
     return f"""
 SELECT experiment_id, count(*) AS trial_count, histogram(coalesce(state, 'UNKNOWN')) AS states,
     count(*) FILTER (end_reason = 'early') AS stopped_early, sum(results)::BIGINT AS results,
@@ -90,13 +90,13 @@ CASE e.mode WHEN 'min' THEN s.least WHEN 'max' THEN s.most END AS best_value
 
 
 def _items(results: str) -> str:
-    """SQL of experiments with what their trials add up to."""
+    """SQL of experiments with the sums of their trials."""
     return f"SELECT {_ITEM} FROM ({_EXPERIMENTS}) e LEFT JOIN ({_sums(results)}) s USING (experiment_id)"
 
 
 def experiments(file: SessionFile, limit: int) -> tuple[list[Row], int]:
-    """Experiments, newest first, with their trials counted by state, and the best by their own metric and
-    mode; and how many there are.
+    """Experiments, newest first, with the number of their trials by state and the best trial by their own
+    metric and mode; and the total number.
     """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM tune_experiments").fetchone()
@@ -110,7 +110,7 @@ def experiments(file: SessionFile, limit: int) -> tuple[list[Row], int]:
 
 
 def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, str | None] | None:
-    """The metric and the mode of an experiment; None of one that is not on record."""
+    """The metric and the mode of an experiment; None if it is not recorded."""
     with file.reader() as reader:
         found: tuple[str | None, str | None] | None = reader.execute(
             "SELECT metric, mode FROM tune_experiments WHERE experiment_id = ?", [experiment_id]
@@ -120,7 +120,7 @@ def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, str | 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment, its trials, and what they reported. See :func:`experiment`."""
+    """An experiment, its trials, and their results. See :func:`experiment`."""
 
     item: Row
     restored_from: str | None
@@ -141,14 +141,14 @@ def experiment(
     lines: int,
     columns: int,
 ) -> Experiment:
-    """An experiment that is on record, its ``limit`` best trials (the first without ``mode``) in the order of
-    their ids, and their results for a picture of one metric.
+    """A recorded experiment, its ``limit`` best trials (the first ones without ``mode``) sorted by ID, and
+    their results for a chart of one metric.
 
-    ``restored_from``: the experiment that it goes on with, if that is in this session. ``trials`` with
-    ``parameters`` and ``metrics`` as JSON, the last ``value`` of ``metric``, and the ``best_value`` of all
-    (with ``mode``) and its ``best_iteration``. ``points``: the ``value`` by ``trial_id`` and ``iteration``,
-    the last of each ``bucket``, of the ``lines`` best trials, or the first ones without ``mode``.
-    ``results_left_out``: results that came so fast that they were only counted, of the whole job meanwhile.
+    ``restored_from``: the experiment that it continues, if that is in this session. ``trials``: with
+    ``parameters`` and ``metrics`` as JSON, the last ``value`` of ``metric``, and the ``best_value`` (with
+    ``mode``) and its ``best_iteration``. ``points``: the last ``value`` of each ``bucket`` by ``trial_id``
+    and ``iteration``, for the ``lines`` best trials, or the first ones without ``mode``.
+    ``results_left_out``: results of the whole job in such quick succession that they were only counted.
     """
     with file.reader() as reader:
         reader.execute(
@@ -204,8 +204,8 @@ def _experiment(
         )
     )
     trials.sort(key=lambda trial: trial["trial_id"])
-    most = reader.execute("SELECT coalesce(max(iteration), 0) FROM tune_results").fetchone()
-    iterations = int(most[0]) if most else 0
+    last = reader.execute("SELECT coalesce(max(iteration), 0) FROM tune_results").fetchone()
+    iterations = int(last[0]) if last else 0
     bucket = max(1, -(-iterations // columns))
     points = rows_of(
         reader.execute(
@@ -240,17 +240,18 @@ def _experiment(
 
 
 def untraced(file: SessionFile, now_ns: int | None) -> int:
-    """How many actors ran trials in jobs of which no experiment is on record.
+    """The number of actors that ran trials in jobs without a recorded experiment.
 
-    ``now_ns``: None where the session is over.
+    ``now_ns``: None if the session has ended.
     """
-    known_by = "TRUE" if now_ns is None else "a.start_ns < $now - $told"
+    known_by = "TRUE" if now_ns is None else "a.start_ns < $now - $max_delay"
     with file.reader() as reader:
         row = reader.execute(
             f"""
             SELECT count(*) FROM actors a WHERE class_name = $class AND {known_by}
                 AND NOT EXISTS (SELECT 1 FROM tune_experiments e WHERE e.job_id = a.job_id)
             """,
-            {"class": TRIAL_ACTOR} | ({} if now_ns is None else {"now": now_ns, "told": _TOLD_NS}),
+            {"class": TRIAL_ACTOR}
+            | ({} if now_ns is None else {"now": now_ns, "max_delay": _MAX_REPORT_DELAY_NS}),
         ).fetchone()
     return int(row[0]) if row else 0
