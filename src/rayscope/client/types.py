@@ -52,7 +52,7 @@ class ActorsChange(TypedDict):
 
 
 class AgentFigures(TypedDict):
-    """What a node's agent says of itself; counts are totals since its process began."""
+    """Figures reported by a node's agent. Counts are totals since its process started."""
 
     pid: int
     ray_version: str
@@ -133,7 +133,7 @@ class AlertsAnswer(TypedDict):
 
 
 class AmountOf(TypedDict):
-    """Of one resource."""
+    """The amounts of one resource."""
 
     total: float
     available: float
@@ -141,7 +141,7 @@ class AmountOf(TypedDict):
 
 
 class AnnotationItem(TypedDict):
-    """What user code said of its task."""
+    """An annotation of a task by user code."""
 
     attempt: int
     kind: str
@@ -159,9 +159,9 @@ class Attached(TypedDict):
 
 class AutoscalerStatus(TypedDict):
     """
-    What the autoscaler says of itself: nodes by type, and what it could not start.
+    The autoscaler's own report: nodes by type, and what it could not start.
 
-    ``failed``: node type and why. ``infeasible``: shapes that no type of node can hold.
+    ``failed``: node types and reasons. ``infeasible``: shapes that no type of node can hold.
     """
 
     version: int
@@ -174,7 +174,7 @@ class AutoscalerStatus(TypedDict):
 
 
 class AwaitedFunction(TypedDict):
-    """A function of which an attempt waits for ``count`` tasks; ``task_id``: one of them."""
+    """A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them."""
 
     name: str
     count: int
@@ -182,7 +182,7 @@ class AwaitedFunction(TypedDict):
 
 
 class AwaitedTask(TypedDict):
-    """A task that has not made its value yet, which another one waits for as an argument."""
+    """A task whose value another one awaits as an argument, and which is not ready yet."""
 
     task_id: str
     name: str | None
@@ -213,8 +213,8 @@ class Calibration(TypedDict):
 
 class CellNodes(TypedDict):
     """
-    Nodes by columns, the head first and then by name. ``workers`` leaves out the processes of Ray's own,
-    which ``internal`` counts.
+    Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
+    ``internal`` counts.
     """
 
     id: list[str]
@@ -227,8 +227,8 @@ class CellNodes(TypedDict):
 
 class CellWorkers(TypedDict):
     """
-    Workers by columns, by node. ``key``: the beginning of the id; numbers but ``pid`` and ``running`` are
-    places in ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 is none.
+    Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
+    ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
     """
 
     key: list[str]
@@ -342,7 +342,10 @@ class CpusChange(TypedDict):
 
 
 class CrashHarm(TypedDict):
-    """Whether a crash did harm; docs/reference/faults.md explains ``code``. ``number``: of what it counts."""
+    """
+    Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
+    it refers to.
+    """
 
     harm: Literal["none", "harmed", "unknown"]
     code: str
@@ -352,11 +355,11 @@ class CrashHarm(TypedDict):
 
 class CrashedWorker(TypedDict):
     """
-    A worker or driver that crashed: what it was, how Ray says it ended, and what its log says.
+    A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
 
-    ``function``: the last one that it ran. ``script``: that of its job. ``signal``, ``reason``, ``file``,
-    ``offset``: of the crash report in its log, None without one. ``is_race``: it is the race of Ray's
-    processes at their end. ``lines``: the last ones of its log, or those around the report.
+    ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
+    ``offset``: of the crash report in its log, None without one. ``is_race``: the crash is a known race of
+    Ray's processes at their end. ``lines``: the last lines of its log, or those around the report.
     """
 
     worker_id: str
@@ -382,7 +385,7 @@ class CrashedWorker(TypedDict):
 
 
 class CrashesAnswer(TypedDict):
-    """Workers that crashed, newest first. ``workers``: all of the session. ``left_out``: not listed."""
+    """Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed."""
 
     session: str
     workers: int
@@ -450,7 +453,7 @@ class DeadNode(TypedDict):
 
 
 class Deleted(TypedDict):
-    """Whether Ray has forgotten the job; the record keeps it."""
+    """Whether Ray has deleted the job. Rayscope's record is kept."""
 
     deleted: bool
 
@@ -463,7 +466,7 @@ class DiscoveredTarget(TypedDict):
 
 
 class Disk(TypedDict):
-    """One file system. What users can fill is ``used_bytes`` and ``free_bytes``."""
+    """A file system. ``used_bytes`` and ``free_bytes`` are the part that users can fill."""
 
     path: str
     total_bytes: int
@@ -517,7 +520,7 @@ class ErrorDetail(TypedDict):
 
 
 class Event(TypedDict):
-    """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
+    """An event, or ``count`` similar ones until ``last_ns``. Times in ns."""
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
@@ -533,7 +536,7 @@ class Event(TypedDict):
 
 
 class EventsBySeverity(TypedDict):
-    """How many events there are of each severity, whatever severity is asked for."""
+    """The number of events by severity, regardless of the requested severity."""
 
     ERROR: int
     WARNING: int
@@ -541,7 +544,7 @@ class EventsBySeverity(TypedDict):
 
 
 class FailedAttempt(TypedDict):
-    """A failed attempt of a group, what became of its task, and its own message."""
+    """A failed attempt of a group, the outcome of its task, and its own message."""
 
     task_id: str
     attempt: int
@@ -553,10 +556,11 @@ class FailedAttempt(TypedDict):
 
 class FailureGroup(TypedDict):
     """
-    Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+    Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
 
-    ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
-    ``latest`` are 20 of its attempts at most. ``origin`` and ``operator`` are those of its function.
+    ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome; ``outcome`` is the most
+    severe of these. ``latest``: up to 20 of its attempts. ``origin`` and ``operator`` are those of its
+    function.
     """
 
     func_name: str | None
@@ -695,7 +699,7 @@ class FoldedLibrary(TypedDict):
 
 
 class FolderAnswer(TypedDict):
-    """Where the cluster's nodes find the folder."""
+    """The URI by which the cluster's nodes find the folder."""
 
     uri: str
 
@@ -705,9 +709,9 @@ Format: TypeAlias = Literal["perfetto", "speedscope", "parquet"]
 
 class FoundItem(TypedDict):
     """
-    One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+    A hit. ``id``: its ID, or its name if it is a function, a log file or a metric.
 
-    ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+    ``detail``: distinguishes it from others of the same name: class, address, entrypoint, help text.
     """
 
     id: str
@@ -747,11 +751,11 @@ class FunctionGain(TypedDict):
 
 class FunctionItem(TypedDict):
     """
-    A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+    A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
 
-    ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
-    library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
-    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+    ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
+    runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: failed
+    attempts that a library stopped on purpose, which are not failures.
     """
 
     func_name: str | None
@@ -785,7 +789,7 @@ class FunctionProgress(TypedDict):
     """
     A function of a job: its attempts by state, and the sums of their times (ns).
 
-    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+    ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
     """
 
     func_name: str | None
@@ -799,7 +803,7 @@ class FunctionProgress(TypedDict):
 
 
 class FunctionSchedulingItem(TypedDict):
-    """Where the time of a function's attempts went, summed up (ns), and where they ran."""
+    """Where the time of a function's attempts went, as sums (ns), and where they ran."""
 
     waiting_args_ns: int | None
     waiting_node_ns: int | None
@@ -886,7 +890,7 @@ class GanttSpans(TypedDict):
 
 
 class GpuProcess(TypedDict):
-    """A process that has memory of a GPU, and which worker it is."""
+    """A process that uses memory of a GPU, and its worker."""
 
     pid: int
     memory_bytes: int
@@ -898,9 +902,9 @@ class GpuProcess(TypedDict):
 
 class GpuShare(TypedDict):
     """
-    A GPU that Ray has given away, and which share of it. ``index``: as ``ray.get_gpu_ids`` says.
+    A GPU that Ray assigned, and the assigned share of it. ``index``: as returned by ``ray.get_gpu_ids``.
 
-    Without an index nobody reported it, and ``share`` is the sum that was asked for.
+    If the index is unknown, ``share`` is the sum of the requested shares.
     """
 
     index: str | None
@@ -908,7 +912,7 @@ class GpuShare(TypedDict):
 
 
 class Group(TypedDict):
-    """What has the same ``key`` (null: unknown); of processes also which one it is."""
+    """Objects with the same ``key`` (null: unknown). Identifies the process if it is the key."""
 
     objects: int
     references: int
@@ -952,7 +956,7 @@ class Job(TypedDict):
     """
     A driver or submitted job. ``tasks``: its attempts by state.
 
-    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+    ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
     """
 
     job_id: str
@@ -978,7 +982,7 @@ class Job(TypedDict):
 
 
 class JobDetail(TypedDict):
-    """A job in full."""
+    """All fields of a job."""
 
     history: list[dict[str, Any]]
     job_id: str
@@ -1004,7 +1008,7 @@ class JobDetail(TypedDict):
 
 
 class JobRequest(TypedDict):
-    """A job to submit, as Ray's job API takes it."""
+    """A job to submit, with the fields of Ray's job API."""
 
     entrypoint: str
     submission_id: NotRequired[str | None]
@@ -1017,7 +1021,7 @@ class JobRequest(TypedDict):
 
 
 class Keeping(TypedDict):
-    """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
+    """The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused."""
 
     mode: Literal["workers", "all", "none"]
     bytes: int
@@ -1091,9 +1095,9 @@ class ListedVariable(TypedDict):
 
 class LogFile(TypedDict):
     """
-    A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+    A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes.
 
-    ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
+    ``is_empty``: nothing was printed into it, as far as known; it may contain Ray's own marks.
     """
 
     worker_id: str | None
@@ -1117,7 +1121,7 @@ class LogFile(TypedDict):
 
 
 class LogProblem(TypedDict):
-    """Why something cannot be had now."""
+    """Why something is unavailable at present."""
 
     code: str
     message: str
@@ -1126,7 +1130,7 @@ class LogProblem(TypedDict):
 
 class LogStyle(TypedDict):
     """
-    Characters of a line's text (Unicode code points; ``end`` excluded) that the program had colored.
+    The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
 
     ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
     """
@@ -1242,7 +1246,7 @@ class MatcherBody(TypedDict):
 
 
 class MeasuredGpu(TypedDict):
-    """One GPU. ``processes``: process id -> bytes of its memory; ``process_percent``: share of its cores."""
+    """A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores."""
 
     index: int
     name: str
@@ -1257,7 +1261,7 @@ class MeasuredGpu(TypedDict):
 
 
 class MemoryAmount(TypedDict):
-    """A memory in bytes, and the share of it that is used (percent)."""
+    """A memory in bytes, and the used share of it (percent)."""
 
     total_bytes: int | None
     used_bytes: int | None
@@ -1301,7 +1305,7 @@ class NameItem(TypedDict):
 
 
 class NamedProcess(TypedDict):
-    """A process of Ray's own: the raylet, an agent, the GCS."""
+    """One of Ray's own processes: the raylet, an agent, the GCS."""
 
     cpu_percent: float | None
     memory_bytes: int | None
@@ -1321,7 +1325,7 @@ class NamesAnswer(TypedDict):
 
 
 class NodeCounts(TypedDict):
-    """Nodes by life."""
+    """The numbers of living and dead nodes."""
 
     alive: int
     dead: int
@@ -1337,7 +1341,7 @@ class NodeFrames(TypedDict):
 
 
 class NodeGpu(TypedDict):
-    """One GPU and the processes that use it."""
+    """A GPU and the processes that use it."""
 
     index: int
     name: str
@@ -1351,7 +1355,7 @@ class NodeGpu(TypedDict):
 
 
 class NodeLane(TypedDict):
-    """How one node's events come."""
+    """The transport of one node's events."""
 
     node_id: str
     state: str | None
@@ -1364,7 +1368,7 @@ class NodeLane(TypedDict):
 
 
 class NodePercents(TypedDict):
-    """Of each node in percent; -1 is not known."""
+    """Percentages of each node; -1 means unknown."""
 
     cpu: list[float]
     memory: list[float]
@@ -1393,7 +1397,7 @@ class NotRecorded(TypedDict):
 
 
 class NotSearched(TypedDict):
-    """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
+    """Bytes that were not searched. The reason is ``gone``, ``long``, ``stopped`` or ``not_kept``."""
 
     node_id: str
     name: str
@@ -1411,10 +1415,10 @@ class NumCpusChange(TypedDict):
 
 class ObjectCopies(TypedDict):
     """
-    Where the copies of an object are now, as its owner says.
+    The copies of an object at present, according to its owner.
 
-    ``nodes`` have one in their object store. An object without ``problem`` that is on no node and not spilled
-    or pending is small: its owner keeps it. ``bytes`` is null if the owner does not know it.
+    ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and not
+    spilled or pending is small: its owner stores it. ``bytes`` is null if the owner does not know it.
     """
 
     session: str
@@ -1560,7 +1564,7 @@ class PathStretch(TypedDict):
 
 
 class PendingHolder(TypedDict):
-    """Who holds some of what is short: a running task (``attempt`` of it), an actor or a placement group."""
+    """A holder of a short resource: a running task (its ``attempt``), an actor or a placement group."""
 
     kind: Literal["actor", "task", "placement_group"]
     name: str
@@ -1579,7 +1583,7 @@ class Phase(TypedDict):
 
 
 class PhysicalBundle(TypedDict):
-    """A bundle of a placement group on a node; ``resources`` null: nobody told."""
+    """A bundle of a placement group on a node. ``resources``: null if unknown."""
 
     group: str
     name: str | None
@@ -1686,7 +1690,7 @@ class PlacementGroup(TypedDict):
 
 
 class PlacementGroupDetail(TypedDict):
-    """A placement group in full."""
+    """All fields of a placement group."""
 
     history: list[dict[str, Any]]
     placement_group_id: str
@@ -1807,7 +1811,7 @@ class RankTimes(TypedDict):
 
 
 class RayProcess(TypedDict):
-    """A process of Ray's own, as the node's agent tells of it."""
+    """One of Ray's own processes, as reported by the node's agent."""
 
     pid: int
     cmdline: str
@@ -1821,7 +1825,7 @@ class RayProcess(TypedDict):
 
 
 class ReasonItem(TypedDict):
-    """Why something has no place (docs/reference/nodes.md explains the codes)."""
+    """Why a request is pending (docs/reference/nodes.md explains the codes)."""
 
     code: str
     never: bool
@@ -1846,7 +1850,7 @@ class ReportedMetric(TypedDict):
 
 
 class ResourceHolder(TypedDict):
-    """Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone."""
+    """A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one."""
 
     kind: Literal["actor", "task", "placement_group"]
     name: str
@@ -1856,7 +1860,7 @@ class ResourceHolder(TypedDict):
 
 
 class RestProgress(TypedDict):
-    """What functions beyond the first 100 add up to."""
+    """The sums of all functions beyond the first 100."""
 
     functions: int
     attempts: int
@@ -1917,8 +1921,8 @@ class RunningAttempt(TypedDict):
     """
     An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
 
-    A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is where
-    (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, as far as known.
+    A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is the call
+    that blocks (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, if known.
     """
 
     task_id: str
@@ -1996,7 +2000,7 @@ class SchedulingItem(TypedDict):
 
 
 class Searched(TypedDict):
-    """How much was searched."""
+    """The amount of data that was searched."""
 
     files: int
     of: int
@@ -2194,7 +2198,8 @@ class SessionDeleted(TypedDict):
 
 class SessionItem(TypedDict):
     """
-    A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
+    A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
+    further jobs.
 
     ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
     """
@@ -2225,7 +2230,7 @@ class SessionItem(TypedDict):
 
 
 class SessionLabel(TypedDict):
-    """What the operator says of a session; what is left out stays as it is. An empty name takes it away."""
+    """The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed."""
 
     name: NotRequired[str | None]
     note: NotRequired[str | None]
@@ -2233,7 +2238,7 @@ class SessionLabel(TypedDict):
 
 
 class Shape(TypedDict):
-    """A shape that the nodes themselves say is waited for."""
+    """A shape of requests that the nodes report as pending."""
 
     resources: dict[str, float]
     ready: int
@@ -2278,7 +2283,7 @@ class SilentDetector(TypedDict):
 
 
 class Snapshots(TypedDict):
-    """How reading the GCS goes."""
+    """The state of the snapshots of the GCS."""
 
     ok: bool
     error: str | None
@@ -2291,7 +2296,7 @@ class Snapshots(TypedDict):
 
 
 class SpanItem(TypedDict):
-    """A measured stretch of time inside an attempt."""
+    """A measured span of time inside an attempt."""
 
     name: str
     attempt: int
@@ -2440,7 +2445,7 @@ class StepCell(TypedDict):
 
 
 class Stopped(TypedDict):
-    """Whether the job still ran."""
+    """Whether the job was still running."""
 
     stopped: bool
 
@@ -2464,20 +2469,20 @@ class StoreOfNode(TypedDict):
 
 
 class Stretch(TypedDict):
-    """Bytes of a file that cannot be had."""
+    """A range of bytes of a file that is unavailable."""
 
     begin: int
     end: int
 
 
 class Submitted(TypedDict):
-    """What Ray calls the job."""
+    """The submission ID of the new job."""
 
     submission_id: str
 
 
 class Sums(TypedDict):
-    """Objects (each once), the references to them, their bytes as far as known, and objects by type."""
+    """Objects (each counted once), the references to them, their known bytes, and objects by type."""
 
     objects: int
     references: int
@@ -2487,7 +2492,7 @@ class Sums(TypedDict):
 
 
 class Suspect(TypedDict):
-    """What a process has kept of a function's objects for long."""
+    """Objects of a function that a process has held for a long time."""
 
     objects: int
     references: int
@@ -2503,7 +2508,7 @@ class Suspect(TypedDict):
 
 
 class TaskFailure(TypedDict):
-    """Ray's error type and the text; ``is_cut``: Ray kept only its end."""
+    """Ray's error type and the text. ``is_cut``: Ray kept only its end."""
 
     type: str
     message: str | None
@@ -2549,7 +2554,7 @@ class TaskNames(TypedDict):
 
 
 class TasksByOutcome(TypedDict):
-    """How many tasks came to what."""
+    """The number of tasks by outcome."""
 
     final: int
     retrying: int
@@ -2593,7 +2598,7 @@ class TopicState(TypedDict):
 
 
 class TracerSaid(TypedDict):
-    """What tracers said that is not simply on, and how many."""
+    """A state of tracers other than simply on, and the number of tracers in it."""
 
     text: str
     workers: int
@@ -2791,7 +2796,7 @@ class TuneTrial(TypedDict):
 
 
 class Usage(TypedDict):
-    """What a node uses. ``current``: whether that is of now: it lives, and has told within the last 30 s."""
+    """The use of a node. ``current``: the node is alive and has reported within the last 30 s."""
 
     usage_ns: int | None
     cpu_percent: float | None
@@ -2870,10 +2875,10 @@ class Verdict(TypedDict):
 
 class VersionNote(TypedDict):
     """
-    A version in the cluster that does not fit the server's.
+    A version in the cluster that does not match the server.
 
-    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``.
-    ``untested_ray``: the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``. ``untested_ray``:
+    the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
     """
 
     code: Literal["other_agent", "untested_ray"]
@@ -2931,14 +2936,14 @@ class Withheld(TypedDict):
 
 
 class WithoutEvents(TypedDict):
-    """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
+    """Tasks that are not recorded because their events are disabled. ``class_name``: null for functions."""
 
     class_name: str | None
     tasks: int
 
 
 class Worker(TypedDict):
-    """A worker process, what it is known by, what it does now, and what is measured of it."""
+    """A worker process: what identifies it, its current activity, and its measurements."""
 
     running: int
     blocked: int
@@ -2972,7 +2977,7 @@ class Worker(TypedDict):
 
 
 class WorkerDetail(TypedDict):
-    """A worker in full."""
+    """All fields of a worker."""
 
     history: list[dict[str, Any]]
     running: int
@@ -3007,7 +3012,7 @@ class WorkerDetail(TypedDict):
 
 
 class Actor(TypedDict):
-    """An actor, as it is or was. ``gpus``: those that Ray gave it."""
+    """An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it."""
 
     actor_id: str
     state: str | None
@@ -3037,7 +3042,7 @@ class Actor(TypedDict):
 
 
 class ActorDetail(TypedDict):
-    """An actor in full."""
+    """All fields of an actor."""
 
     history: list[dict[str, Any]]
     actor_id: str
@@ -3076,9 +3081,9 @@ class Archive(TypedDict):
 
 class AttemptDetail(TypedDict):
     """
-    Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+    All fields of an attempt. ``start_is_lost``: the start of its function was not reported.
 
-    ``gpus``: those that Ray gave it; of a method those of its actor.
+    ``gpus``: the GPUs that Ray assigned to it, or to the actor of a method.
     """
 
     task_id: str
@@ -3127,7 +3132,7 @@ class AttemptDetail(TypedDict):
 
 
 class ClusterAnswer(TypedDict):
-    """How many of everything."""
+    """The numbers of all kinds of entities."""
 
     session: str
     recording: Literal["events", "snapshot", "events+snapshot"]
@@ -3196,7 +3201,7 @@ class DatasetPage(TypedDict):
 
 
 class Dropped(TypedDict):
-    """What is missing from the record."""
+    """The losses of a record."""
 
     total: int
     spans: int
@@ -3240,10 +3245,10 @@ class ExplainedCause(TypedDict):
 
 class FailuresAnswer(TypedDict):
     """
-    Failures by signature; ``tasks`` of all of them by outcome.
+    Failures by signature; ``tasks``: all of their tasks by outcome.
 
     ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
-    asked for.
+    requested.
     """
 
     session: str
@@ -3271,7 +3276,7 @@ class FlameAnswer(TypedDict):
 
 
 class FoundGroup(TypedDict):
-    """The first hits of a kind, the best ones first, and how many there are."""
+    """The best hits of a kind, best first, and the total number."""
 
     kind: Literal[
         "function",
@@ -3370,7 +3375,7 @@ class HeldObject(TypedDict):
 
 
 class Hit(TypedDict):
-    """A line that was found, and the attempt that printed it where Ray told that."""
+    """A matching line, and the attempt that printed it if Ray reported that."""
 
     offset: int
     length: int
@@ -3389,7 +3394,7 @@ class Hit(TypedDict):
 
 
 class Ingest(TypedDict):
-    """How recording goes."""
+    """The state of ingestion."""
 
     events: int
     batches: int
@@ -3441,7 +3446,7 @@ class JobPage(TypedDict):
 
 
 class Lanes(TypedDict):
-    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
+    """The number of living nodes by transport: binary, Ray's JSON, none, or unknown."""
 
     fast: int
     json: int
@@ -3481,9 +3486,9 @@ class ListedPage(TypedDict):
 
 class LogLine(TypedDict):
     """
-    A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+    A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark.
 
-    ``is_cut``: the text is not all of it. ``is_whole``: its end is there. ``styles``: colors of the terminal.
+    ``is_cut``: the text is incomplete. ``is_whole``: it has an end. ``styles``: colors of the terminal.
     """
 
     offset: int
@@ -3498,7 +3503,7 @@ class LogLine(TypedDict):
 
 
 class LogNode(TypedDict):
-    """A node. ``files``: how many log files of it are known, None while it was not asked."""
+    """A node. ``files``: the number of its known log files, None if it was not asked."""
 
     node_id: str
     state: str | None
@@ -3510,7 +3515,7 @@ class LogNode(TypedDict):
 
 
 class LogPage(TypedDict):
-    """Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before."""
+    """Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one."""
 
     session: str
     node_id: str
@@ -3530,7 +3535,7 @@ class LogPage(TypedDict):
 
 
 class LogPart(TypedDict):
-    """A stretch of a file that belongs to what was asked for, and its last lines."""
+    """A range of a file that belongs to the requested entity, and its last lines."""
 
     worker_id: str | None
     job_id: str | None
@@ -3552,7 +3557,7 @@ class LogPart(TypedDict):
 
 
 class LogSearchAnswer(TypedDict):
-    """Lines that were found, the files that they are in, and what was not searched."""
+    """Matching lines, the files that contain them, and the bytes that were not searched."""
 
     session: str
     items: list[Hit]
@@ -3579,7 +3584,7 @@ class LogicalAnswer(TypedDict):
 
 
 class LogsOfAnswer(TypedDict):
-    """The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told."""
+    """The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed."""
 
     session: str
     live: bool
@@ -3590,10 +3595,10 @@ class LogsOfAnswer(TypedDict):
 
 class Measured(TypedDict):
     """
-    What is measured of nodes and of workers, in their order; -1 is not known.
+    Measurements of nodes and workers, in their order; -1 means unknown.
 
     ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
-    ``time_ns``: when the newest account came.
+    ``time_ns``: when the newest report was received.
     """
 
     nodes: NodePercents
@@ -3607,7 +3612,7 @@ class Measured(TypedDict):
 
 
 class MeasuredWorker(TypedDict):
-    """A worker of the node, and what is measured of it."""
+    """A worker of the node with its measurements."""
 
     cpu_percent: float | None
     memory_bytes: int | None
@@ -3637,9 +3642,11 @@ class MeasuredWorker(TypedDict):
 
 class MemoryAnswer(TypedDict):
     """
-    Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
+    The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
+    there is none.
 
-    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
+    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
+    read.
     """
 
     session: str
@@ -3692,7 +3699,7 @@ class Node(TypedDict):
 
 
 class NodeMeasured(TypedDict):
-    """All that a node told of itself at ``time_ns``. ``load``: of 1, 5 and 15 minutes."""
+    """The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes."""
 
     node_id: str
     time_ns: int
@@ -3734,7 +3741,7 @@ class NodePage(TypedDict):
 
 
 class NodeWorker(TypedDict):
-    """A worker of one node in full."""
+    """All fields of a worker of a node."""
 
     running: int
     blocked: int
@@ -3782,10 +3789,10 @@ class OperatorTasks(TypedDict):
 
 class PendingItem(TypedDict):
     """
-    What waits for a place: ``count`` like tasks or actors, or one placement group.
+    A pending request: ``count`` similar tasks or actors, or one placement group.
 
-    ``since_ns``: the first of them; ``reason.remedy``: what would let it run. ``holders``: the largest ones
-    of what is short, on the nodes that could hold it.
+    ``since_ns``: when the first of them began to wait; ``reason.remedy``: what would let it run. ``holders``:
+    the largest holders of the short resource, on the nodes that could run it.
     """
 
     kind: Literal["actor", "task", "placement_group"]
@@ -3991,7 +3998,7 @@ class StackAnswer(TypedDict):
 
 
 class StatusAnswer(TypedDict):
-    """What the cluster has, who holds it, and what waits for some. ``error``: why it cannot be told."""
+    """The resources of the cluster, their holders, and pending requests. ``error``: why these are unknown."""
 
     session: str
     live: bool
@@ -4010,7 +4017,7 @@ class StatusAnswer(TypedDict):
 
 
 class TaskDetail(TypedDict):
-    """Everything known of a task. ``waits_for``: while it waits for its arguments, those that make them."""
+    """All fields of a task. ``waits_for``: the tasks that create its missing arguments."""
 
     task_id: str
     attempts: list[AttemptDetail]
@@ -4041,7 +4048,7 @@ class TaskPage(TypedDict):
 
 
 class Tracing(TypedDict):
-    """Of the workers that ran tasks: how many are traced; and what only the tracer knows to have run."""
+    """The number of traced workers among those that ran tasks, and tasks that only the tracer saw."""
 
     traced: int
     untraced: int
@@ -4186,7 +4193,7 @@ class ActorPage(TypedDict):
 
 
 class CellsAnswer(TypedDict):
-    """Every node and worker in little room."""
+    """Every node and worker in compact form."""
 
     session: str
     live: bool
@@ -4214,7 +4221,7 @@ class ChartsAnswer(TypedDict):
 
 
 class FindAnswer(TypedDict):
-    """Only kinds of which something was found."""
+    """Hits by kind, without kinds that have none."""
 
     session: str
     groups: list[FoundGroup]
@@ -4236,8 +4243,8 @@ class FramesAnswer(TypedDict):
 
 class LogFilesAnswer(TypedDict):
     """
-    Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
-    ``empty``: those of the filters' that nothing was printed into.
+    Nodes and files. ``total``: matching files; ``left_out``: matching files that are not listed;
+    ``empty``: matching files into which nothing was printed.
     """
 
     session: str
@@ -4266,7 +4273,7 @@ class NodeAnswer(TypedDict):
 
 
 class NodeDetail(TypedDict):
-    """A node in full."""
+    """All fields of a node."""
 
     history: list[dict[str, Any]]
     usage: Usage | None

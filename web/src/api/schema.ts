@@ -38,7 +38,7 @@ export interface ActivityAnswer {
   failed: number[];
 }
 /**
- * An actor, as it is or was. ``gpus``: those that Ray gave it.
+ * An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it.
  */
 export interface Actor {
   actor_id: string;
@@ -68,16 +68,16 @@ export interface Actor {
   gpus: GpuShare[];
 }
 /**
- * A GPU that Ray has given away, and which share of it. ``index``: as ``ray.get_gpu_ids`` says.
+ * A GPU that Ray assigned, and the assigned share of it. ``index``: as returned by ``ray.get_gpu_ids``.
  *
- * Without an index nobody reported it, and ``share`` is the sum that was asked for.
+ * If the index is unknown, ``share`` is the sum of the requested shares.
  */
 export interface GpuShare {
   index: string | null;
   share: number;
 }
 /**
- * An actor in full.
+ * All fields of an actor.
  */
 export interface ActorDetail {
   history: {
@@ -120,7 +120,7 @@ export interface ActorPage {
   items: Actor[];
 }
 /**
- * What is missing from the record.
+ * The losses of a record.
  */
 export interface Dropped {
   total: number;
@@ -152,7 +152,7 @@ export interface ActorsChange {
   count: number;
 }
 /**
- * What a node's agent says of itself; counts are totals since its process began.
+ * Figures reported by a node's agent. Counts are totals since its process started.
  */
 export interface AgentFigures {
   pid: number;
@@ -237,7 +237,7 @@ export interface AlertsAnswer {
   resolved_left_out: number;
 }
 /**
- * Of one resource.
+ * The amounts of one resource.
  */
 export interface AmountOf {
   total: number;
@@ -245,7 +245,7 @@ export interface AmountOf {
   used: number;
 }
 /**
- * What user code said of its task.
+ * An annotation of a task by user code.
  */
 export interface AnnotationItem {
   attempt: number;
@@ -276,9 +276,9 @@ export interface Attached {
   session: string;
 }
 /**
- * Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+ * All fields of an attempt. ``start_is_lost``: the start of its function was not reported.
  *
- * ``gpus``: those that Ray gave it; of a method those of its actor.
+ * ``gpus``: the GPUs that Ray assigned to it, or to the actor of a method.
  */
 export interface AttemptDetail {
   task_id: string;
@@ -341,7 +341,7 @@ export interface Phase {
   end_ns: number;
 }
 /**
- * Ray's error type and the text; ``is_cut``: Ray kept only its end.
+ * Ray's error type and the text. ``is_cut``: Ray kept only its end.
  */
 export interface TaskFailure {
   type: string;
@@ -349,9 +349,9 @@ export interface TaskFailure {
   is_cut: boolean;
 }
 /**
- * What the autoscaler says of itself: nodes by type, and what it could not start.
+ * The autoscaler's own report: nodes by type, and what it could not start.
  *
- * ``failed``: node type and why. ``infeasible``: shapes that no type of node can hold.
+ * ``failed``: node types and reasons. ``infeasible``: shapes that no type of node can hold.
  */
 export interface AutoscalerStatus {
   version: number;
@@ -371,7 +371,7 @@ export interface AutoscalerStatus {
   time_ns: number | null;
 }
 /**
- * A function of which an attempt waits for ``count`` tasks; ``task_id``: one of them.
+ * A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them.
  */
 export interface AwaitedFunction {
   name: string;
@@ -379,7 +379,7 @@ export interface AwaitedFunction {
   task_id: string;
 }
 /**
- * A task that has not made its value yet, which another one waits for as an argument.
+ * A task whose value another one awaits as an argument, and which is not ready yet.
  */
 export interface AwaitedTask {
   task_id: string;
@@ -407,8 +407,8 @@ export interface Calibration {
   ray_ns: number | null;
 }
 /**
- * Nodes by columns, the head first and then by name. ``workers`` leaves out the processes of Ray's own,
- * which ``internal`` counts.
+ * Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
+ * ``internal`` counts.
  */
 export interface CellNodes {
   id: string[];
@@ -419,8 +419,8 @@ export interface CellNodes {
   running: number[];
 }
 /**
- * Workers by columns, by node. ``key``: the beginning of the id; numbers but ``pid`` and ``running`` are
- * places in ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 is none.
+ * Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
+ * ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
  */
 export interface CellWorkers {
   key: string[];
@@ -432,7 +432,7 @@ export interface CellWorkers {
   running: number[];
 }
 /**
- * Every node and worker in little room.
+ * Every node and worker in compact form.
  */
 export interface CellsAnswer {
   session: string;
@@ -456,10 +456,10 @@ export interface CellsAnswer {
   workers_left_out: number;
 }
 /**
- * What is measured of nodes and of workers, in their order; -1 is not known.
+ * Measurements of nodes and workers, in their order; -1 means unknown.
  *
  * ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
- * ``time_ns``: when the newest account came.
+ * ``time_ns``: when the newest report was received.
  */
 export interface Measured {
   nodes: NodePercents;
@@ -472,7 +472,7 @@ export interface Measured {
   cpus: number[];
 }
 /**
- * Of each node in percent; -1 is not known.
+ * Percentages of each node; -1 means unknown.
  */
 export interface NodePercents {
   cpu: number[];
@@ -610,7 +610,7 @@ export interface Cluster {
   ray_token?: string | null;
 }
 /**
- * How many of everything.
+ * The numbers of all kinds of entities.
  */
 export interface ClusterAnswer {
   session: string;
@@ -641,7 +641,7 @@ export interface ClusterAnswer {
   };
 }
 /**
- * Nodes by life.
+ * The numbers of living and dead nodes.
  */
 export interface NodeCounts {
   alive: number;
@@ -676,7 +676,8 @@ export interface CpusChange {
   count: number;
 }
 /**
- * Whether a crash did harm; docs/reference/faults.md explains ``code``. ``number``: of what it counts.
+ * Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
+ * it refers to.
  */
 export interface CrashHarm {
   harm: 'none' | 'harmed' | 'unknown';
@@ -685,11 +686,11 @@ export interface CrashHarm {
   message: string;
 }
 /**
- * A worker or driver that crashed: what it was, how Ray says it ended, and what its log says.
+ * A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
  *
- * ``function``: the last one that it ran. ``script``: that of its job. ``signal``, ``reason``, ``file``,
- * ``offset``: of the crash report in its log, None without one. ``is_race``: it is the race of Ray's
- * processes at their end. ``lines``: the last ones of its log, or those around the report.
+ * ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
+ * ``offset``: of the crash report in its log, None without one. ``is_race``: the crash is a known race of
+ * Ray's processes at their end. ``lines``: the last lines of its log, or those around the report.
  */
 export interface CrashedWorker {
   worker_id: string;
@@ -714,7 +715,7 @@ export interface CrashedWorker {
   lines: string[];
 }
 /**
- * Workers that crashed, newest first. ``workers``: all of the session. ``left_out``: not listed.
+ * Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed.
  */
 export interface CrashesAnswer {
   session: string;
@@ -990,7 +991,7 @@ export interface LibraryProblem {
   remedy: string;
 }
 /**
- * Whether Ray has forgotten the job; the record keeps it.
+ * Whether Ray has deleted the job. Rayscope's record is kept.
  */
 export interface Deleted {
   deleted: boolean;
@@ -1005,7 +1006,7 @@ export interface DiscoveredTarget {
   };
 }
 /**
- * One file system. What users can fill is ``used_bytes`` and ``free_bytes``.
+ * A file system. ``used_bytes`` and ``free_bytes`` are the part that users can fill.
  */
 export interface Disk {
   path: string;
@@ -1056,7 +1057,7 @@ export interface ErrorDetail {
   } | null;
 }
 /**
- * One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns.
+ * An event, or ``count`` similar ones until ``last_ns``. Times in ns.
  */
 export interface Event {
   time_ns: number;
@@ -1082,7 +1083,7 @@ export interface EventsAnswer {
   dropped: Dropped;
 }
 /**
- * How many events there are of each severity, whatever severity is asked for.
+ * The number of events by severity, regardless of the requested severity.
  */
 export interface EventsBySeverity {
   ERROR: number;
@@ -1104,7 +1105,7 @@ export interface ExplainedCause {
   text: string;
 }
 /**
- * A failed attempt of a group, what became of its task, and its own message.
+ * A failed attempt of a group, the outcome of its task, and its own message.
  */
 export interface FailedAttempt {
   task_id: string;
@@ -1115,10 +1116,11 @@ export interface FailedAttempt {
   message: string | null;
 }
 /**
- * Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+ * Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
  *
- * ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
- * ``latest`` are 20 of its attempts at most. ``origin`` and ``operator`` are those of its function.
+ * ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome; ``outcome`` is the most
+ * severe of these. ``latest``: up to 20 of its attempts. ``origin`` and ``operator`` are those of its
+ * function.
  */
 export interface FailureGroup {
   func_name: string | null;
@@ -1153,10 +1155,10 @@ export interface FailureItem {
   end_ns: number | null;
 }
 /**
- * Failures by signature; ``tasks`` of all of them by outcome.
+ * Failures by signature; ``tasks``: all of their tasks by outcome.
  *
  * ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
- * asked for.
+ * requested.
  */
 export interface FailuresAnswer {
   session: string;
@@ -1166,7 +1168,7 @@ export interface FailuresAnswer {
   tasks: TasksByOutcome;
 }
 /**
- * How many tasks came to what.
+ * The number of tasks by outcome.
  */
 export interface TasksByOutcome {
   final: number;
@@ -1183,14 +1185,14 @@ export interface FileProblem {
   remedy: string;
 }
 /**
- * Only kinds of which something was found.
+ * Hits by kind, without kinds that have none.
  */
 export interface FindAnswer {
   session: string;
   groups: FoundGroup[];
 }
 /**
- * The first hits of a kind, the best ones first, and how many there are.
+ * The best hits of a kind, best first, and the total number.
  */
 export interface FoundGroup {
   kind:
@@ -1212,9 +1214,9 @@ export interface FoundGroup {
   total: number;
 }
 /**
- * One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+ * A hit. ``id``: its ID, or its name if it is a function, a log file or a metric.
  *
- * ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+ * ``detail``: distinguishes it from others of the same name: class, address, entrypoint, help text.
  */
 export interface FoundItem {
   id: string;
@@ -1336,7 +1338,7 @@ export interface FleetServer {
   sessions: number;
 }
 /**
- * Where the cluster's nodes find the folder.
+ * The URI by which the cluster's nodes find the folder.
  */
 export interface FolderAnswer {
   uri: string;
@@ -1426,11 +1428,11 @@ export interface FunctionGain {
   share: number;
 }
 /**
- * A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+ * A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
  *
- * ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
- * library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
- * ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+ * ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
+ * runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: failed
+ * attempts that a library stopped on purpose, which are not failures.
  */
 export interface FunctionItem {
   func_name: string | null;
@@ -1464,7 +1466,7 @@ export interface FunctionOnPath {
 /**
  * A function of a job: its attempts by state, and the sums of their times (ns).
  *
- * ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+ * ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
  */
 export interface FunctionProgress {
   func_name: string | null;
@@ -1479,7 +1481,7 @@ export interface FunctionProgress {
   stopped_by_libraries: number;
 }
 /**
- * Where the time of a function's attempts went, summed up (ns), and where they ran.
+ * Where the time of a function's attempts went, as sums (ns), and where they ran.
  */
 export interface FunctionSchedulingItem {
   waiting_args_ns: number | null;
@@ -1612,7 +1614,7 @@ export interface Utilisation {
   running: number[];
 }
 /**
- * A process that has memory of a GPU, and which worker it is.
+ * A process that uses memory of a GPU, and its worker.
  */
 export interface GpuProcess {
   pid: number;
@@ -1623,7 +1625,7 @@ export interface GpuProcess {
   actor_id: string | null;
 }
 /**
- * What has the same ``key`` (null: unknown); of processes also which one it is.
+ * Objects with the same ``key`` (null: unknown). Identifies the process if it is the key.
  */
 export interface Group {
   objects: number;
@@ -1703,7 +1705,7 @@ export interface HistoryAnswer {
   kept_at_most: number;
 }
 /**
- * A line that was found, and the attempt that printed it where Ray told that.
+ * A matching line, and the attempt that printed it if Ray reported that.
  */
 export interface Hit {
   offset: number;
@@ -1722,7 +1724,7 @@ export interface Hit {
   func_name: string | null;
 }
 /**
- * Characters of a line's text (Unicode code points; ``end`` excluded) that the program had colored.
+ * The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
  *
  * ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
  */
@@ -1737,7 +1739,7 @@ export interface LogStyle {
   underline: boolean;
 }
 /**
- * How recording goes.
+ * The state of ingestion.
  */
 export interface Ingest {
   events: number;
@@ -1856,7 +1858,7 @@ export interface OptionGain {
 /**
  * A driver or submitted job. ``tasks``: its attempts by state.
  *
- * ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+ * ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
  */
 export interface Job {
   job_id: string;
@@ -1883,7 +1885,7 @@ export interface Job {
   stopped_by_libraries: number;
 }
 /**
- * A job in full.
+ * All fields of a job.
  */
 export interface JobDetail {
   history: {
@@ -1923,7 +1925,7 @@ export interface JobPage {
   items: Job[];
 }
 /**
- * A job to submit, as Ray's job API takes it.
+ * A job to submit, with the fields of Ray's job API.
  */
 export interface JobRequest {
   /**
@@ -1948,7 +1950,7 @@ export interface JobRequest {
   } | null;
 }
 /**
- * What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still.
+ * The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused.
  */
 export interface Keeping {
   mode: 'workers' | 'all' | 'none';
@@ -1978,7 +1980,7 @@ export interface LaneReason {
   address: string | null;
 }
 /**
- * How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted.
+ * The number of living nodes by transport: binary, Ray's JSON, none, or unknown.
  */
 export interface Lanes {
   fast: number;
@@ -1989,10 +1991,10 @@ export interface Lanes {
   versions: VersionNote[];
 }
 /**
- * A version in the cluster that does not fit the server's.
+ * A version in the cluster that does not match the server.
  *
- * ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``.
- * ``untested_ray``: the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+ * ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``. ``untested_ray``:
+ * the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
  */
 export interface VersionNote {
   code: 'other_agent' | 'untested_ray';
@@ -2039,9 +2041,9 @@ export interface Problem {
   remedy: string;
 }
 /**
- * A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+ * A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes.
  *
- * ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
+ * ``is_empty``: nothing was printed into it, as far as known; it may contain Ray's own marks.
  */
 export interface LogFile {
   worker_id: string | null;
@@ -2064,8 +2066,8 @@ export interface LogFile {
   last_ns: number | null;
 }
 /**
- * Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
- * ``empty``: those of the filters' that nothing was printed into.
+ * Nodes and files. ``total``: matching files; ``left_out``: matching files that are not listed;
+ * ``empty``: matching files into which nothing was printed.
  */
 export interface LogFilesAnswer {
   session: string;
@@ -2078,7 +2080,7 @@ export interface LogFilesAnswer {
   keeping: Keeping;
 }
 /**
- * A node. ``files``: how many log files of it are known, None while it was not asked.
+ * A node. ``files``: the number of its known log files, None if it was not asked.
  */
 export interface LogNode {
   node_id: string;
@@ -2090,7 +2092,7 @@ export interface LogNode {
   problem: LogProblem | null;
 }
 /**
- * Why something cannot be had now.
+ * Why something is unavailable at present.
  */
 export interface LogProblem {
   code: string;
@@ -2098,9 +2100,9 @@ export interface LogProblem {
   remedy: string;
 }
 /**
- * A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+ * A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark.
  *
- * ``is_cut``: the text is not all of it. ``is_whole``: its end is there. ``styles``: colors of the terminal.
+ * ``is_cut``: the text is incomplete. ``is_whole``: it has an end. ``styles``: colors of the terminal.
  */
 export interface LogLine {
   offset: number;
@@ -2114,7 +2116,7 @@ export interface LogLine {
   styles: LogStyle[];
 }
 /**
- * Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before.
+ * Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one.
  */
 export interface LogPage {
   session: string;
@@ -2134,14 +2136,14 @@ export interface LogPage {
   lines: LogLine[];
 }
 /**
- * Bytes of a file that cannot be had.
+ * A range of bytes of a file that is unavailable.
  */
 export interface Stretch {
   begin: number;
   end: number;
 }
 /**
- * A stretch of a file that belongs to what was asked for, and its last lines.
+ * A range of a file that belongs to the requested entity, and its last lines.
  */
 export interface LogPart {
   worker_id: string | null;
@@ -2163,7 +2165,7 @@ export interface LogPart {
   problem: LogProblem | null;
 }
 /**
- * Lines that were found, the files that they are in, and what was not searched.
+ * Matching lines, the files that contain them, and the bytes that were not searched.
  */
 export interface LogSearchAnswer {
   session: string;
@@ -2174,7 +2176,7 @@ export interface LogSearchAnswer {
   not_searched: NotSearched[];
 }
 /**
- * How much was searched.
+ * The amount of data that was searched.
  */
 export interface Searched {
   files: number;
@@ -2182,7 +2184,7 @@ export interface Searched {
   bytes: number;
 }
 /**
- * Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``.
+ * Bytes that were not searched. The reason is ``gone``, ``long``, ``stopped`` or ``not_kept``.
  */
 export interface NotSearched {
   node_id: string;
@@ -2303,7 +2305,7 @@ export interface Login {
   token: string;
 }
 /**
- * The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told.
+ * The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed.
  */
 export interface LogsOfAnswer {
   session: string;
@@ -2321,7 +2323,7 @@ export interface MatcherBody {
   value: string;
 }
 /**
- * One GPU. ``processes``: process id -> bytes of its memory; ``process_percent``: share of its cores.
+ * A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores.
  */
 export interface MeasuredGpu {
   index: number;
@@ -2340,7 +2342,7 @@ export interface MeasuredGpu {
   };
 }
 /**
- * A worker of the node, and what is measured of it.
+ * A worker of the node with its measurements.
  */
 export interface MeasuredWorker {
   cpu_percent: number | null;
@@ -2373,8 +2375,8 @@ export interface MeasuredWorker {
 /**
  * An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
  *
- * A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is where
- * (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, as far as known.
+ * A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is the call
+ * that blocks (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, if known.
  */
 export interface RunningAttempt {
   task_id: string;
@@ -2399,7 +2401,7 @@ export interface RunningAttempt {
   blocked_on: AwaitedFunction[];
 }
 /**
- * A memory in bytes, and the share of it that is used (percent).
+ * A memory in bytes, and the used share of it (percent).
  */
 export interface MemoryAmount {
   total_bytes: number | null;
@@ -2408,9 +2410,11 @@ export interface MemoryAmount {
   percent: number | null;
 }
 /**
- * Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
+ * The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
+ * there is none.
  *
- * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
+ * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
+ * read.
  */
 export interface MemoryAnswer {
   session: string;
@@ -2449,7 +2453,7 @@ export interface StoreOfNode {
   waiting: boolean;
 }
 /**
- * Objects (each once), the references to them, their bytes as far as known, and objects by type.
+ * Objects (each counted once), the references to them, their known bytes, and objects by type.
  */
 export interface Sums {
   objects: number;
@@ -2461,7 +2465,7 @@ export interface Sums {
   };
 }
 /**
- * What a process has kept of a function's objects for long.
+ * Objects of a function that a process has held for a long time.
  */
 export interface Suspect {
   objects: number;
@@ -2499,7 +2503,7 @@ export interface NameItem {
   };
 }
 /**
- * A process of Ray's own: the raylet, an agent, the GCS.
+ * One of Ray's own processes: the raylet, an agent, the GCS.
  */
 export interface NamedProcess {
   cpu_percent: number | null;
@@ -2552,7 +2556,7 @@ export interface Node {
   workers: number | null;
 }
 /**
- * What a node uses. ``current``: whether that is of now: it lives, and has told within the last 30 s.
+ * The use of a node. ``current``: the node is alive and has reported within the last 30 s.
  */
 export interface Usage {
   usage_ns: number | null;
@@ -2623,7 +2627,7 @@ export interface PhysicalNode {
   left_out: number;
 }
 /**
- * A worker of one node in full.
+ * All fields of a worker of a node.
  */
 export interface NodeWorker {
   running: number;
@@ -2649,7 +2653,7 @@ export interface NodeWorker {
   bundle: number;
 }
 /**
- * A bundle of a placement group on a node; ``resources`` null: nobody told.
+ * A bundle of a placement group on a node. ``resources``: null if unknown.
  */
 export interface PhysicalBundle {
   group: string;
@@ -2661,7 +2665,7 @@ export interface PhysicalBundle {
   } | null;
 }
 /**
- * A node in full.
+ * All fields of a node.
  */
 export interface NodeDetail {
   history: {
@@ -2709,7 +2713,7 @@ export interface NodeDetail {
   lane_reason: string | null;
 }
 /**
- * All that a node told of itself at ``time_ns``. ``load``: of 1, 5 and 15 minutes.
+ * The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes.
  */
 export interface NodeMeasured {
   node_id: string;
@@ -2743,7 +2747,7 @@ export interface NodeMeasured {
   };
 }
 /**
- * A process of Ray's own, as the node's agent tells of it.
+ * One of Ray's own processes, as reported by the node's agent.
  */
 export interface RayProcess {
   pid: number;
@@ -2757,7 +2761,7 @@ export interface RayProcess {
   gpu_percent: number | null;
 }
 /**
- * One GPU and the processes that use it.
+ * A GPU and the processes that use it.
  */
 export interface NodeGpu {
   index: number;
@@ -2771,7 +2775,7 @@ export interface NodeGpu {
   processes: GpuProcess[];
 }
 /**
- * Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone.
+ * A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one.
  */
 export interface ResourceHolder {
   kind: 'actor' | 'task' | 'placement_group';
@@ -2783,7 +2787,7 @@ export interface ResourceHolder {
   };
 }
 /**
- * How one node's events come.
+ * The transport of one node's events.
  */
 export interface NodeLane {
   node_id: string;
@@ -2821,10 +2825,10 @@ export interface NumCpusChange {
   num_cpus: number;
 }
 /**
- * Where the copies of an object are now, as its owner says.
+ * The copies of an object at present, according to its owner.
  *
- * ``nodes`` have one in their object store. An object without ``problem`` that is on no node and not spilled
- * or pending is small: its owner keeps it. ``bytes`` is null if the owner does not know it.
+ * ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and not
+ * spilled or pending is small: its owner stores it. ``bytes`` is null if the owner does not know it.
  */
 export interface ObjectCopies {
   session: string;
@@ -2871,7 +2875,7 @@ export interface PathStretch {
   duration_ns: number;
 }
 /**
- * Who holds some of what is short: a running task (``attempt`` of it), an actor or a placement group.
+ * A holder of a short resource: a running task (its ``attempt``), an actor or a placement group.
  */
 export interface PendingHolder {
   kind: 'actor' | 'task' | 'placement_group';
@@ -2882,10 +2886,10 @@ export interface PendingHolder {
   since_ns: number | null;
 }
 /**
- * What waits for a place: ``count`` like tasks or actors, or one placement group.
+ * A pending request: ``count`` similar tasks or actors, or one placement group.
  *
- * ``since_ns``: the first of them; ``reason.remedy``: what would let it run. ``holders``: the largest ones
- * of what is short, on the nodes that could hold it.
+ * ``since_ns``: when the first of them began to wait; ``reason.remedy``: what would let it run. ``holders``:
+ * the largest holders of the short resource, on the nodes that could run it.
  */
 export interface PendingItem {
   kind: 'actor' | 'task' | 'placement_group';
@@ -2910,7 +2914,7 @@ export interface PendingItem {
   holders_left_out: number;
 }
 /**
- * Why something has no place (docs/reference/nodes.md explains the codes).
+ * Why a request is pending (docs/reference/nodes.md explains the codes).
  */
 export interface ReasonItem {
   code: string;
@@ -3031,7 +3035,7 @@ export interface PlacementGroup {
   end_known_by: string | null;
 }
 /**
- * A placement group in full.
+ * All fields of a placement group.
  */
 export interface PlacementGroupDetail {
   history: {
@@ -3080,7 +3084,7 @@ export interface Progress {
   rest: RestProgress;
 }
 /**
- * What functions beyond the first 100 add up to.
+ * The sums of all functions beyond the first 100.
  */
 export interface RestProgress {
   functions: number;
@@ -3219,7 +3223,7 @@ export interface RecordingAnswer {
   cannot_see: string[];
 }
 /**
- * Of the workers that ran tasks: how many are traced; and what only the tracer knows to have run.
+ * The number of traced workers among those that ran tasks, and tasks that only the tracer saw.
  */
 export interface Tracing {
   traced: number;
@@ -3230,21 +3234,21 @@ export interface Tracing {
   without_events: WithoutEvents[];
 }
 /**
- * What tracers said that is not simply on, and how many.
+ * A state of tracers other than simply on, and the number of tracers in it.
  */
 export interface TracerSaid {
   text: string;
   workers: number;
 }
 /**
- * Tasks that are not on record since their events are switched off; ``class_name`` null: functions.
+ * Tasks that are not recorded because their events are disabled. ``class_name``: null for functions.
  */
 export interface WithoutEvents {
   class_name: string | null;
   tasks: number;
 }
 /**
- * How reading the GCS goes.
+ * The state of the snapshots of the GCS.
  */
 export interface Snapshots {
   ok: boolean;
@@ -3649,7 +3653,8 @@ export interface SessionDeleted {
   session: string;
 }
 /**
- * A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
+ * A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
+ * further jobs.
  *
  * ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
  */
@@ -3681,7 +3686,7 @@ export interface SessionItem {
   dropped_total: number;
 }
 /**
- * What the operator says of a session; what is left out stays as it is. An empty name takes it away.
+ * The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed.
  */
 export interface SessionLabel {
   name?: string | null;
@@ -3698,7 +3703,7 @@ export interface SessionPage {
   dropped: Dropped;
 }
 /**
- * A shape that the nodes themselves say is waited for.
+ * A shape of requests that the nodes report as pending.
  */
 export interface Shape {
   resources: {
@@ -3740,7 +3745,7 @@ export interface SilencesAnswer {
   items: SilenceInfo[];
 }
 /**
- * A measured stretch of time inside an attempt.
+ * A measured span of time inside an attempt.
  */
 export interface SpanItem {
   name: string;
@@ -3879,7 +3884,7 @@ export interface StackLink {
   count: number;
 }
 /**
- * What the cluster has, who holds it, and what waits for some. ``error``: why it cannot be told.
+ * The resources of the cluster, their holders, and pending requests. ``error``: why these are unknown.
  */
 export interface StatusAnswer {
   session: string;
@@ -3914,13 +3919,13 @@ export interface StepCell {
   column: number;
 }
 /**
- * Whether the job still ran.
+ * Whether the job was still running.
  */
 export interface Stopped {
   stopped: boolean;
 }
 /**
- * What Ray calls the job.
+ * The submission ID of the new job.
  */
 export interface Submitted {
   submission_id: string;
@@ -3948,7 +3953,7 @@ export interface Summary {
   cannot_see: string[];
 }
 /**
- * Everything known of a task. ``waits_for``: while it waits for its arguments, those that make them.
+ * All fields of a task. ``waits_for``: the tasks that create its missing arguments.
  */
 export interface TaskDetail {
   task_id: string;
@@ -4394,7 +4399,7 @@ export interface WhatIfBody {
   )[];
 }
 /**
- * A worker process, what it is known by, what it does now, and what is measured of it.
+ * A worker process: what identifies it, its current activity, and its measurements.
  */
 export interface Worker {
   running: number;
@@ -4428,7 +4433,7 @@ export interface Worker {
   is_internal: boolean;
 }
 /**
- * A worker in full.
+ * All fields of a worker.
  */
 export interface WorkerDetail {
   history: {

@@ -1,4 +1,4 @@
-"""Workers that crashed."""
+"""The route for workers that crashed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COUNTED = (
 def crashes(
     records: CurrentRecords, logs: CurrentLogs, session: Session = None, limit: Limit = 20
 ) -> Response:
-    """Workers that crashed, newest first: what each was, whether it did harm, and its last log lines."""
+    """Workers that crashed, newest first: what each did, the harm of the crash, and its last log lines."""
     chosen = records.resolve(session)
     logged = logged_crashes(logs, chosen)
     (rows, workers), _ = records.read_with_age(

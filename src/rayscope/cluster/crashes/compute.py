@@ -1,4 +1,4 @@
-"""Whether a worker that crashed did any harm, as far as the record shows."""
+"""Judges from the record whether the crash of a worker did any harm."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts on record about a crashed worker.
+    """The recorded facts about a crashed worker.
 
-    ``exit_type``: Ray's, None while Ray has not reported the end. ``lost_attempts``: those that it ran and
-    that failed or were cut off by its death. ``lost_calls``: tasks that it had submitted and that were lost.
+    ``exit_type``: Ray's, None until Ray reports the end. ``lost_attempts``: attempts on the worker that
+    failed or were cut off by its death. ``lost_calls``: tasks that it had submitted and that were lost.
     ``failed_elsewhere``: attempts on other workers whose error names this one. ``lost_with_driver``: attempts
-    of a job that were cut off when its driver died. ``actors``: what became of the actors that it ran.
-    ``owned``: objects that it put and tasks that it submitted, None if the worker was not traced and the
-    record has none.
+    of a job that were cut off when its driver died. ``actors``: the states of the actors that it ran.
+    ``owned``: objects that it put and tasks that it submitted, None if the worker was not traced and none are
+    recorded.
     """
 
     worker_type: str | None = None
@@ -31,7 +31,7 @@ class Facts:
 
 
 class Harm(NamedTuple):
-    """``code`` says why; docs/reference/faults.md explains the codes. ``number``: of what the code counts."""
+    """A verdict. ``code``: see docs/reference/faults.md. ``number``: the count that the code refers to."""
 
     harm: Literal["none", "harmed", "unknown"]
     code: str
@@ -40,7 +40,7 @@ class Harm(NamedTuple):
 
 
 def harm_of(facts: Facts) -> Harm:
-    """The harm of a crash: known losses first, then what cannot be known."""
+    """The harm of a crash: known losses come first, then whatever is uncertain."""
     return _lost(facts) or _unknown(facts) or _harmless(facts)
 
 
@@ -88,10 +88,10 @@ def _unknown(facts: Facts) -> Harm | None:
 
 
 def _was_released(facts: Facts) -> bool:
-    """Whether Ray, or the end of its actor or job, had ended the worker before it crashed."""
+    """Whether Ray, or the end of the worker's actor or job, had ended the worker before it crashed."""
     is_intended = facts.exit_type is not None and facts.exit_type.startswith("INTENDED")
     if facts.worker_type == "DRIVER":
-        return is_intended  # its job ends with it
+        return is_intended  # the job ends with its driver
     return is_intended or facts.job_had_ended or (bool(facts.actors) and set(facts.actors) == {"ended"})
 
 

@@ -1,4 +1,4 @@
-"""Crash reports and last lines in the kept logs of crashed workers."""
+"""Finds crash reports and last lines in the kept logs of crashed workers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from rayscope.storage.log_archive import LogStore
 _LINES = 12
 #: Lines shown before a crash report.
 _LINES_BEFORE = 4
-#: Looked at before the place of interest and behind it, bytes.
+#: Bytes that are read before and after the position of interest.
 _LOOKED_BYTES = 4_000
 _LINE_CHARS = min(400, MAX_LETTERS)
-#: Frames of C++, and the lines that Ray writes a second time: the stack of Python says more.
+#: C++ frames, and lines that Ray writes twice. The Python stack is more informative.
 _NOISE = re.compile(r"\s+@ |.* logging\.cc:\d+: ")
 
 
 class LoggedCrash(NamedTuple):
-    """A crash report, and the log file that it is in."""
+    """A crash report and the log file that contains it."""
 
     node_id: str
     name: str
@@ -33,7 +33,7 @@ class LoggedCrash(NamedTuple):
 
 
 def logged_crashes(logs: Logs, session: str) -> dict[str, LoggedCrash]:
-    """Worker -> the crash report in its log, of those whose log is kept and has one."""
+    """The crash reports of workers whose log is kept and contains one, by worker ID."""
     store = _store(logs, session)
     if store is None:
         return {}
@@ -44,9 +44,9 @@ def logged_crashes(logs: Logs, session: str) -> dict[str, LoggedCrash]:
 
 
 def last_lines(logs: Logs, session: str, row: Mapping[str, Any], crash: LoggedCrash | None) -> list[str]:
-    """The kept lines before a crash report and the report without its frames of C++.
+    """The kept lines before a crash report, and the report without C++ frames.
 
-    Without a report the last lines of the worker of ``row``, errors before output.
+    Without a report, the last lines of the worker in ``row``, errors before output.
     """
     store = _store(logs, session)
     if store is None:

@@ -1,4 +1,4 @@
-"""The shape of the answer about crashed workers."""
+"""Schemas of the answer about crashed workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from rayscope.api.schemas import Answer
 
 
 class CrashHarm(Answer):
-    """Whether a crash did harm; docs/reference/faults.md explains ``code``. ``number``: of what it counts."""
+    """Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
+    it refers to.
+    """
 
     harm: Literal["none", "harmed", "unknown"]
     code: str
@@ -17,11 +19,11 @@ class CrashHarm(Answer):
 
 
 class CrashedWorker(Answer):
-    """A worker or driver that crashed: what it was, how Ray says it ended, and what its log says.
+    """A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
 
-    ``function``: the last one that it ran. ``script``: that of its job. ``signal``, ``reason``, ``file``,
-    ``offset``: of the crash report in its log, None without one. ``is_race``: it is the race of Ray's
-    processes at their end. ``lines``: the last ones of its log, or those around the report.
+    ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
+    ``offset``: of the crash report in its log, None without one. ``is_race``: the crash is a known race of
+    Ray's processes at their end. ``lines``: the last lines of its log, or those around the report.
     """
 
     worker_id: str
@@ -47,7 +49,7 @@ class CrashedWorker(Answer):
 
 
 class CrashesAnswer(Answer):
-    """Workers that crashed, newest first. ``workers``: all of the session. ``left_out``: not listed."""
+    """Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed."""
 
     session: str
     workers: int

@@ -1,4 +1,4 @@
-"""Workers that crashed, and what the record has of the harm: one row for each."""
+"""Queries crashed workers, with the recorded signs of harm, one row per worker."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.library_stops import LET_GO
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Crashed workers that one answer looks at, the newest ones.
+#: Crashed workers that one answer evaluates: the newest.
 MAX_WORKERS = 1_000
-#: The end of an error's text, in which ids of workers are looked for.
+#: Characters at the end of an error's text that are searched for worker IDs.
 _TEXT_CHARS = 8_000
-#: How Ray says that a worker did not end as intended.
+#: Ray's exit types of workers that did not end as intended.
 _CRASHES = ("SYSTEM_ERROR", "NODE_OUT_OF_MEMORY")
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "ACTOR_UNAVAILABLE", "OUT_OF_MEMORY")
-#: Whether an attempt was lost with its worker.
+#: Condition: the attempt was lost with its worker.
 _LOST = f"(state = 'FAILED' AND error_type IN {_DEATHS} OR end_known_by = 'worker' OR {END} IS NULL)"
 _CRASHED = f"""
 CREATE TEMP TABLE crashed AS
@@ -91,9 +91,9 @@ ORDER BY c.end_ns DESC NULLS FIRST, c.worker_id
 
 
 def crashed_workers(file: SessionFile, reported: Collection[str]) -> tuple[list[Row], int]:
-    """A row for each crashed worker or driver, newest first, and how many of these the session had.
+    """A row for each crashed worker or driver, newest first, and their number in the session.
 
-    ``reported``: the workers whose log has a crash report. ``crashes`` of each row: how many crashed in all.
+    ``reported``: the workers whose log has a crash report. Each row has ``crashes``, the total number.
     """
     with file.reader() as reader:
         workers = reader.execute("SELECT count(*) FROM worker_rows").fetchone()

@@ -1,4 +1,4 @@
-"""Actors, nodes, workers, jobs and placement groups: a list and one of each."""
+"""Routes for actors, nodes, workers, jobs and placement groups: a list and a single entity of each."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ router = APIRouter()
 
 
 def _add_lane(catalog: Catalog, session: str, row: dict[str, Any]) -> None:
-    """Say of a node how its events come."""
+    """Add the transport of a node's events."""
     row.update(lane_of(catalog.about(session), row["node_id"]))
 
 
 def _add_tasks(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
-    """Say of jobs how many of their attempts are in which state, and what failed of these on purpose."""
+    """Add the number of attempts by state to jobs, and of those stopped by libraries on purpose."""
     jobs = records.read_cached(session, jobs_sql.tasks_by_job)
     failed = any("FAILED" in states for states in jobs.values())
     stopped = records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}
@@ -62,7 +62,7 @@ def _add_tasks(records: SessionReader, session: str, rows: list[dict[str, Any]])
 
 
 def _add_names(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
-    """Add what people know workers by (an actor, functions that they ran, a script), and what they do now."""
+    """Add what identifies workers to people (an actor, functions, a script), and their current activity."""
     ids = [row["worker_id"] for row in rows]
     names, scripts = records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
     at_ns = records.last_ns(session)
@@ -95,7 +95,7 @@ def _add_gpus(records: SessionReader, session: str, rows: list[dict[str, Any]]) 
 def _add_entity(kind: Kind, path: str) -> None:
     what = path.replace("_", " ")
 
-    def many(
+    def list_all(
         catalog: CurrentCatalog,
         records: CurrentRecords,
         usages: CurrentNodeUsage,
@@ -156,7 +156,7 @@ def _add_entity(kind: Kind, path: str) -> None:
             _add_tasks(records, chosen, page.items)
         return with_dropped(records, chosen, page, internal_hidden=page.internal_hidden)
 
-    def one(
+    def get(
         catalog: CurrentCatalog,
         records: CurrentRecords,
         usages: CurrentNodeUsage,
@@ -178,17 +178,17 @@ def _add_entity(kind: Kind, path: str) -> None:
         return answer(row)
 
     page_shape, shape = SHAPES[kind]
-    routes: tuple[tuple[str, Callable[..., Response], str, type[Answer]], ...] = (
-        (f"/api/{path}", many, f"A page of {what}.", page_shape),
-        (f"/api/{path}/{{{kind}_id}}", one, f"One of the {what}.", shape),
+    routes: tuple[tuple[str, str, Callable[..., Response], str, type[Answer]], ...] = (
+        (f"/api/{path}", "many", list_all, f"A page of {what}.", page_shape),
+        (f"/api/{path}/{{{kind}_id}}", "one", get, f"One of the {what}.", shape),
     )
-    for route, function, description, model in routes:
+    for route, operation, function, description, model in routes:
         router.add_api_route(
             route,
             function,
             methods=["GET"],
             description=description,
-            operation_id=f"{kind}_{function.__name__}",
+            operation_id=f"{kind}_{operation}",
             responses={**ERRORS, 200: {"model": model}},
         )
 

@@ -1,4 +1,4 @@
-"""Actors, nodes, workers, jobs and placement groups: a row of each list, its page, and one in full.
+"""Schemas of actors, nodes, workers, jobs and placement groups: rows and pages of lists, and details.
 
 Texts such as ``labels``, ``resources_total``, ``runtime_env``, ``bundles`` and ``stats`` are Ray's, as JSON.
 """
@@ -14,7 +14,7 @@ from rayscope.cluster.recording.schemas import Dropped, Lane
 
 
 class EntityPage(Answer):
-    """A page of a list. ``internal_hidden``: how many of Ray's own it leaves out."""
+    """A page of a list. ``internal_hidden``: the number of Ray's own entities that are left out."""
 
     next: str | None
     total: int
@@ -23,13 +23,13 @@ class EntityPage(Answer):
 
 
 class Detail(Answer):
-    """``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it."""
+    """``history``: every reported state in the order of time: ``time_ns``, ``state`` and its details."""
 
     history: list[dict[str, Any]]
 
 
 class Actor(Answer):
-    """An actor, as it is or was. ``gpus``: those that Ray gave it."""
+    """An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it."""
 
     actor_id: str
     state: str | None
@@ -59,7 +59,7 @@ class Actor(Answer):
 
 
 class RecordedNode(Answer):
-    """What the record has of a node. ``lane``: how its events come."""
+    """The recorded fields of a node. ``lane``: the transport of its events."""
 
     node_id: str
     state: str | None
@@ -90,7 +90,7 @@ class Node(RecordedNode, NodeUsage):
 
 
 class RecordedWorker(Answer):
-    """What the record has of a worker process."""
+    """The recorded fields of a worker process."""
 
     worker_id: str
     state: str | None
@@ -110,7 +110,7 @@ class RecordedWorker(Answer):
 
 
 class WorkerName(Answer):
-    """What people know a worker by: its actor, the first ``functions`` that it ran, its job's ``script``."""
+    """The names of a worker for people: its actor, its first ``functions``, its job's ``script``."""
 
     actor_class: str | None
     actor_name: str | None
@@ -120,13 +120,13 @@ class WorkerName(Answer):
 
 
 class Worker(RecordedWorker, WorkerName, ProcessFigures, Activity):
-    """A worker process, what it is known by, what it does now, and what is measured of it."""
+    """A worker process: what identifies it, its current activity, and its measurements."""
 
 
 class Job(Answer):
     """A driver or submitted job. ``tasks``: its attempts by state.
 
-    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+    ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
     """
 
     job_id: str
@@ -198,26 +198,26 @@ class PlacementGroupPage(EntityPage):
 
 
 class ActorDetail(Actor, Detail):
-    """An actor in full."""
+    """All fields of an actor."""
 
 
 class NodeDetail(RecordedNode, NodeDetailParts, Detail):
-    """A node in full."""
+    """All fields of a node."""
 
 
 class WorkerDetail(Worker, Detail):
-    """A worker in full."""
+    """All fields of a worker."""
 
 
 class JobDetail(Job, Detail):
-    """A job in full."""
+    """All fields of a job."""
 
 
 class PlacementGroupDetail(PlacementGroup, Detail):
-    """A placement group in full."""
+    """All fields of a placement group."""
 
 
-#: Kind of entity -> the shape of a page of its list, and of one in full.
+#: For each kind of entity, the schemas of a page of its list and of its details.
 SHAPES: dict[str, tuple[type[Answer], type[Answer]]] = {
     "actor": (ActorPage, ActorDetail),
     "node": (NodePage, NodeDetail),

@@ -1,4 +1,4 @@
-"""What happened in a session, as a list."""
+"""The route for the events of a session."""
 
 from __future__ import annotations
 

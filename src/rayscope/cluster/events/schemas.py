@@ -1,4 +1,4 @@
-"""What happened in a session."""
+"""Schemas of the events of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rayscope.cluster.recording.schemas import Dropped
 
 
 class Event(Answer):
-    """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
+    """An event, or ``count`` similar ones until ``last_ns``. Times in ns."""
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
@@ -25,7 +25,7 @@ class Event(Answer):
 
 
 class EventsBySeverity(Answer):
-    """How many events there are of each severity, whatever severity is asked for."""
+    """The number of events by severity, regardless of the requested severity."""
 
     ERROR: int
     WARNING: int

@@ -1,8 +1,8 @@
-"""What happened, as a list: nodes, workers, actors, jobs and placement groups that came, changed and went,
-tasks that failed (as many of a function with one error as fall into a minute are one event), what Ray Data
-warned of, and losses.
+"""Derives the events of a session from its record: nodes, workers, actors, jobs and placement groups that
+came, changed and ended, failed tasks (failures of a function with the same error within a minute are one
+event), warnings of Ray Data, and losses.
 
-All of it is read from what is on record of each, so it is complete after any replay and needs no table.
+Everything is derived from the recorded entities, so the list is complete after any replay and needs no table.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss")
 
 _MESSAGE_CHARS = 2000
-#: Later than every time, ns.
+#: Later than any time, ns.
 _NEVER_NS = 2**63 - 1
 
 _ACTOR = "coalesce(name, repr_name, class_name)"
 _GROUP = "coalesce(nullif(name, ''), concat(left(id, 8), ' (', strategy, ')'))"
 _FUNCTION = called_name("attempts")
-#: How a worker ended: an intended end needs no name beside Ray's sentence about it.
+#: How a worker ended. If the end was intended, Ray's own sentence about it suffices.
 _EXIT = """
 CASE WHEN starts_with(exit_type, 'INTENDED') AND exit_detail != '' THEN exit_detail
     ELSE concat_ws(': ', exit_type, exit_detail) END"""
-#: Whether another attempt followed.
+#: Condition: another attempt followed.
 _IS_RETRIED = """
 ((task_hi, task_lo, attempt + 1) IN (SELECT task_hi, task_lo, attempt FROM attempts WHERE attempt > 0))"""
-#: Of a group that the GCS alone tells of: it says how long placing it took, and of no other change when.
+#: For groups known only from the GCS: how long placing the group took, us. The GCS gives no times of other
+#: changes.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
-#: Whether a worker outlived its job. Ray then ends it, and may kill it while it runs a task.
+#: Condition: the worker outlived its job. Ray then ends it, and may kill it while it runs a task.
 _JOB_HAD_ENDED = (
     "EXISTS (FROM job_rows j WHERE j.id = worker_rows.job_id AND j.end_ns <= worker_rows.end_ns "
     "AND j.end_known_by IS DISTINCT FROM 'session')"
@@ -120,9 +121,10 @@ _EVENTS = f"""
 def list_events(
     file: SessionFile, filters: Mapping[str, Any], *, limit: int = 100, cursor: str | None = None
 ) -> tuple[Page, dict[str, int]]:
-    """A page of events, newest first, and how many there are of each severity (whatever severity is asked).
+    """A page of events, newest first, and the number of events by severity, regardless of the requested
+    severity.
 
-    ``filters``: ``severity`` and ``kind`` (several by comma), ``node_id``, ``job_id``, ``q``, ``since_ns``,
+    ``filters``: ``severity`` and ``kind`` (comma-separated), ``node_id``, ``job_id``, ``q``, ``since_ns``,
     ``until_ns``. Raises BadQuery.
     """
     check_limit(limit)
@@ -151,7 +153,8 @@ def list_events(
     if cursor:
         _, *last = decode_cursor(cursor, "-time_ns", [int, str, str, str])
     with file.reader() as reader:
-        # Of each severity the newest times, too: what is older than the page is not looked at again.
+        # This query also finds the newest times of each severity, so that older events need not be read
+        # again.
         counted = reader.execute(
             f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({_EVENTS})"
             f"{where.sql} GROUP BY 1",

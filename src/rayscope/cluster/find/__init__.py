@@ -1,1 +1,1 @@
-"""Find anything of a session by its name or the first letters of its id."""
+"""Searches a session by name or by the first characters of an ID."""

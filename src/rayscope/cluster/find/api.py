@@ -1,4 +1,4 @@
-"""Find anything of a session: one request for the palette of the UI."""
+"""The route for searching a session, used by the palette of the UI."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ def find(
     """Functions, tasks, actors, nodes, jobs, log files, metrics by name, or by the first letters of an ID."""
     chosen = records.resolve(session)
     text = q.strip()
-    found: list[sql.Found] = []
+    found: list[sql.Hits] = []
     if text:
         found = records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
         found += [_log_files(records, logs, chosen, text, limit), _metrics(metrics, chosen, text, limit)]
-    # Who types a whole name means that: an actor's class comes before functions that begin with it.
+    # An exact name is most likely meant: an actor's class comes before functions that begin with its name.
     found.sort(key=lambda each: all((item.get("name") or "").lower() != text.lower() for item in each.items))
     return answer({"session": chosen, "groups": [_group(each) for each in found if each.total > 0]})
 
 
-def _group(found: sql.Found) -> dict[str, object]:
+def _group(hits: sql.Hits) -> dict[str, object]:
     blank = dict.fromkeys(schemas.FoundItem.model_fields)
-    return {"kind": found.kind, "items": [blank | item for item in found.items], "total": found.total}
+    return {"kind": hits.kind, "items": [blank | item for item in hits.items], "total": hits.total}
 
 
-def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limit: int) -> sql.Found:
-    """Of a large cluster only the files of nodes that were looked at are known without asking every node."""
+def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limit: int) -> sql.Hits:
+    """Log files; in large clusters only those of nodes opened before, to avoid asking every node."""
     _, files = list_files(records, logs, session, None, every=False)
     found = matching_files(records, session, [one for one in files if not one.is_empty], text.lower())
     found.sort(key=lambda each: each[0].order)
@@ -55,21 +55,21 @@ def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limi
         {
             "id": one.name,
             "name": writer_title(writer, one.about.kind) or one.name,
-            "detail": _beside(one.about),
+            "detail": _describe_file(one.about),
             "node_id": one.node_id,
         }
         for one, writer in found[:limit]
     ]
-    return sql.Found("log_file", items, len(found))
+    return sql.Hits("log_file", items, len(found))
 
 
-def _beside(about: LogName) -> str:
-    """Which file of a writer's it is."""
+def _describe_file(about: LogName) -> str:
+    """The role of a writer's file: stdout, stderr or another kind, and the process."""
     kind = {"worker_out": "stdout", "worker_err": "stderr"}.get(about.kind, about.kind)
     return f"{kind} · PID {about.pid}" if about.pid is not None else kind
 
 
-def _metrics(metrics: Metrics, session: str, text: str, limit: int) -> sql.Found:
+def _metrics(metrics: Metrics, session: str, text: str, limit: int) -> sql.Hits:
     store = metrics.store(session)
     families = store.families()
     names = sorted(name for name in store.counts() if text.lower() in name.lower())
@@ -77,4 +77,4 @@ def _metrics(metrics: Metrics, session: str, text: str, limit: int) -> sql.Found
         {"id": name, "name": name, "detail": families[name].help if name in families else None}
         for name in names[:limit]
     ]
-    return sql.Found("metric", items, len(names))
+    return sql.Hits("metric", items, len(names))

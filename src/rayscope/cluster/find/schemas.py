@@ -1,4 +1,4 @@
-"""What a search over a whole session finds."""
+"""Schemas of a search over a session."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FoundKind = Literal[
 
 
 class FoundItem(Answer):
-    """One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+    """A hit. ``id``: its ID, or its name if it is a function, a log file or a metric.
 
-    ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+    ``detail``: distinguishes it from others of the same name: class, address, entrypoint, help text.
     """
 
     id: str
@@ -39,7 +39,7 @@ class FoundItem(Answer):
 
 
 class FoundGroup(Answer):
-    """The first hits of a kind, the best ones first, and how many there are."""
+    """The best hits of a kind, best first, and the total number."""
 
     kind: FoundKind
     items: list[FoundItem]
@@ -47,7 +47,7 @@ class FoundGroup(Answer):
 
 
 class FindAnswer(Answer):
-    """Only kinds of which something was found."""
+    """Hits by kind, without kinds that have none."""
 
     session: str
     groups: list[FoundGroup]

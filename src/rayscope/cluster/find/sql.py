@@ -1,4 +1,4 @@
-"""Functions, attempts, actors, nodes and the like by name or by how their id begins."""
+"""Searches functions, attempts, actors, nodes and other entities by name or by the beginning of their ID."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rayscope.storage.sql.execution import CREATED, NOT_DRIVER, TASK_ID, functio
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, like, rows_of
 
-#: The order in which kinds are told, and the columns of each that say its name and what it is.
+#: The kinds in their order, and for each the columns of its name and of its description.
 _ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "actor": (("name", "class_name"), ("class_name",)),
     "node": (("node_name", "hostname", "node_ip"), ("node_ip",)),
@@ -29,16 +29,16 @@ _ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-class Found(NamedTuple):
-    """The first hits of a kind (fields of ``schemas.FoundItem``), and how many there are."""
+class Hits(NamedTuple):
+    """The first hits of a kind (fields of ``schemas.FoundItem``), and the total number."""
 
     kind: str
     items: list[Row]
     total: int
 
 
-def find_in_record(file: SessionFile, text: str, limit: int) -> list[Found]:
-    """What of the record has ``text`` in its name or begins its id with it; ``limit`` hits of each kind."""
+def find_in_record(file: SessionFile, text: str, limit: int) -> list[Hits]:
+    """Up to ``limit`` hits of each kind whose name contains ``text`` or whose ID begins with it."""
     return [
         _functions(file, text, limit),
         _attempts(file, text, limit),
@@ -46,8 +46,8 @@ def find_in_record(file: SessionFile, text: str, limit: int) -> list[Found]:
     ]
 
 
-def _functions(file: SessionFile, text: str, limit: int) -> Found:
-    """Functions: those that begin so first, then those with most attempts."""
+def _functions(file: SessionFile, text: str, limit: int) -> Hits:
+    """Functions: those whose name begins with the text first, then those with the most attempts."""
     with file.reader() as reader:
         rows = rows_of(
             reader.execute(
@@ -57,10 +57,10 @@ def _functions(file: SessionFile, text: str, limit: int) -> Found:
                 [like(text), text, limit],
             )
         )
-    return Found("function", [{"id": row["id"], "name": row["id"]} for row in rows], _total(rows))
+    return Hits("function", [{"id": row["id"], "name": row["id"]} for row in rows], _total(rows))
 
 
-def _attempts(file: SessionFile, text: str, limit: int) -> Found:
+def _attempts(file: SessionFile, text: str, limit: int) -> Hits:
     """Attempts of tasks: failed ones first, then the newest."""
     where = attempt_filters(TaskFilters(q=text))
     with file.reader() as reader:
@@ -82,11 +82,11 @@ def _attempts(file: SessionFile, text: str, limit: int) -> Found:
         }
         for row in rows
     ]
-    return Found("task", items, _total(rows))
+    return Hits("task", items, _total(rows))
 
 
-def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Found:
-    """Actors, nodes and the like, newest first; what Ray runs for itself is left out, as in their lists."""
+def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Hits:
+    """Actors, nodes and other entities, newest first, without Ray's own, as in their lists."""
     names, details = _ENTITIES[kind]
     page = list_entities(file, kind, EntityFilters(q=text), limit=limit)
     items = []
@@ -106,7 +106,7 @@ def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Found:
                 "node_id": row.get("node_id"),
             }
         )
-    return Found(kind, items, page.total)
+    return Hits(kind, items, page.total)
 
 
 def _total(rows: list[Row]) -> int:

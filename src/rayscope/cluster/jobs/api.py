@@ -1,4 +1,4 @@
-"""Jobs: how far each is, and what the operator does with them, by Ray's own job API."""
+"""Routes for jobs: their progress, and actions of the operator by Ray's job API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import entities
 
-_ACTS: dict[int | str, dict[str, Any]] = {
+_ACTION_ERRORS: dict[int | str, dict[str, Any]] = {
     **BODY_ERRORS,
     409: {"model": ErrorAnswer},
     502: {"model": ErrorAnswer},
@@ -44,7 +44,9 @@ def actor_progress(records: CurrentRecords, actor_id: str, session: Session = No
     return answer(progress_of(records, records.resolve(session), "actor", actor_id))
 
 
-@router.post("/api/jobs", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Submitted}})
+@router.post(
+    "/api/jobs", dependencies=OPERATOR_ONLY, responses={**_ACTION_ERRORS, 200: {"model": schemas.Submitted}}
+)
 def submit(
     records: CurrentRecords, clusters: CurrentClusters, request: schemas.JobRequest, session: Session = None
 ) -> Response:
@@ -63,7 +65,9 @@ def submit(
 
 
 @router.post(
-    "/api/jobs/folder", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.FolderAnswer}}
+    "/api/jobs/folder",
+    dependencies=OPERATOR_ONLY,
+    responses={**_ACTION_ERRORS, 200: {"model": schemas.FolderAnswer}},
 )
 async def upload_folder(
     records: CurrentRecords,
@@ -85,7 +89,7 @@ async def upload_folder(
 @router.post(
     "/api/jobs/{job_id}/stop",
     dependencies=OPERATOR_ONLY,
-    responses={**_ACTS, 200: {"model": schemas.Stopped}},
+    responses={**_ACTION_ERRORS, 200: {"model": schemas.Stopped}},
 )
 def stop(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
@@ -95,7 +99,9 @@ def stop(
 
 
 @router.delete(
-    "/api/jobs/{job_id}", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Deleted}}
+    "/api/jobs/{job_id}",
+    dependencies=OPERATOR_ONLY,
+    responses={**_ACTION_ERRORS, 200: {"model": schemas.Deleted}},
 )
 def delete(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
@@ -111,7 +117,7 @@ def _run_job_action(
     job_id: str,
     action: Callable[[JobApi, str], bool],
 ) -> bool:
-    """Run an action on a job that is on record; Ray is asked about no other."""
+    """Run an action on a recorded job. Ray is not asked about other jobs."""
     chosen = records.resolve(session)
     api, changed = clusters.job_api(chosen)
     job = records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))

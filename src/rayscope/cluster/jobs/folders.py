@@ -1,4 +1,4 @@
-"""The folder that a job runs in, as a ZIP that a browser has made of it."""
+"""Checks the working directory of a job, sent as a ZIP by a browser."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from pathlib import PurePosixPath
 
 from rayscope.storage.errors import BadQuery
 
-#: What a folder may take unpacked, and in files. (`api/security.py` limits what it takes packed.)
-_MAX_UNPACKED, _MAX_FILES = 500 << 20, 20_000
+#: Maximum size of an unpacked folder, bytes. (`api/security.py` limits the packed size.)
+_MAX_UNPACKED = 500 << 20
+#: Maximum number of files in a folder.
+_MAX_FILES = 20_000
 _LINK = 0o120000
-#: Signature and bytes of the record at the end of a ZIP, behind its directory. A comment may follow.
+#: Signature of the end-of-directory record, which a comment may follow.
 _END = b"PK\x05\x06"
 _END_BYTES = 22
 _MAX_COMMENT_BYTES = 1 << 16
-#: The same of the record before it, in files beyond 4 GiB or 65,535 entries.
+#: Signature of the ZIP64 locator before it, in files beyond 4 GiB or 65,535 entries.
 _END_64 = b"PK\x06\x07"
 _END_64_BYTES = 20
-#: The same of an entry of the directory, without its texts.
+#: Signature of an entry of the directory.
 _ENTRY = b"PK\x01\x02"
 _ENTRY_BYTES = 46
-#: What Python's zipfile raises for files that are damaged or use features that it does not have.
+#: Exceptions of Python's zipfile for files that are damaged or use unsupported features.
 _DAMAGED = (
     zipfile.BadZipFile,
     NotImplementedError,
@@ -35,8 +37,8 @@ _DAMAGED = (
 
 
 def check_folder(package: bytes) -> None:
-    """Raises BadQuery for anything but a ZIP of plain files below one folder."""
-    # Before zipfile makes objects of them: 40 MB of directory have a million entries.
+    """Raise BadQuery unless this is a ZIP of plain files below one folder."""
+    # Checked before zipfile creates objects for the entries: 40 MB of directory can hold a million.
     if _has_too_many(package):
         raise _too_large()
     try:
@@ -57,13 +59,13 @@ def check_folder(package: bytes) -> None:
 
 
 def _has_too_many(package: bytes) -> bool:
-    """Whether the directory of a ZIP has more entries than a folder may have files; reads no more of them."""
+    """Whether a ZIP has more than the allowed number of entries. Stops reading at the limit."""
     if package[-_END_BYTES:].startswith(_END) and package.endswith(b"\0\0"):
         end = len(package) - _END_BYTES
     else:
         end = package.rfind(_END, max(0, len(package) - _END_BYTES - _MAX_COMMENT_BYTES))
     if end < 0 or end + _END_BYTES > len(package):
-        return False  # not a ZIP, as zipfile will find
+        return False  # not a ZIP, as zipfile will report
     if package[max(0, end - _END_64_BYTES) : end].startswith(_END_64):
         return True
     at = end - int.from_bytes(package[end + 12 : end + 16], "little")
@@ -76,7 +78,7 @@ def _has_too_many(package: bytes) -> bool:
 
 
 def _is_plain(file: zipfile.ZipInfo) -> bool:
-    """Whether an entry is a file or a folder below the folder that it is unpacked in."""
+    """Whether an entry is a file or a folder that stays below the folder into which it is unpacked."""
     path = PurePosixPath(file.filename)
     if not path.parts:  # the folder itself
         return file.filename.endswith("/")

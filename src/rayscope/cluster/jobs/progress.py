@@ -1,4 +1,4 @@
-"""How far a job or an actor is: all its attempts by state and function."""
+"""The progress of a job or an actor: all its attempts by state and function."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rayscope.storage.sql import entities
 def progress_of(
     records: SessionReader, session: str, of: Literal["job", "actor"], entity_id: str
 ) -> dict[str, Any]:
-    """``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (of the failed ones), the 100 ``functions``
-    with most attempts, and the ``rest`` summed up.
+    """``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (part of the failed ones), the 100
+    ``functions`` with the most attempts, and the sums of the ``rest``.
 
-    A submission has the attempts of all its drivers. Raises NotFound for what is not on record.
+    A submission has the attempts of all its drivers. Raises NotFound if it is not recorded.
     """
     owner, ids = _owner(records, session, of, entity_id)
     functions, rest = records.read_cached(
@@ -42,11 +42,11 @@ def progress_of(
 def _owner(
     records: SessionReader, session: str, of: Literal["job", "actor"], entity_id: str
 ) -> tuple[str, list[str]]:
-    """The id of a job or actor, and those that its attempts have."""
+    """The ID of a job or actor, and the IDs that its attempts refer to."""
     try:
         known = records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:
-        # Its tasks may be told before the job itself is.
+        # The tasks of a job may be recorded before the job.
         if of == "job" and entity_id in records.read_cached(session, sql.tasks_by_job):
             return entity_id, [entity_id]
         raise

@@ -1,4 +1,4 @@
-"""What is said of jobs, and asked for."""
+"""Schemas of the progress and the actions of jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rayscope.api.schemas import Answer, Body
 class FunctionProgress(Answer):
     """A function of a job: its attempts by state, and the sums of their times (ns).
 
-    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+    ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
     """
 
     func_name: str | None
@@ -26,7 +26,7 @@ class FunctionProgress(Answer):
 
 
 class RestProgress(Answer):
-    """What functions beyond the first 100 add up to."""
+    """The sums of all functions beyond the first 100."""
 
     functions: int
     attempts: int
@@ -46,7 +46,7 @@ class Progress(Answer):
 
 
 class JobRequest(Body):
-    """A job to submit, as Ray's job API takes it."""
+    """A job to submit, with the fields of Ray's job API."""
 
     entrypoint: str = Field(min_length=1, max_length=20_000, description="A shell command.")
     submission_id: str | None = Field(None, min_length=1, max_length=200)
@@ -59,24 +59,24 @@ class JobRequest(Body):
 
 
 class Submitted(Answer):
-    """What Ray calls the job."""
+    """The submission ID of the new job."""
 
     submission_id: str
 
 
 class FolderAnswer(Answer):
-    """Where the cluster's nodes find the folder."""
+    """The URI by which the cluster's nodes find the folder."""
 
     uri: str
 
 
 class Stopped(Answer):
-    """Whether the job still ran."""
+    """Whether the job was still running."""
 
     stopped: bool
 
 
 class Deleted(Answer):
-    """Whether Ray has forgotten the job; the record keeps it."""
+    """Whether Ray has deleted the job. Rayscope's record is kept."""
 
     deleted: bool

@@ -1,4 +1,4 @@
-"""How far jobs are: all their attempts by state, and by function."""
+"""Queries the progress of jobs: all their attempts by state, and by function."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rayscope.storage.sql.execution import NOT_DRIVER, function_name, total, wit
 from rayscope.storage.sql.library_stops import stopped_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
-#: Functions that are told one by one.
+#: Functions that are listed individually.
 MAX_FUNCTIONS = 100
 _COLUMNS = {"job": "job_id", "actor": "actor_id"}
 
 
 def tasks_by_job(file: SessionFile) -> dict[str, dict[str, int]]:
-    """Job id -> state -> attempts in it."""
+    """The number of attempts by job ID and state."""
     with file.reader() as reader:
         found = reader.execute(
             f"SELECT job_id, coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} "
@@ -29,13 +29,13 @@ def tasks_by_job(file: SessionFile) -> dict[str, dict[str, int]]:
 
 
 def stopped_by_job(file: SessionFile) -> dict[str | None, int]:
-    """Job id -> how many of its failed attempts are internals of libraries that were stopped on purpose."""
+    """By job ID, the number of failed attempts of libraries' internals that were stopped on purpose."""
     with file.reader() as reader:
         return stopped_by(reader, "job_id", Where([NOT_DRIVER], []))
 
 
 def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
-    """The jobs of the drivers that a submission started, the first one first."""
+    """The jobs of the drivers that a submission started, in the order of their start."""
     with file.reader() as reader:
         rows = reader.execute(
             "SELECT id FROM job_rows WHERE submission_id = ? AND alias_of IS NULL ORDER BY start_ns, id",
@@ -47,12 +47,12 @@ def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
 def functions_of(
     file: SessionFile, of: Literal["job", "actor"], ids: Sequence[str], last_ns: int
 ) -> tuple[list[Row], Row]:
-    """The functions of the jobs or actor with these ids, most attempts first; and the rest of them summed up.
+    """The functions of these jobs or this actor, most attempts first; and the sums of the rest.
 
-    Each has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of times (ns)
-    of docs/reference/glossary.md; ``last_ns``: until when what has not ended lasts. ``stopped_by_libraries``:
-    how many that failed a library stopped on purpose. The rest: ``functions``, ``attempts``, ``states``,
-    ``stopped_by_libraries`` beyond the first 100.
+    Each function has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of
+    the times (ns) in docs/reference/glossary.md. ``stopped_by_libraries``: failed attempts that a library
+    stopped on purpose. The rest has ``functions``, ``attempts``, ``states`` and ``stopped_by_libraries`` of
+    all functions beyond the first 100. ``last_ns``: the end that is assumed for running attempts.
     """
     sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:

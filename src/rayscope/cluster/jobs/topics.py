@@ -1,4 +1,4 @@
-"""The topic of the live push about one job."""
+"""The live topic of a single job."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from rayscope.records.reader import SessionReader
 
 
 def job(records: SessionReader, session: str, params: Mapping[str, str]) -> dict[str, Any]:
-    """One job's attempts by function and state, as ``/api/jobs/{job_id}/progress`` tells them."""
+    """The attempts of a job by function and state, as in ``/api/jobs/{job_id}/progress``."""
     return {"job_id": params["job_id"], **progress_of(records, session, "job", params["job_id"])}

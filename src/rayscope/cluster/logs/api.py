@@ -1,4 +1,4 @@
-"""Log files: which there are, their lines, whose they are, search and download."""
+"""Routes for log files: lists, lines, the files of an entity, search and download."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import CurrentLogs, Logs, Problem, Source, describe
 from rayscope.cluster.logs.listing import ListedFile, list_files
 from rayscope.cluster.logs.owners import Owned, Owners, Part
-from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, backward, forward
+from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, PageFilters, backward, forward
 from rayscope.cluster.logs.search import Searches, Sought
 from rayscope.cluster.logs.writers import Writers, matching_files
 from rayscope.ingest.clusters import CurrentClusters
@@ -34,8 +34,10 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.entities import find_id
 
-#: Files that one answer tells, parts that come with lines.
-_MAX_FILES, _WITH_LINES = 2_000, 6
+#: Files in one answer.
+_MAX_FILES = 2_000
+#: Ranges of files that are returned with their last lines.
+_MAX_PARTS_WITH_LINES = 6
 _DOWNLOAD = 1 << 20
 
 Level = Annotated[Literal["debug", "info", "warning", "error", "critical"] | None, Query()]
@@ -63,7 +65,7 @@ def logs(
     hide_empty: bool = False,
     limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
 ) -> Response:
-    """The nodes and their log files, users' and newest first: of one node, of a few, or those that match."""
+    """The nodes and their log files, users' and newest first: of one node, a few, or matching ones."""
     chosen = records.resolve(session)
     kinds = _kinds(kind)
     nodes, found = list_files(records, logs, chosen, node_id, every=bool(q or kind))
@@ -120,13 +122,14 @@ def file(
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
 ) -> Response:
-    """Lines of a file: from ``offset`` on, or from ``since_ns``, or the last ones before ``before``.
+    """Lines of a file: from ``offset`` or ``since_ns`` on, or the last ones before ``before``.
 
-    Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
+    Without any of these, the last lines of the file. ``begin`` and ``end`` limit the answer to a range of
+    bytes.
     """
     chosen = records.resolve(session)
     source = _source(records, logs, chosen, node_id, name)
-    wanted = Wanted(
+    filters = PageFilters(
         begin=min(begin, source.size),
         end=source.size if end is None else min(end, source.size),
         limit=limit,
@@ -135,7 +138,7 @@ def file(
         since_ns=since_ns,
         until_ns=until_ns,
     )
-    return answer(_page(chosen, source, wanted, offset, before))
+    return answer(_page(chosen, source, filters, offset, before))
 
 
 @router.get("/api/logs/of", responses={**ERRORS, 200: {"model": schemas.LogsOfAnswer}})
@@ -151,7 +154,7 @@ def of(
     worker_id: Text = None,
     limit: Lines = 200,
 ) -> Response:
-    """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
+    """The last log lines of an attempt, an actor, a job or a worker, and the files that contain them."""
     chosen = records.resolve(session)
     if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
         raise BadQuery("Use one of task_id, actor_id, job_id, and worker_id.")
@@ -175,7 +178,7 @@ def of(
                 {
                     **part._asdict(),
                     **writers.of(name),
-                    **_of_part(logs, chosen, part, limit, at < _WITH_LINES),
+                    **_of_part(logs, chosen, part, limit, at < _MAX_PARTS_WITH_LINES),
                 }
                 for at, (part, name) in enumerate(zip(found.parts, names, strict=True))
             ],
@@ -223,7 +226,7 @@ def search(
 def download(
     records: CurrentRecords, logs: CurrentLogs, node_id: NodeId, name: FileName, session: Session = None
 ) -> Response:
-    """A whole file, as far as it is available; a line marks where bytes are missing, and how many."""
+    """A whole file, as far as it is available. A line marks each gap and the number of missing bytes."""
     chosen = records.resolve(session)
     source = _source(records, logs, chosen, node_id, name)
     return StreamingResponse(
@@ -247,7 +250,7 @@ def _printed(hit: dict[str, Any]) -> sql.PrintedLine:
 
 
 def _source(records: SessionReader, logs: Logs, session: str, node_id: str, name: str) -> Source:
-    """A file of a node, by the node's id or how that begins. Raises NotFound and BadQuery."""
+    """A file of a node, given by its ID or the beginning of it. Raises NotFound and BadQuery."""
     node_id = records.read(session, lambda file: find_id(file, "node", node_id), flush=False)
     return logs.source(session, node_id, name)
 
@@ -257,31 +260,31 @@ def _files(records: SessionReader, logs: Logs, session: str, files: list[ListedF
     return [{**_file(logs, session, one), **writers.of(one.about), "is_empty": one.is_empty} for one in files]
 
 
-def _file(logs: Logs, session: str, one: ListedFile) -> dict[str, Any]:
-    size = logs.known_size(session, one.node_id, one.name) if one.live else None
-    kept = one.kept
+def _file(logs: Logs, session: str, file: ListedFile) -> dict[str, Any]:
+    size = logs.known_size(session, file.node_id, file.name) if file.live else None
+    kept = file.kept
     if kept is not None:
         size = max(size or 0, kept.seen)
     return {
-        "node_id": one.node_id,
-        "name": one.name,
-        "kind": one.about.kind,
+        "node_id": file.node_id,
+        "name": file.name,
+        "kind": file.about.kind,
         "size": size,
         "kept": kept.kept if kept else 0,
-        "live": one.live,
+        "live": file.live,
         "last_ns": kept.last_ns if kept else None,
     }
 
 
 def _page(
-    session: str, source: Source, wanted: Wanted, offset: int | None, before: int | None
+    session: str, source: Source, filters: PageFilters, offset: int | None, before: int | None
 ) -> dict[str, Any]:
-    if offset is None and before is None and wanted.since_ns is None:
-        before = wanted.end
+    if offset is None and before is None and filters.since_ns is None:
+        before = filters.end
     found = (
-        backward(source, before, wanted)
+        backward(source, before, filters)
         if before is not None
-        else forward(source, wanted.begin if offset is None else offset, wanted)
+        else forward(source, filters.begin if offset is None else offset, filters)
     )
     return {
         "session": session,
@@ -303,8 +306,8 @@ def _of_part(logs: Logs, session: str, part: Part, limit: int, with_lines: bool)
     except NotFound as error:
         return {"page": None, "problem": _describe_problem(Problem(error.code, error.message, error.remedy))}
     end = source.size if part.end is None else min(part.end, source.size)
-    wanted = Wanted(min(part.begin, end), end, limit)
-    return {"page": _page(session, source, wanted, None, None), "problem": None}
+    filters = PageFilters(min(part.begin, end), end, limit)
+    return {"page": _page(session, source, filters, None, None), "problem": None}
 
 
 def _describe_problem(problem: Problem | None) -> dict[str, str] | None:
@@ -330,7 +333,7 @@ def _gap(size: int) -> bytes:
 
 
 def _disposition(node_id: str, name: str) -> str:
-    """Of a name that any header can carry, and the exact one beside it."""
+    """A Content-Disposition header: an ASCII name for any client, and the exact name."""
     whole = f"{node_id[:12]}-{name.replace('/', '_')}"
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", whole)[-200:]
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(whole[-300:], safe='')}"

@@ -1,7 +1,7 @@
-"""Follows the log files of live clusters, so that they are there when a node or the cluster is gone.
+"""Copies the log files of live clusters, so that they remain available when a node or the cluster has ended.
 
-Politely: only bytes that are new, each file the less often the longer it said nothing, a few calls a second
-to a node, and nothing while the disk is short.
+The load is limited: only new bytes are read, quiet files less and less often, with a few calls per second to
+a node, and nothing while the disk is nearly full.
 """
 
 from __future__ import annotations
@@ -29,26 +29,46 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: The pause between turns, and what one waits for at most, s. The pause between lists of a node's files, s;
-#: lists of all nodes, and files that a node lists, a second.
-_TURN_S, _MAX_TURN_S = 1.0, 3.0
-_LIST_S, _LISTS_A_SECOND, _FILES_A_SECOND = 4.0, 25.0, 500
-#: How long the nodes that live hold, and how long to wait for the record to know a worker's node, s.
-_NODES_S, _HOME_S = 3.0, 10.0
-#: A file is looked at again after ``_SOON`` s if it had something to say, else twice as long as before.
-_SOON_S, _LATE_S, _OWN_LATE_S = 2.0, 30.0, 60.0
-#: Files of a node that a turn looks at, and what one look brings, bytes.
-_FILES_A_TURN, _BYTES_A_LOOK = 8, 2 << 20
-#: A file that is further behind is read again from its last bytes on, and the gap is stated.
+#: The pause between two rounds, s.
+_TURN_S = 1.0
+#: The maximum time that a round waits for its readers, s.
+_MAX_TURN_S = 3.0
+#: The pause between two lists of a node's files, s.
+_LIST_S = 4.0
+#: Lists per second, over all nodes.
+_LISTS_PER_S = 25.0
+#: Listed files per second, for each node.
+_FILES_PER_S = 500
+#: How long a list of living nodes is valid, s.
+_NODES_S = 3.0
+#: How long to wait until the node of a worker is recorded, s.
+_HOME_S = 10.0
+#: The pause before a file that had new lines is read again, s. It doubles each time that nothing is new.
+_SOON_S = 2.0
+#: The maximum pause before a file of users is read again, s.
+_LATE_S = 30.0
+#: The maximum pause before a file of Ray's own is read again, s.
+_OWN_LATE_S = 60.0
+#: Files of a node that are read per round.
+_FILES_PER_TURN = 8
+#: Bytes per read.
+_BYTES_PER_READ = 2 << 20
+#: If a file is further behind than this, bytes, the older bytes are skipped and the gap is recorded.
 _FAR_BEHIND = 32 << 20
+#: Bytes at the end of such a file that are read.
 _AGAIN_FROM = 4 << 20
-#: Bytes by which a rotated file is known again.
-_HEAD = 4096
-#: A file that said nothing is looked at for whether it was begun anew every so many looks.
-_ANEW_LOOKS = 5
-#: Following files may take this share of a core, and so much at once after a quiet time, s of CPU. Where
-#: there is more, each is looked at less often: reckoned so often, s; pauses are made so many times as long.
-LOAD, _AT_ONCE_S, _RECKON_S, _SLOWEST = 0.05, 1.0, 5.0, 60.0
+#: Bytes at the beginning of a file by which it is recognized after a rotation.
+_HEAD_BYTES = 4096
+#: After this many reads without new lines, a file is checked for truncation.
+_CHECK_EVERY_READS = 5
+#: The share of a core that following files may take.
+LOAD = 0.05
+#: CPU time that may be used at once after a quiet time, s.
+_AT_ONCE_S = 1.0
+#: How often the pauses are adjusted, s.
+_ADJUST_S = 5.0
+#: Pauses are multiplied by up to this factor to keep the load.
+_MAX_SLOWDOWN = 60.0
 
 
 @dataclass
@@ -58,9 +78,9 @@ class _File:
     due: float = 0.0
     pause_s: float = _SOON_S
     quiet: int = 0
-    #: The last look brought something.
+    #: The last read returned something.
     said: bool = False
-    #: It is not known yet on which node its worker is.
+    #: The node of its worker is not known yet.
     waits: bool = False
 
 
@@ -68,24 +88,24 @@ class _File:
 class _Node:
     files: dict[str, _File] = field(default_factory=dict)
     list_due: float = 0.0
-    #: When it is to be looked at next: for its list, or for a file.
+    #: The next time to read the list of files or a file.
     due: float = 0.0
     failed: int = 0
-    #: It is to be looked at, as soon as a reader is free.
+    #: A read has been requested and starts as soon as a reader is free.
     waits: bool = False
     busy: threading.Lock = field(default_factory=threading.Lock)
 
 
-def _base(name: str) -> str | None:
-    """The file that a rotated one was: ``worker-1.out`` for ``worker-1.out.2``. None if it is not rotated."""
+def _original(name: str) -> str | None:
+    """The original name of a rotated file (``a.out`` for ``a.out.2``). None if it is not rotated."""
     return name.rpartition(".")[0] if rotations(name) else None
 
 
-def _with_bases(files: dict[str, _File], names: list[str]) -> list[str]:
-    """``names``, before each rotated one the file that it was: only that shows another rotation."""
+def _with_originals(files: dict[str, _File], names: list[str]) -> list[str]:
+    """``names`` with the original of each rotated file before it: only that shows a new rotation."""
     ordered: dict[str, None] = {}
     for name in names:
-        base = _base(name)
+        base = _original(name)
         if base in files:
             ordered[base] = None
         ordered[name] = None
@@ -93,7 +113,7 @@ def _with_bases(files: dict[str, _File], names: list[str]) -> list[str]:
 
 
 class LogArchiver:
-    """Keeps logs in a thread. ``error``: why it does not now, or None."""
+    """Copies logs in a thread. ``error``: why this is not possible at present, or None."""
 
     def __init__(
         self, settings: Settings, catalog: Catalog, records: SessionReader, clusters: Clusters, logs: Logs
@@ -105,31 +125,31 @@ class LogArchiver:
         self._logs = logs
         self._nodes: dict[tuple[str, str], _Node] = {}
         self._alive_nodes: dict[str, tuple[float, list[str]]] = {}
-        self._task = PeriodicTask("rayscope-log-archiver", _TURN_S, self._turn_or_say_why_not)
+        self._task = PeriodicTask("rayscope-log-archiver", _TURN_S, self._turn_or_set_error)
         self._pool = ThreadPoolExecutor(4, "rayscope-log-reader")
         self._counting = threading.Lock()
-        self._cpu_s, self._reckoned, self._slow = 0.0, time.monotonic(), 1.0
-        #: Seconds of CPU that may be used now, and since when that is.
+        self._cpu_s, self._adjusted, self._slow = 0.0, time.monotonic(), 1.0
+        #: The CPU seconds that may be used now, and when they were last topped up.
         self._purse, self._filled = _AT_ONCE_S, time.monotonic()
         self.error: dict[str, str] | None = None
 
     @property
     def mode(self) -> str:
-        """What is kept: ``workers``, ``all`` or ``none``."""
+        """The copied files: ``workers``, ``all`` or ``none``."""
         return self._settings.keep_logs
 
     def start(self) -> None:
-        """Begin, unless nothing is to be kept."""
+        """Start the thread, unless nothing is to be copied."""
         if self.mode != "none":
             self._task.start()
 
     def stop(self) -> None:
-        """Stop; what was read is kept."""
+        """Stop the thread. Copies are kept."""
         self._task.stop(_MAX_TURN_S + 1)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def archive_now(self, session: str, timeout_s: float) -> None:
-        """Take in what a cluster's files say by now: called before the cluster is stopped."""
+        """Copy what is new in a cluster's files. Call this before the cluster is stopped."""
         if self.mode == "none" or self._task.is_stopping or self.is_short_of_disk():
             return
         end = time.monotonic() + timeout_s
@@ -140,7 +160,7 @@ class LogArchiver:
         ]
         wait(jobs, timeout_s)
 
-    def _turn_or_say_why_not(self) -> None:
+    def _turn_or_set_error(self) -> None:
         try:
             self._turn()
         except Exception as error:
@@ -160,7 +180,7 @@ class LogArchiver:
             self._logs.forget(*gone)
         for session in self._alive_nodes.keys() - {session for session, _ in wanted}:
             self._alive_nodes.pop(session, None)
-        list_s = max(_LIST_S, len(wanted) / _LISTS_A_SECOND)
+        list_s = max(_LIST_S, len(wanted) / _LISTS_PER_S)
         jobs = []
         self._fill()
         nodes = [(key, self._nodes.setdefault(key, _Node())) for key in wanted]
@@ -169,12 +189,12 @@ class LogArchiver:
             if self._purse <= 0:
                 break
             if node.waits or node.busy.locked():
-                continue  # it is slow: the others do not wait for it
+                continue  # slow nodes must not delay the others
             if now >= node.due:
                 node.waits = True
-                jobs.append(self._pool.submit(self._look, key, node, list_s, _FILES_A_TURN))
+                jobs.append(self._pool.submit(self._look, key, node, list_s, _FILES_PER_TURN))
         wait(jobs, _MAX_TURN_S)
-        self._reckon()
+        self._adjust_pauses()
 
     def _fill(self) -> None:
         with self._counting:
@@ -183,22 +203,22 @@ class LogArchiver:
             self._filled = now
 
     def _pay(self, began: float) -> None:
-        """What this thread has used since then (its own CPU time, s) was for following."""
+        """Charge the CPU time that this thread has used since ``began`` (its own CPU time, s)."""
         with self._counting:
             used_s = time.thread_time() - began
             self._cpu_s += used_s
             self._purse -= used_s
 
-    def _reckon(self) -> None:
-        """Make pauses as long as keeps the work within its share."""
+    def _adjust_pauses(self) -> None:
+        """Adjust the pauses so that the work stays within its share."""
         now = time.monotonic()
-        if now - self._reckoned < _RECKON_S:
+        if now - self._adjusted < _ADJUST_S:
             return
         with self._counting:
-            share, self._cpu_s = self._cpu_s / (now - self._reckoned), 0.0
-        self._reckoned = now
-        wanted = self._slow * (0.5 + 0.5 * share / LOAD)
-        self._slow = min(_SLOWEST, max(1.0, wanted))
+            share, self._cpu_s = self._cpu_s / (now - self._adjusted), 0.0
+        self._adjusted = now
+        factor = self._slow * (0.5 + 0.5 * share / LOAD)
+        self._slow = min(_MAX_SLOWDOWN, max(1.0, factor))
 
     def _alive(self, session: str) -> list[str]:
         known = self._alive_nodes.get(session)
@@ -209,10 +229,10 @@ class LogArchiver:
         return known[1]
 
     def is_short_of_disk(self) -> bool:
-        """Whether nothing can be kept now; ``error`` says why."""
-        least = self._settings.min_free_bytes
+        """Whether the disk is too full to copy logs. Sets ``error`` if it is."""
+        min_free = self._settings.min_free_bytes
         with contextlib.suppress(OSError):
-            if shutil.disk_usage(self._catalog.folder).free < least + (64 << 20):
+            if shutil.disk_usage(self._catalog.folder).free < min_free + (64 << 20):
                 self.error = {
                     "message": "The disk is nearly full, so no logs are kept.",
                     "remedy": "Free some space; keeping logs resumes automatically.",
@@ -222,7 +242,7 @@ class LogArchiver:
         return False
 
     def _look_at(self, session: str, node_id: str, end: float) -> None:
-        """All files of a node, now."""
+        """Read all files of a node now."""
         node = self._nodes.setdefault((session, node_id), _Node())
         self._alive_nodes.pop(session, None)
         node.list_due = node.due = 0.0
@@ -233,20 +253,20 @@ class LogArchiver:
             self._look((session, node_id), node, _LIST_S, 10_000, end)
 
     def _look(
-        self, key: tuple[str, str], node: _Node, list_s: float, most: int, end: float = float("inf")
+        self, key: tuple[str, str], node: _Node, list_s: float, max_files: int, end: float = float("inf")
     ) -> None:
-        """List a node's files if that is due, and take in what is new in those whose turn it is."""
+        """List a node's files if it is time, and read those that are due."""
         began = time.thread_time()
         with node.busy:
             node.waits = False
             try:
                 if time.monotonic() >= node.list_due:
-                    listed = self._list(key, node)
-                    # A long list is work for the agent, too.
-                    node.list_due = time.monotonic() + max(list_s, listed / _FILES_A_SECOND)
+                    count = self._list(key, node)
+                    # Reading a long list costs the agent time, too.
+                    node.list_due = time.monotonic() + max(list_s, count / _FILES_PER_S)
                 now = time.monotonic()
                 due = sorted((file.due, name) for name, file in node.files.items() if file.due <= now)
-                names = _with_bases(node.files, [name for _, name in due[:most]])
+                names = _with_originals(node.files, [name for _, name in due[:max_files]])
                 is_last = end < float("inf")
                 skip_at = (now + end) / 2
                 while names:
@@ -256,7 +276,7 @@ class LogArchiver:
                         if self._purse <= 0 and not is_last:
                             break
                         is_late = time.monotonic() > skip_at
-                        self._follow(key, name, node.files, _BYTES_A_LOOK if is_late else _FAR_BEHIND)
+                        self._follow(key, name, node.files, _BYTES_PER_READ if is_late else _FAR_BEHIND)
                         self._pay(began)
                         began = time.thread_time()
                     # Before the cluster ends, files are read to their ends.
@@ -275,21 +295,21 @@ class LogArchiver:
                 self._pay(began)
 
     def _list(self, key: tuple[str, str], node: _Node) -> int:
-        """Look which files there are to follow; returns how many the node lists."""
+        """Update the files to follow. Returns the number of files that the node lists."""
         store = self._logs.store(key[0])
         names = self._logs.names(*key, 1.0)
         homes = self._logs.homes(key[0], ())
         for name in node.files.keys() - set(names):
             del node.files[name]
         for name in names:
-            told = read_name(name)
-            at_home = told.worker_id is None or told.worker_id in homes
+            parsed = read_name(name)
+            at_home = parsed.worker_id is None or parsed.worker_id in homes
             known = node.files.get(name)
             if known is not None:
                 if known.waits and at_home:
                     known.waits, known.due = False, 0.0
                 continue
-            is_user = told.kind in USER_KINDS
+            is_user = parsed.kind in USER_KINDS
             if is_user or self.mode == "all":
                 kept = store.file(key[1], name) if store else None
                 due = 0.0 if at_home else time.monotonic() + _HOME_S
@@ -305,24 +325,28 @@ class LogArchiver:
         try:
             head = self._head(key, name) if f"{name}.1" in files else b""
             if head and agent.read(name, 0, len(head)) != head:
-                self._begin_anew(key, name, files)
+                self._restart_file(key, name, files)
                 file = files[name]
-            # A length is a tenth of the work of reading, and most files have nothing new.
-            told = None if file.said else agent.reported_size(name)
-            if told is None or told > file.offset:
-                data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
+            # Asking for the size costs a tenth of reading, and most files have nothing new.
+            reported = None if file.said else agent.reported_size(name)
+            if reported is None or reported > file.offset:
+                data = agent.read(name, file.offset, file.offset + _BYTES_PER_READ)
             else:
                 data = b""
-            anew = file.quiet % _ANEW_LOOKS == _ANEW_LOOKS - 1 if told is None else told < file.offset
-            if (anew and not data) or len(data) == _BYTES_A_LOOK:
+            anew = (
+                file.quiet % _CHECK_EVERY_READS == _CHECK_EVERY_READS - 1
+                if reported is None
+                else reported < file.offset
+            )
+            if (anew and not data) or len(data) == _BYTES_PER_READ:
                 size = agent.size(name, file.offset)
                 if size < file.offset:
-                    self._begin_anew(key, name, files)
+                    self._restart_file(key, name, files)
                     file = files[name]
                     data = b""
                 elif size - file.offset > far:
                     file.offset = size - min(_AGAIN_FROM, far)
-                    data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
+                    data = agent.read(name, file.offset, file.offset + _BYTES_PER_READ)
         except AgentError as error:
             if error.code != "gone":
                 raise
@@ -333,19 +357,19 @@ class LogArchiver:
                 node_id, name, file.offset, data, time.time_ns(), is_user=file.is_user
             )
             file.offset += len(data)
-            file.quiet, file.pause_s = 0, (0.0 if len(data) == _BYTES_A_LOOK else _SOON_S)
+            file.quiet, file.pause_s = 0, (0.0 if len(data) == _BYTES_PER_READ else _SOON_S)
         else:
             file.quiet += 1
             file.pause_s = min(max(file.pause_s, 1.0) * 2, _LATE_S if file.is_user else _OWN_LATE_S)
         if not file.is_user:
-            file.pause_s = max(file.pause_s, 15.0)  # our asking is itself a line in the agent's log
+            file.pause_s = max(file.pause_s, 15.0)  # each request adds a line to the agent's own log
         file.due = time.monotonic() + file.pause_s * self._slow
 
-    def _begin_anew(self, key: tuple[str, str], name: str, files: dict[str, _File]) -> None:
-        """Follow a file from its beginning. If Ray rotated it, the kept pieces get their new names."""
+    def _restart_file(self, key: tuple[str, str], name: str, files: dict[str, _File]) -> None:
+        """Follow a file from its beginning. If Ray rotated it, rename the copies accordingly."""
         session, node_id = key
         store, agent = self._store(session), self._logs.agent(session, node_id)
-        pieces = sorted((other for other in files if _base(other) == name), key=rotations)
+        pieces = sorted((other for other in files if _original(other) == name), key=rotations)
         head, turns = self._head(key, name), 0
         # The list of files may be older than the rotation.
         for turn in range(1, len(pieces) + 2) if head else ():
@@ -367,8 +391,8 @@ class LogArchiver:
         files[name] = _File(read_name(name).kind in USER_KINDS)
 
     def _head(self, key: tuple[str, str], name: str) -> bytes:
-        """What is kept of a file's first bytes, by which it is known again."""
-        kept = self._store(key[0]).read(key[1], name, 0, _HEAD)
+        """The copied first bytes of a file, by which it is recognized."""
+        kept = self._store(key[0]).read(key[1], name, 0, _HEAD_BYTES)
         return kept[0][1] if kept and kept[0][0] == 0 else b""
 
     def _store(self, session: str) -> Any:

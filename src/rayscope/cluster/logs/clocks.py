@@ -1,7 +1,7 @@
-"""When a line was written that gives a time without a time zone.
+"""Finds the time zone of timestamps in logs that lack one.
 
-Workers and nodes may have another time zone than the server, and no log says which. The lines of a file were
-written while its process lived, which the record knows in UTC. That leaves few time zones, mostly one.
+Workers and nodes may be in another time zone than the server, and logs do not name theirs. But a file's lines
+were written while its process lived, which the record knows in UTC. That leaves few time zones, usually one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
-#: Seconds since the epoch of a moment without a time zone; None if that is unknown.
+#: Converts a time without a time zone to seconds since the epoch; None if that is impossible.
 Clock = Callable[[datetime], float | None]
 
-#: All time zones of the world differ from UTC by a multiple of this. s
+#: The offsets of all time zones are multiples of this, s.
 _STEP_S = 900
-_MIN_OFFSET_S, _MAX_OFFSET_S = -12 * 3600, 14 * 3600
-#: Clocks of machines differ, and a process writes before Ray knows it. s
+#: The time zone furthest to the west, s.
+_MIN_OFFSET_S = -12 * 3600
+#: The time zone furthest to the east, s.
+_MAX_OFFSET_S = 14 * 3600
+#: Tolerance for differences between clocks, and for lines written before Ray knows the process, s.
 _TOLERANCE_S = 60.0
 
 #: The server's own time zone.
@@ -24,20 +27,20 @@ local_clock: Clock = datetime.timestamp
 
 
 def unknown_clock(_: datetime) -> None:
-    """The clock of a file whose time zone cannot be told."""
+    """The clock of a file whose time zone is unknown."""
 
 
 class Life(NamedTuple):
-    """When a process lived, s since the epoch."""
+    """When a process began and ended, s since the epoch."""
 
     begin_s: float
     end_s: float
 
 
 def clock_of(moments: Sequence[datetime], life: Life) -> Clock:
-    """The clock by which a process wrote ``moments`` (without time zones) while it lived.
+    """The clock of the process that wrote ``moments`` (without time zones) during ``life``.
 
-    The server's, if that is possible or no time zone is; unknown, if several others are possible.
+    The server's clock if it fits or no time zone fits; an unknown clock if several others fit.
     """
 
     def fits(clock: Clock) -> bool:

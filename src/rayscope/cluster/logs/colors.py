@@ -1,4 +1,4 @@
-"""The colors of a terminal's text: escape codes (SGR) as stretches of the text without them."""
+"""Parses the colors of terminal text: escape codes (SGR) become styled ranges of the plain text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-#: Escape sequences (colours, cursor, titles, hyperlinks; also cut off ones), and other control characters.
+#: Escape sequences (colors, cursor, titles, hyperlinks; also truncated ones), and other control characters.
 #: Group 1: the codes of a style.
 _CONTROLS = re.compile(
     r"\x1b(?:\[([\d;:]*)m|\[[0-?]*[ -/]*(?:[@-~]|$)|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]?)"
@@ -26,13 +26,13 @@ _SWITCHES = {
 }
 #: The steps of a channel in the palette's cube of 6 x 6 x 6 colors.
 _CUBE = (0, 95, 135, 175, 215, 255)
-#: Stretches of one line that are kept.
+#: Styled ranges of one line; further ones are dropped.
 MAX_STRETCHES = 500
 
 
 @dataclass(frozen=True)
 class Style:
-    """How text looks. Colors: one of :data:`NAMES`, also as ``bright-red``, or ``#rrggbb``."""
+    """The style of text. Colors are one of :data:`NAMES`, also as ``bright-red``, or ``#rrggbb``."""
 
     color: str | None = None
     background: str | None = None
@@ -46,7 +46,7 @@ PLAIN = Style()
 
 
 class Stretch(NamedTuple):
-    """Characters ``begin`` to ``end`` (excluded) of a text, in Unicode code points, and their style."""
+    """The style of a range of a text, from ``begin`` to ``end`` (excluded), in Unicode code points."""
 
     begin: int
     end: int
@@ -54,7 +54,7 @@ class Stretch(NamedTuple):
 
 
 def split_styles(text: str) -> tuple[str, list[Stretch]]:
-    """The text without escape sequences and control characters, and the stretches that are not plain."""
+    """The text without escape sequences and control characters, and its styled ranges."""
     parts: list[str] = []
     stretches: list[Stretch] = []
     style, begin, length = PLAIN, 0, 0
@@ -70,7 +70,7 @@ def split_styles(text: str) -> tuple[str, list[Stretch]]:
 
 
 def clip(stretches: Sequence[Stretch], length: int) -> list[Stretch]:
-    """The stretches of a text that was cut to ``length``."""
+    """The styled ranges of a text that was cut to ``length``."""
     return [each._replace(end=min(each.end, length)) for each in stretches if each.begin < length]
 
 
@@ -106,7 +106,7 @@ def _named(number: int) -> str | None:
 
 
 def _palette(numbers: Iterator[int]) -> str | None:
-    """A color of 256 (``5;N``) or any color (``2;R;G;B``); None for what is neither."""
+    """A color of 256 (``5;N``) or any color (``2;R;G;B``); None for other codes."""
     kind = next(numbers, 0)
     if kind == 2:
         channels = [next(numbers, 0) for _ in range(3)]

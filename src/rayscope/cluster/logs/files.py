@@ -1,7 +1,7 @@
-"""The log files of recorded clusters: of nodes that live from their agents, else as far as they were kept.
+"""The log files of recorded clusters: from the agents of living nodes, and from copies.
 
-Bytes that are kept already are not asked for again. A file is one that its node's agent listed, or that is
-kept: whatever else is asked for is not there.
+Bytes that were copied already are not fetched again. A file exists if its node's agent lists it or a copy is
+kept; all others are not found.
 """
 
 from __future__ import annotations
@@ -31,23 +31,27 @@ from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.log_archive import FILE_NAME, KeptFile, LogStore
 
 _NODE = re.compile(r"[0-9a-f]{1,64}")
-#: How long a node's list of files and a file's size hold, s.
-_LIST_S, _SIZE_S = 3.0, 1.0
-#: A node that did not answer is not asked for so long: each of its files would wait for it.
-_FAILED_S = 5.0
-#: Stores that stay open; the one that was not used for longest is closed.
-_STORES = 64
-#: Bytes that one call to an agent brings.
-_PIECE = 4 << 20
-#: Bytes at each end of a file in which times are looked for.
-_PROBE = 16 << 10
+#: How long a node's list of files is valid, s.
+_LIST_S = 3.0
+#: How long a file's size is valid, s.
+_SIZE_S = 1.0
+#: How long a node that did not answer is not asked again, s. Otherwise each of its files would wait for it.
+_RETRY_S = 5.0
+#: Stores that stay open; the least recently used one is closed.
+_MAX_STORES = 64
+#: Bytes fetched per call to an agent.
+_BYTES_PER_CALL = 4 << 20
+#: Bytes at each end of a file that are searched for times.
+_PROBE_BYTES = 16 << 10
 _AGENTS = 4096
-#: Nodes that one answer asks for their files, at most so long (s).
-_ASKED, _ASK_S = 64, 4.0
+#: Nodes that are asked for their files per answer.
+_MAX_NODES_ASKED = 64
+#: How long an answer waits for these nodes, s.
+_ASK_S = 4.0
 
 
 class Problem(NamedTuple):
-    """Why something cannot be had now, and what to do."""
+    """Why something is unavailable at present, and a remedy."""
 
     code: str
     message: str
@@ -55,16 +59,16 @@ class Problem(NamedTuple):
 
 
 class Source:
-    """One log file: what is kept of it, and the rest from its node where that lives.
+    """A log file: its copy, and the rest from its node if that is alive.
 
-    ``size``: as far as is known, bytes. ``live``: whether its node was asked. ``problem``: why not.
+    ``size``: the known size, bytes. ``live``: whether more may come. ``problem``: why its node was not asked.
     """
 
     def __init__(
         self,
         node_id: str,
         name: str,
-        kept: KeptFile | None,
+        copy: KeptFile | None,
         store: LogStore | None,
         agent: LogAgent | None,
         problem: Problem | None,
@@ -75,17 +79,17 @@ class Source:
     ) -> None:
         self.node_id = node_id
         self.name = name
-        self.kept = kept
+        self.kept = copy
         self.problem = problem
-        self._store = store if kept is not None else None
+        self._store = store if copy is not None else None
         self._agent = agent
-        self.size = (kept.seen if kept else 0) if size is None else size
+        self.size = (copy.seen if copy else 0) if size is None else size
         self._grows = grows
         self._life = life
         self._clock: Clock | None = None
 
     def clock(self, moment: datetime) -> float | None:
-        """Seconds since the epoch of a time in this file that has no time zone; None if unknown."""
+        """Convert a time in this file without a time zone to seconds since the epoch; None if impossible."""
         if self._clock is None:
             self._clock = self._find_clock()
         return self._clock(moment)
@@ -94,17 +98,17 @@ class Source:
         life = self._life()
         if life is None:
             return local_clock
-        ends = [(0, min(_PROBE, self.size)), (max(_PROBE, self.size - _PROBE), self.size)]
+        ends = [(0, min(_PROBE_BYTES, self.size)), (max(_PROBE_BYTES, self.size - _PROBE_BYTES), self.size)]
         pieces = [data for begin, end in ends for _, data in self.read(begin, end)]
         return clock_of([moment for data in pieces for moment in moments_of(data)], life)
 
     @property
     def live(self) -> bool:
-        """Whether more may come: the node's agent gives what is not kept, or it is sent to us."""
+        """Whether more bytes may come: from the node's agent, or from a program that sends its output."""
         return self._agent is not None or self._grows
 
     def read(self, begin: int, end: int) -> list[tuple[int, bytes]]:
-        """(offset, bytes) of what can be had between two offsets, in order. Raises StoreError."""
+        """The available (offset, bytes) pairs between two offsets, in order. Raises StoreError."""
         end = min(end, self.size)
         if end <= begin:
             return []
@@ -113,17 +117,17 @@ class Source:
         at = begin
         for first, data in [*kept, (end, b"")]:
             if first > at:
-                found += self._asked(at, first)
+                found += self._fetch(at, first)
             if data:
                 found.append((first, data))
             at = first + len(data)
-        return _joined(found)
+        return _join(found)
 
-    def _asked(self, begin: int, end: int) -> Iterable[tuple[int, bytes]]:
+    def _fetch(self, begin: int, end: int) -> Iterable[tuple[int, bytes]]:
         at = begin
         while self._agent is not None and at < end:
             try:
-                data = self._agent.read(self.name, at, min(end, at + _PIECE))
+                data = self._agent.read(self.name, at, min(end, at + _BYTES_PER_CALL))
             except AgentError as error:
                 self._agent, self.problem = None, Problem(error.code, error.message, error.remedy)
                 return
@@ -133,12 +137,12 @@ class Source:
             at += len(data)
 
     def offset_at(self, time_ns: int) -> int | None:
-        """Where what was kept at that time or later begins."""
+        """The offset of the first bytes that were copied at that time or later."""
         return self._store.offset_at(self.node_id, self.name, time_ns) if self._store else None
 
 
 class Logs:
-    """All log files. :meth:`stop` at the end. Thread-safe."""
+    """All log files. Thread-safe. Call :meth:`stop` at the end."""
 
     def __init__(
         self, settings: Settings, catalog: Catalog, records: SessionReader, clusters: Clusters
@@ -152,7 +156,7 @@ class Logs:
         self._agents: dict[tuple[str, str], LogAgent] = {}
         self._names: dict[tuple[str, str], tuple[float, list[str]]] = {}
         self._failed: dict[tuple[str, str], tuple[float, AgentError]] = {}
-        #: By session: worker -> its node.
+        #: By session, the node of each worker.
         self._homes: dict[str, dict[str, str]] = {}
         self._sizes: dict[tuple[str, str, str], tuple[float, int]] = {}
         self.marks = Marks()
@@ -169,27 +173,25 @@ class Logs:
             self._agents.clear()
             self._stores.clear()
 
-    # Where things are.
-
     def store(self, session: str, *, make: bool = False) -> LogStore | None:
-        """The kept logs of a session, None where there are none yet. Raises StoreError, NotFound."""
+        """The copied logs of a session, None if there are none yet. Raises StoreError, NotFound."""
         path = self._catalog.local_file(session, FILE_NAME)
         with self._lock:
             known = self._stores.get(session)
             if known is not None and path.exists():
                 self._stores[session] = self._stores.pop(session)
                 return known
-            if known is not None:  # dropped with its session
+            if known is not None:  # deleted with its session
                 self._stores.pop(session).close()
             if not make and not path.exists():
                 return None
-            while len(self._stores) >= _STORES:
+            while len(self._stores) >= _MAX_STORES:
                 self._stores.pop(next(iter(self._stores))).close()
             made = self._stores[session] = LogStore(path, self._settings.max_log_bytes)
             return made
 
     def agent(self, session: str, node_id: str) -> LogAgent:
-        """The connection to a node's agent. Raises AgentError, GcsError, BadQuery while not connected."""
+        """The connection to a node's agent. Raises AgentError, GcsError, and BadQuery while not connected."""
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
             live = self._records.is_live(session)
@@ -212,7 +214,7 @@ class Logs:
         return known
 
     def forget(self, session: str, node_id: str) -> None:
-        """Close the connection to a node whose agent failed; the next use opens it again."""
+        """Close the connection to a failed agent. The next use opens it again."""
         with self._lock:
             agent = self._agents.pop((session, node_id), None)
         if agent is not None:
@@ -221,18 +223,18 @@ class Logs:
     def names(self, session: str, node_id: str, max_age_s: float = _LIST_S) -> list[str]:
         """The files that a node's agent lists. Raises AgentError, GcsError, BadQuery.
 
-        Without those of workers of other nodes: nodes on one machine may share the folder.
+        Files of workers on other nodes are left out, because nodes on one machine may share the folder.
         """
         key = (session, node_id)
         known, failed = self._names.get(key), self._failed.get(key)
         if known is not None and time.monotonic() - known[0] < max_age_s:
             return known[1]
-        if failed is not None and time.monotonic() - failed[0] < _FAILED_S:
+        if failed is not None and time.monotonic() - failed[0] < _RETRY_S:
             raise failed[1]
         try:
-            listed = self.agent(session, node_id).names()
-            homes = self.homes(session, (read_name(name).worker_id for name in listed))
-            names = [n for n in listed if homes.get(read_name(n).worker_id or "", node_id) == node_id]
+            all_names = self.agent(session, node_id).names()
+            homes = self.homes(session, (read_name(name).worker_id for name in all_names))
+            names = [n for n in all_names if homes.get(read_name(n).worker_id or "", node_id) == node_id]
         except AgentError as error:
             self.forget(session, node_id)
             if len(self._failed) > 2000:
@@ -245,10 +247,10 @@ class Logs:
         return names
 
     def homes(self, session: str, worker_ids: Iterable[str | None]) -> dict[str, str]:
-        """Worker -> its node, of those that the record knows; others may be among them."""
+        """The nodes of known workers by worker ID. May include other workers."""
         with self._lock:
             known = self._homes[session] = self._homes.pop(session, {})
-            while len(self._homes) > _STORES:
+            while len(self._homes) > _MAX_STORES:
                 del self._homes[next(iter(self._homes))]
         asked = {worker for worker in worker_ids if worker is not None and worker not in known}
         if asked:
@@ -262,7 +264,7 @@ class Logs:
     def size(
         self, session: str, node_id: str, name: str, at_least: int = 0, max_age_s: float = _SIZE_S
     ) -> int:
-        """A live file's size. Raises AgentError, GcsError, BadQuery."""
+        """The size of a live file, bytes. Raises AgentError, GcsError, BadQuery."""
         key = (session, node_id, name)
         known = self._sizes.get(key)
         if known is not None and time.monotonic() - known[0] < max_age_s:
@@ -274,34 +276,33 @@ class Logs:
         return size
 
     def known_size(self, session: str, node_id: str, name: str) -> int | None:
-        """A live file's size as it was last seen, None if it was not."""
+        """The last known size of a live file, None if unknown."""
         known = self._sizes.get((session, node_id, name))
         return None if known is None else known[1]
 
-    # Files.
-
     def source(self, session: str, node_id: str, name: str) -> Source:
-        """A file to read. Raises NotFound for one that its node does not list and that is not kept."""
+        """A file to read. Raises NotFound if neither its node lists it nor a copy is kept."""
         if not _NODE.fullmatch(node_id) or not is_name(name):
             raise NotFound("Not a valid log file name.", "GET /api/logs lists the files of each node.")
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
         about = read_name(name)
         life = functools.partial(self._life, session, about)
-        if kept is not None and about.kind == "driver" and about.submission_id is None:  # no file of the node
+        # not a file of the node
+        if kept is not None and about.kind == "driver" and about.submission_id is None:
             grows = self._clusters.gcs_of(session) is not None
             return Source(node_id, name, kept, store, None, None, grows=grows, life=life)
         problem: Problem | None = None
         try:
-            listed = self.names(session, node_id)
-            if name not in listed and kept is None:
-                listed = self.names(session, node_id, 0)  # it may be a second old
-            if name in listed:
+            names = self.names(session, node_id)
+            if name not in names and kept is None:
+                names = self.names(session, node_id, 0)  # the list may be a second old
+            if name in names:
                 at_least = kept.seen if kept else 0
                 size = self.size(session, node_id, name, at_least)
                 if kept is not None and size < kept.seen:
-                    size = self.size(session, node_id, name, at_least, 0)  # it may be a second old
-                    kept = kept if size >= kept.seen else None  # begun anew: what is kept is of before
+                    size = self.size(session, node_id, name, at_least, 0)  # the size may be a second old
+                    kept = kept if size >= kept.seen else None  # truncated: the copy is of an earlier file
                 agent = self.agent(session, node_id)
                 return Source(node_id, name, kept, store, agent, None, size, life=life)
             problem = Problem("gone", "The file no longer exists on the node.", "Showing the kept copy.")
@@ -323,7 +324,7 @@ class Logs:
         return Source(node_id, name, kept, store, None, problem, life=life)
 
     def _life(self, session: str, about: LogName) -> Life | None:
-        """When the worker of a file lived; None for files of others, and if its start is unknown."""
+        """When the worker of a file began and ended; None for other files, or if the start is unknown."""
         if about.worker_id is None:
             return None
         worker_id = about.worker_id
@@ -335,12 +336,12 @@ class Logs:
         )
         return Life(times[0] / 1e9, end_ns / 1e9)
 
-    def listed(
+    def list_nodes(
         self, session: str, node_ids: Iterable[str]
     ) -> dict[str, tuple[list[str] | None, Problem | None]]:
-        """Node -> its agent's files, or why they cannot be told; what was listed lately is taken as it is."""
+        """By node, the files listed by its agent, or why they are unknown. Recent lists are reused."""
         nodes = list(node_ids)
-        jobs = {node: self._pool.submit(self.names, session, node, 10.0) for node in nodes[:_ASKED]}
+        jobs = {node: self._pool.submit(self.names, session, node, 10.0) for node in nodes[:_MAX_NODES_ASKED]}
         wait(jobs.values(), _ASK_S)
         found: dict[str, tuple[list[str] | None, Problem | None]] = {}
         for node in nodes:
@@ -361,7 +362,7 @@ class Logs:
         return found
 
     def look_up_sizes(self, session: str, files: Iterable[tuple[str, str]], for_s: float = 1.0) -> None:
-        """Ask for the sizes of files (node, name) that are not known, as far as that goes in the time."""
+        """Ask for unknown sizes of files (node, name) until the time is up."""
         end = time.monotonic() + for_s
 
         def ask(node_id: str, name: str) -> None:
@@ -375,7 +376,7 @@ class Logs:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """What a file's name tells."""
+    """The fields encoded in a file's name."""
     return read_name(name)._asdict()
 
 
@@ -383,8 +384,8 @@ def _problem(error: AgentError | GcsError | StoreError) -> Problem:
     return Problem(error.code, error.message, error.remedy)
 
 
-def _joined(pieces: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """Neighbours as one."""
+def _join(pieces: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Join adjacent pieces."""
     found: list[tuple[int, list[bytes], int]] = []
     for at, data in pieces:
         if found and found[-1][2] == at:

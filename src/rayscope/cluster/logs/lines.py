@@ -1,8 +1,8 @@
-"""Lines of a log file: where each begins, and the time and level that it tells.
+"""Splits log files into lines, and parses the time and level of each.
 
-Formats known: Ray's processes in C++ (``[2026-11-22 07:13:29,123 I 12 34] ...``) and in Python
-(``2026-11-22 07:13:29,123\\tINFO file.py:1 -- ...``), Ray's JSON logs, standard logging, loguru, glog, and
-ISO times. A line that tells no time or level has that of the line that it continues: of a traceback, say.
+Supports Ray's C++ processes (``[2026-11-22 07:13:29,123 I 12 34] ...``), Ray's Python processes (``2026-11-22
+07:13:29,123\tINFO file.py:1 -- ...``), Ray's JSON logs, standard logging, loguru, glog, and ISO times. A line
+without a time or level, such as one of a traceback, inherits that of the line that it continues.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from rayscope.cluster.logs.clocks import Clock, local_clock
 from rayscope.cluster.logs.colors import Stretch, clip, split_styles
 
-#: The longest text of a line; ``Line.is_cut`` says whether it was longer.
+#: Characters of a line's text; ``Line.is_cut`` is set if it was longer.
 MAX_LETTERS = 4_000
-#: How many states of a progress bar are looked at, from its end, for one that is not blank.
+#: States of a progress bar, from its end, that are searched for one that is not blank.
 _MAX_STATES = 50
-#: From the least to the most serious.
+#: In ascending order of severity.
 LEVELS = ("debug", "info", "warning", "error", "critical")
-#: Letters at a line's beginning in which its time and level are looked for.
+#: Characters at the beginning of a line that are searched for its time and level.
 _HEAD = 200
 
 _NAMES = {
@@ -36,7 +36,7 @@ _TIME = re.compile(
     r"\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d(?=\W|$))?"
 )
 _AFTER_TIME = re.compile(r"(?<!\w)(DEBUG|TRACE|INFO|SUCCESS|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)(?!\w)")
-#: Letters behind a time in which its level is looked for.
+#: Characters after a time that are searched for a level.
 _NEAR = 80
 _RAY_CPP = re.compile(r"\s?([DTIWECF]) \d+ \d+\]")
 _BARE = re.compile(r"\s*\[?(?P<name>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?::|\s*[-|]|\s{2,}|\])")
@@ -45,21 +45,21 @@ _JSON_LEVEL = re.compile(r'"(?:levelname|level)": ?"(\w{1,10})"')
 _JSON_NS = re.compile(r'"timestamp_ns": ?(\d{19})\b')
 _JSON_TIME = re.compile(r'"(?:asctime|timestamp|time)": ?"([^"]{10,40})"')
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
-#: How Ray's own notes of whose output follows begin.
+#: The beginnings of Ray's own marks, which say whose output follows.
 MARKS = ":(?:job_id|actor_name|task_name|actor_id|task_id):"
 _MARK = re.compile(MARKS)
-#: A time that is further in the future than this is not when its line was written. s
+#: A time further in the future than this, s, is not the time of its line.
 _AHEAD_S = 60.0
 _CONTINUES = ("Traceback (most recent call last)", "During handling of", "The above exception")
 
 
 class Line(NamedTuple):
-    """One line, without its end.
+    """A line without its end.
 
-    ``offset``, ``length``: its bytes in the file, the end included. ``time_ns``, ``level``: as it tells
-    itself, None where it does not. ``at_ns``, ``counts_as``: the same with those of the line that it
-    continues. ``is_mark``: Ray's own note of whose output follows (``:task_name:f``). ``is_whole``: its end
-    is there. ``is_cut``: the text is not all of it. ``styles``: what of the text is colored.
+    ``offset``, ``length``: its bytes in the file, including the end. ``time_ns``, ``level``: its own, or
+    None. ``at_ns``, ``counts_as``: the same, inherited from the continued line if necessary. ``is_mark``:
+    Ray's own mark that says whose output follows (``:task_name:f``). ``is_whole``: it has an end. ``is_cut``:
+    the text is incomplete. ``styles``: styled ranges of the text.
     """
 
     offset: int
@@ -76,18 +76,18 @@ class Line(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a line may continue: the last time and level told."""
+    """The last time and level, which following lines inherit."""
 
     at_ns: int | None = None
     level: str | None = None
 
 
-#: Before the first line.
+#: The context of the first line.
 START = Context()
 
 
 def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, bytes with the end) of each line of ``data``, which is at ``offset`` in the file."""
+    """(offset, bytes with the end) of each line of ``data``, which begins at ``offset`` of the file."""
     begin = 0
     while begin < len(data):
         end = data.find(b"\n", begin) + 1 or len(data)
@@ -98,7 +98,7 @@ def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
 def read_lines(
     pieces: Iterable[tuple[int, bytes]], context: Context = START, clock: Clock = local_clock
 ) -> Iterator[Line]:
-    """The lines of ``split_lines``, with times and levels. ``clock``: of times without a time zone."""
+    """The lines of ``split_lines``, with times and levels. ``clock``: for times without a time zone."""
     at_ns, known = context
     for offset, raw in pieces:
         text, is_cut, styles = _shown(raw)
@@ -115,16 +115,16 @@ def read_lines(
 
 
 def plain_text(raw: bytes) -> tuple[str, bool]:
-    """A line as a terminal shows it, without colours, and whether it is cut.
+    """A line as a terminal shows it, without colors, and whether it was cut.
 
-    A progress bar is its last state that is not blank.
+    For a progress bar, this is its last state that is not blank.
     """
     text, is_cut, _ = _shown(raw)
     return text, is_cut
 
 
 def _shown(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
-    """The same, with its colours."""
+    """Like :func:`plain_text`, with the styled ranges."""
     body = raw.rstrip(b"\r\n")
     if b"\r" not in body:
         return _decode(body)
@@ -145,7 +145,7 @@ def _decode(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
 
 
 def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, str | None]:
-    """The time (ns since the epoch) and the level that a line tells, None for what it does not."""
+    """The time (ns since the epoch) and the level in a line, None if missing."""
     head = text[:_HEAD]
     if head.startswith("{"):
         return _read_json(text, clock)
@@ -166,7 +166,7 @@ def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, str | 
 
 
 def moments_of(data: bytes) -> list[datetime]:
-    """The times without a time zone that the lines of ``data`` give, as they stand there."""
+    """The times without a time zone in the lines of ``data``, unconverted."""
     moments: list[datetime] = []
 
     def note(moment: datetime) -> None:
@@ -178,7 +178,7 @@ def moments_of(data: bytes) -> list[datetime]:
 
 
 def at_least(level: str) -> frozenset[str]:
-    """The levels that are as serious as ``level``, or more."""
+    """The levels that are at least as severe as ``level``."""
     return frozenset(LEVELS[LEVELS.index(level) :])
 
 
@@ -187,8 +187,8 @@ def _read_json(text: str, clock: Clock) -> tuple[int | None, str | None]:
     level = _NAMES.get(named[1].lower()) if named else None
     if exact := _JSON_NS.search(text):
         return int(exact[1]), level
-    told = _JSON_TIME.search(text)
-    found = _TIME.match(told[1]) if told else None
+    match = _JSON_TIME.search(text)
+    found = _TIME.match(match[1]) if match else None
     return (_time_ns(f"{found[1]}T{found[2]}", found[3], found[4], clock) if found else None), level
 
 
@@ -208,5 +208,5 @@ def _time_ns(stamp: str, fraction: str | None, zone: str | None, clock: Clock) -
 
 
 def _continues(text: str) -> bool:
-    """Whether a line without time and level goes on with what the line before began."""
+    """Whether a line without a time and level continues the previous one."""
     return text == "" or text[0] in " \t" or text.startswith(_CONTINUES) or _RAISED.match(text) is not None

@@ -1,4 +1,4 @@
-"""Which log files there are, and on which nodes."""
+"""Lists log files and their nodes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.log_archive import KeptFile, LogStore
 from rayscope.storage.sql.entities import find_id
 
-#: Of so many nodes the files are told unasked.
-_FEW_NODES = 8
+#: Up to this many nodes, all files are listed without an explicit request.
+_MAX_NODES_UNASKED = 8
 
 
 class ListedFile(NamedTuple):
-    """A file, what its name tells, what is kept of it, and whether its node lists it now.
+    """A file: the fields of its name, its copy, and whether its node lists it now.
 
-    ``is_empty``: nobody printed anything into it; False where that is not known.
+    ``is_empty``: nothing was printed into it; False if unknown.
     """
 
     node_id: str
@@ -30,15 +30,15 @@ class ListedFile(NamedTuple):
 
     @property
     def order(self) -> tuple[bool, int, str]:
-        """What users' code wrote comes first, then what was written last."""
+        """Sorts the output of users' code first, then the most recently written files."""
         return self.about.kind not in USER_KINDS, -self.kept.last_ns if self.kept else 0, self.name
 
 
 def list_files(
     records: SessionReader, logs: Logs, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[ListedFile]]:
-    """All nodes, and the files of the one asked for (its id, or how that begins), of ``every`` one, or of all
-    if they are few. Raises BadQuery for what begins several ids.
+    """All nodes, and the files of the requested one (its ID or the beginning of it), of ``every`` one, or of
+    all if there are few. Raises BadQuery for an ambiguous ID.
     """
     if node_id is not None:
         asked_id = node_id
@@ -52,16 +52,16 @@ def list_files(
     if node_id is not None:
         asked = [row["node_id"] for row in rows if row["node_id"] == node_id]
     else:
-        asked = [row["node_id"] for row in rows] if every or len(rows) <= _FEW_NODES else []
+        asked = [row["node_id"] for row in rows] if every or len(rows) <= _MAX_NODES_UNASKED else []
     alive = {row["node_id"] for row in rows if row["state"] == "ALIVE"}
-    listed = logs.listed(session, [node for node in asked if node in alive])
+    listed_names = logs.list_nodes(session, [node for node in asked if node in alive])
     kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
     for each in store.files(node_id) if store and asked else ():
         kept.setdefault(each.node_id, {})[each.name] = each
     nodes, files = [], []
     for row in rows:
         node = row["node_id"]
-        names, problem = listed.get(node, (None, None))
+        names, problem = listed_names.get(node, (None, None))
         count = counts.get(node)
         if node in kept:
             now, mine = frozenset(names or ()), kept[node]
@@ -71,8 +71,8 @@ def list_files(
                 for name in every_name
             ]
             count = len(every_name)
-        told = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
-        nodes.append({**told, "files": count, "problem": None if problem is None else problem._asdict()})
+        about = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
+        nodes.append({**about, "files": count, "problem": None if problem is None else problem._asdict()})
     return nodes, files
 
 
@@ -82,12 +82,12 @@ def _listed_file(
     store: LogStore | None,
     node_id: str,
     name: str,
-    kept: KeptFile | None,
+    copy: KeptFile | None,
     live: bool,
 ) -> ListedFile:
     size = logs.known_size(session, node_id, name) if live else None
-    if kept is None or store is None:
+    if copy is None or store is None:
         is_empty = size == 0
     else:
-        is_empty = (size or 0) <= kept.seen and logs.marks.fill(session, store, kept)
-    return ListedFile(node_id, name, read_name(name), kept, live, is_empty)
+        is_empty = (size or 0) <= copy.seen and logs.marks.fill(session, store, copy)
+    return ListedFile(node_id, name, read_name(name), copy, live, is_empty)

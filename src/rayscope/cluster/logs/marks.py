@@ -1,4 +1,4 @@
-"""Which kept files hold nothing but Ray's own notes of whose output follows."""
+"""Finds copied files that contain only Ray's own marks, which say whose output follows."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from rayscope.cluster.logs.lines import MARKS
 from rayscope.storage.log_archive import KeptFile, LogStore
 
 _ONLY_MARKS = re.compile(rf"(?:{MARKS}[^\n]*(?:\n|$))*".encode())
-#: A longer file is not looked through, bytes. Files that are remembered.
-_MAX_BYTES, _MAX_KNOWN = 64 << 10, 20_000
+#: Longer files are not searched, bytes.
+_MAX_BYTES = 64 << 10
+#: Files in the cache.
+_MAX_KNOWN = 20_000
 
 
 class Marks:
-    """Remembers it of each file, for as long as the file stays as it is. Thread-safe."""
+    """Caches the result for each file until the file changes. Thread-safe."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], tuple[int, bool]] = {}
 
     def fill(self, session: str, store: LogStore, file: KeptFile) -> bool:
-        """Whether there is nothing else in a file; False if not all of it is kept, or it is long."""
+        """Whether a file contains nothing but marks; False if it is incomplete or long."""
         if file.kept < file.seen or file.seen > _MAX_BYTES:
             return False
         key = (session, file.node_id, file.name)

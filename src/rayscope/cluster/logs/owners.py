@@ -1,4 +1,4 @@
-"""Which stretches of which log files are a task's, an actor's, a worker's or a job's."""
+"""Finds the ranges of log files that belong to a task, an actor, a worker or a job."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.sql.entities import find_id
 
-#: Workers of a job or actor whose files are told.
-_WORKERS = 20
+#: Workers of a job or actor whose files are listed.
+_MAX_WORKERS = 20
 
 
 class Part(NamedTuple):
-    """A stretch of a file: from ``begin`` up to ``end`` (None: to the file's end), bytes."""
+    """A range of a file from ``begin`` up to ``end`` (None: the end of the file), bytes."""
 
     node_id: str
     name: str
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """The stretches, and codes of what is not as one might think (docs/reference/logs.md explains them)."""
+    """Ranges of files, and codes of surprising facts about them (see docs/reference/logs.md)."""
 
     parts: list[Part]
     notes: list[str]
@@ -41,7 +41,7 @@ class Owned(NamedTuple):
 
 
 class Owners:
-    """Looks up the files of one session. Raises NotFound and BadQuery for what is asked."""
+    """Finds the files of one session. Raises NotFound and BadQuery for invalid requests."""
 
     def __init__(self, records: SessionReader, logs: Logs, session: str) -> None:
         self._records = records
@@ -50,7 +50,7 @@ class Owners:
         self._names: dict[str, list[str]] = {}
 
     def task(self, task_id: str, attempt: int | None) -> Owned:
-        """The lines of one attempt (the last one, if None): by the offsets that Ray noted."""
+        """The lines of an attempt (None: the last one), by the offsets that Ray recorded."""
         last_ns = self._records.last_ns(self._session)
         task = self._records.read(
             self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns)
@@ -72,7 +72,7 @@ class Owners:
                 is_rotated |= any(other.startswith(f"{name}.") for other in self._of(node))
                 still = end is None or (end <= 0 and row["end_ns"] is None)
                 parts.append(Part(node, name, stream, max(0, begin), None if still else max(end, begin)))
-        if is_rotated:  # the offsets are of a file that has another name now
+        if is_rotated:  # the offsets refer to a file that was renamed since
             return self._of_workers([(worker, node)])._replace(notes=["rotated"])
         if parts:
             return Owned(parts, [])
@@ -83,7 +83,7 @@ class Owners:
         return found._replace(notes=["actor_task" if row["actor_id"] else "no_offsets", *found.notes])
 
     def worker(self, worker_id: str) -> Owned:
-        """What one worker wrote."""
+        """The output of a worker."""
         worker_id = self._whole("worker", worker_id)
         job = self._records.read(self._session, lambda file: sql.job_of_driver(file, worker_id))
         if job is not None:
@@ -92,13 +92,13 @@ class Owners:
         return self._of_workers([(worker_id, node)])
 
     def actor(self, actor_id: str) -> Owned:
-        """What the workers wrote that an actor ran in, the last one first."""
+        """The output of the workers that ran an actor, the last one first."""
         actor_id = self._whole("actor", actor_id)
         workers = self._records.read(self._session, lambda file: sql.workers_of_actor(file, actor_id))
         return self._of_workers(workers) if workers else Owned([], ["not_started"])
 
     def job(self, job_id: str) -> Owned:
-        """What the job's driver wrote, and the workers of the job."""
+        """The output of a job's driver and workers."""
         jobs = self._places(self._whole("job", job_id))
         parts, notes, _ = self._of_driver(jobs)
         workers: list[tuple[str, str]] = []
@@ -123,9 +123,10 @@ class Owners:
         for row in jobs:
             if row["submission_id"]:
                 names.setdefault(f"job-driver-{row['submission_id']}.log", []).append(row["driver_node_id"])
-        for name, told in names.items():
-            # Before that is known: nodes on one machine may share the folder, and then each has the file.
-            nodes = [node for node in told if node] or [each["node_id"] for each in self._nodes()[:10]]
+        for name, node_ids in names.items():
+            # While the node is unknown, try some: nodes on one machine may share the folder, so that each has
+            # the file.
+            nodes = [node for node in node_ids if node] or [each["node_id"] for each in self._nodes()[:10]]
             parts += [Part(node, name, "driver") for node in nodes if name in self._of(node)][:1]
         if not parts:
             notes.append("gone" if any(row["submission_id"] for row in jobs) else "driver_terminal")
@@ -136,28 +137,28 @@ class Owners:
 
     def _of_workers(self, workers: list[tuple[str, str]]) -> Owned:
         parts = []
-        for worker, node in workers[:_WORKERS]:
+        for worker, node in workers[:_MAX_WORKERS]:
             for name in sorted(self._of(node), key=rotations, reverse=True):  # the oldest piece first
-                told = read_name(name)
-                if told.worker_id == worker and told.kind.startswith("worker_"):
-                    parts.append(Part(node, name, told.kind.removeprefix("worker_")))
+                parsed = read_name(name)
+                if parsed.worker_id == worker and parsed.kind.startswith("worker_"):
+                    parts.append(Part(node, name, parsed.kind.removeprefix("worker_")))
         parts.sort(key=lambda part: part.stream == "err")  # stable: output first
         notes = [] if parts or not workers else ["gone"]
-        return Owned(parts, notes, max(0, len(workers) - _WORKERS))
+        return Owned(parts, notes, max(0, len(workers) - _MAX_WORKERS))
 
     def _nodes(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self._records.read_cached(self._session, sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:
-        """The files of a node: those that it lists, and those that are kept."""
+        """The files of a node: listed ones and copies."""
         known = self._names.get(node_id)
         if known is None:
             names: set[str] = set()
             store = self._logs.store(self._session)
             if store is not None:
                 names = store.names(node_id)
-            # Of a node that is gone what was kept has to do.
+            # If the node is gone, only copies remain.
             with contextlib.suppress(AgentError, GcsError, StoreError):
                 names.update(self._logs.names(self._session, node_id))
             known = self._names[node_id] = sorted(names)

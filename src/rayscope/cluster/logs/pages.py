@@ -1,4 +1,4 @@
-"""A page of a log file: lines forward from an offset, or backward to one, filtered, within bounds."""
+"""Pages of a log file: lines forward from an offset or backward to one, filtered and limited in size."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from rayscope.cluster.logs.lines import Context, Line, at_least, read_lines, spl
 from rayscope.storage.errors import BadQuery
 
 MAX_LINES = 5_000
-#: Letters of an answer's lines, bytes that a filter looks through, and how long, s.
-_LETTERS, _LOOKED, _LOOK_S = 900_000, 64 << 20, 3.0
-#: A read, and the longest line that is joined of several, bytes.
-_CHUNK, _LONGEST = 256 << 10, 1 << 20
+#: Characters of the lines in one answer.
+_MAX_CHARS = 900_000
+#: Bytes that a filter searches for one answer.
+_MAX_SEARCHED_BYTES = 64 << 20
+#: How long a filter searches for one answer, s.
+_MAX_SEARCH_S = 3.0
+#: Bytes per read.
+_CHUNK_BYTES = 256 << 10
+#: The longest line that is joined from several reads, bytes.
+_MAX_LINE_BYTES = 1 << 20
 _PROBE = 16 << 10
 MAX_PATTERN = 300
 
 
 class Matcher:
-    """Which lines have a text, or match a regular expression (RE2's: its time is linear in the text's size).
+    """Finds lines that contain a text or match a regular expression (RE2, so that the time is linear in the
+    size).
 
-    Raises BadQuery for what is no expression.
+    Raises BadQuery for an invalid expression.
     """
 
     def __init__(self, text: str, *, regex: bool = False, case: bool = False) -> None:
@@ -39,11 +46,11 @@ class Matcher:
         self.matches([""])
 
     def may_match(self, data: bytes) -> bool:
-        """Whether to look at the lines of these bytes one by one."""
+        """Whether any line in these bytes can match."""
         return self._needle is None or b"\x1b" in data or self._needle in data.lower()
 
     def matches(self, texts: list[str]) -> list[bool]:
-        """Of each text whether it matches."""
+        """Whether each text matches."""
         find = pyarrow.compute.match_substring_regex if self._regex else pyarrow.compute.match_substring
         array = pyarrow.array(texts, pyarrow.string())
         try:
@@ -57,10 +64,10 @@ class Matcher:
         return found
 
 
-class Wanted(NamedTuple):
-    """What a page is of. ``begin``, ``end``: the stretch of the file that there is, bytes.
+class PageFilters(NamedTuple):
+    """The filters of a page. ``begin``, ``end``: the existing range of the file, bytes.
 
-    ``level``: that or more serious. ``since_ns``, ``until_ns``: of lines whose time is known.
+    ``level``: this level or more severe. ``since_ns``, ``until_ns``: limits for lines with a known time.
     """
 
     begin: int
@@ -72,13 +79,13 @@ class Wanted(NamedTuple):
     until_ns: int | None = None
 
     @property
-    def filters(self) -> bool:
-        """Whether lines are left out."""
+    def is_filtered(self) -> bool:
+        """Whether lines are filtered."""
         return self.matcher is not None or self.level is not None
 
 
 class Chunk(NamedTuple):
-    """Whole lines that stand together, and what is missing before them: (from, to) or None."""
+    """Adjacent whole lines, and the missing range before them: (from, to) or None."""
 
     offset: int
     data: bytes
@@ -86,11 +93,11 @@ class Chunk(NamedTuple):
 
 
 def chunks(source: Source, begin: int, end: int) -> Iterator[Chunk]:
-    """The file from ``begin`` up to ``end``, cut where lines end; a very long line is cut within."""
+    """The file from ``begin`` up to ``end``, split at ends of lines. Very long lines are split within."""
     carry = b""
-    at = begin  # the next byte to read; ``carry`` is before it
+    at = begin  # the next byte to read; ``carry`` comes before it
     while at < end:
-        stop = min(at + _CHUNK, end)
+        stop = min(at + _CHUNK_BYTES, end)
         missing: tuple[int, int] | None = None
         for offset, data in source.read(at, stop):
             if offset > at:
@@ -101,7 +108,7 @@ def chunks(source: Source, begin: int, end: int) -> Iterator[Chunk]:
             carry += data
             at = offset + len(data)
             cut = carry.rfind(b"\n") + 1
-            if cut == 0 and len(carry) > _LONGEST:
+            if cut == 0 and len(carry) > _MAX_LINE_BYTES:
                 cut = len(carry)
             if cut or missing:
                 yield Chunk(at - len(carry), carry[:cut], missing)
@@ -116,53 +123,53 @@ def chunks(source: Source, begin: int, end: int) -> Iterator[Chunk]:
         yield Chunk(at - len(carry), carry)
 
 
-def forward(source: Source, offset: int, wanted: Wanted) -> dict[str, Any]:
-    """Lines from ``offset`` on. ``next``: where the following ones begin; ``prev``: where these do."""
+def forward(source: Source, offset: int, filters: PageFilters) -> dict[str, Any]:
+    """Lines from ``offset`` on. ``next``: where the next page begins; ``prev``: where this page begins."""
     began = time.monotonic()
-    start = at = max(offset, wanted.begin)
+    start = at = max(offset, filters.begin)
     is_past = False
-    if wanted.since_ns is not None:
-        at, is_past = _since(source, at, wanted)
+    if filters.since_ns is not None:
+        at, is_past = _since(source, at, filters)
         start = at
     lines: list[Line] = []
     missing: list[tuple[int, int]] = []
     context, letters, more = Context(), 0, False
-    levels = at_least(wanted.level) if wanted.level else None
-    for chunk in chunks(source, at, wanted.end):
+    levels = at_least(filters.level) if filters.level else None
+    for chunk in chunks(source, at, filters.end):
         if chunk.missing:
             missing.append(chunk.missing)
         found = list(read_lines(split_lines(chunk.data, chunk.offset), context, source.clock))
         if found:
             context = Context(found[-1].at_ns, found[-1].counts_as)
-        kept = _chosen(found, wanted, levels, chunk.data)
+        kept = _chosen(found, filters, levels, chunk.data)
         at = chunk.offset + len(chunk.data)
         for line, is_kept in zip(found, kept, strict=True):
-            if wanted.until_ns is not None and line.at_ns is not None and line.at_ns > wanted.until_ns:
-                return _page(source, wanted, lines, missing, start, line.offset, False)
-            if is_kept and not (lines == [] and _is_before(line, wanted, is_past)):
-                if len(lines) >= wanted.limit or letters > _LETTERS:
-                    return _page(source, wanted, lines, missing, start, line.offset, True)
+            if filters.until_ns is not None and line.at_ns is not None and line.at_ns > filters.until_ns:
+                return _page(source, filters, lines, missing, start, line.offset, False)
+            if is_kept and not (lines == [] and _is_before(line, filters, is_past)):
+                if len(lines) >= filters.limit or letters > _MAX_CHARS:
+                    return _page(source, filters, lines, missing, start, line.offset, True)
                 lines.append(line)
                 letters += len(line.text) + 60
-        if at - start > _LOOKED or time.monotonic() - began > _LOOK_S:
-            more = at < wanted.end
+        if at - start > _MAX_SEARCHED_BYTES or time.monotonic() - began > _MAX_SEARCH_S:
+            more = at < filters.end
             break
-    if lines and not lines[-1].is_whole and source.live and at >= source.size and not wanted.filters:
-        at = lines[-1].offset  # it is being written
-    return _page(source, wanted, lines, missing, start, at, more)
+    if lines and not lines[-1].is_whole and source.live and at >= source.size and not filters.is_filtered:
+        at = lines[-1].offset  # the line is still being written
+    return _page(source, filters, lines, missing, start, at, more)
 
 
-def backward(source: Source, before: int, wanted: Wanted) -> dict[str, Any]:
-    """The last lines before ``before``. ``prev``: where those before them end; ``next``: where these do."""
-    end = min(before, wanted.end)
-    began, reach = time.monotonic(), min(64 << 10, 200 * wanted.limit + 4096)
-    levels = at_least(wanted.level) if wanted.level else None
+def backward(source: Source, before: int, filters: PageFilters) -> dict[str, Any]:
+    """The last lines before ``before``. ``prev``: end of the previous page; ``next``: end of this one."""
+    end = min(before, filters.end)
+    began, reach = time.monotonic(), min(64 << 10, 200 * filters.limit + 4096)
+    levels = at_least(filters.level) if filters.level else None
     lines: list[Line] = []
     missing: list[tuple[int, int]] = []
     first = end
-    while first > wanted.begin:
-        low = max(wanted.begin, first - reach)
-        stretch = list(chunks(source, max(wanted.begin, low - 1), first))
+    while first > filters.begin:
+        low = max(filters.begin, first - reach)
+        stretch = list(chunks(source, max(filters.begin, low - 1), first))
         context = Context()
         found: list[Line] = []
         kept: list[bool] = []
@@ -171,10 +178,10 @@ def backward(source: Source, before: int, wanted: Wanted) -> dict[str, Any]:
             if each:
                 context = Context(each[-1].at_ns, each[-1].counts_as)
             found += each
-            kept += _chosen(each, wanted, levels, chunk.data)
-        whole = 1 if low > wanted.begin and found and found[0].offset < low else 0
-        if whole and len(found) == 1 and reach < _LONGEST:
-            reach = min(reach * 4, _LONGEST)
+            kept += _chosen(each, filters, levels, chunk.data)
+        whole = 1 if low > filters.begin and found and found[0].offset < low else 0
+        if whole and len(found) == 1 and reach < _MAX_LINE_BYTES:
+            reach = min(reach * 4, _MAX_LINE_BYTES)
             continue
         if whole and len(found) > 1:
             found, kept = found[1:], kept[1:]
@@ -182,77 +189,79 @@ def backward(source: Source, before: int, wanted: Wanted) -> dict[str, Any]:
         lines = [line for line, is_kept in zip(found, kept, strict=True) if is_kept] + lines
         missing = gaps + missing
         first = found[0].offset if found else low
-        enough = len(lines) >= wanted.limit
-        if enough or end - first > _LOOKED or time.monotonic() - began > _LOOK_S:
+        enough = len(lines) >= filters.limit
+        if enough or end - first > _MAX_SEARCHED_BYTES or time.monotonic() - began > _MAX_SEARCH_S:
             break
         reach = min(reach * 4, 4 << 20)
-    lines, cut = _last(lines, wanted.limit)
+    lines, cut = _last(lines, filters.limit)
     if cut:
         first = lines[0].offset
     at = end
-    if lines and not lines[-1].is_whole and source.live and end >= source.size and not wanted.filters:
+    if lines and not lines[-1].is_whole and source.live and end >= source.size and not filters.is_filtered:
         at = lines[-1].offset
-    return _page(source, wanted, lines, missing, first, at, False)
+    return _page(source, filters, lines, missing, first, at, False)
 
 
 def _last(lines: list[Line], limit: int) -> tuple[list[Line], bool]:
-    """The last lines within the bounds of an answer, and whether any were cut off."""
+    """The last lines that fit into an answer, and whether any were cut off."""
     letters, begin = 0, len(lines)
-    while begin > 0 and len(lines) - begin < limit and letters < _LETTERS:
+    while begin > 0 and len(lines) - begin < limit and letters < _MAX_CHARS:
         begin -= 1
         letters += len(lines[begin].text) + 60
     return lines[begin:], begin > 0
 
 
-def _chosen(lines: list[Line], wanted: Wanted, levels: frozenset[str] | None, data: bytes) -> list[bool]:
-    if wanted.matcher is None:
+def _chosen(
+    lines: list[Line], filters: PageFilters, levels: frozenset[str] | None, data: bytes
+) -> list[bool]:
+    if filters.matcher is None:
         found = [True] * len(lines)
-    elif not wanted.matcher.may_match(data):
+    elif not filters.matcher.may_match(data):
         return [False] * len(lines)
     else:
-        found = wanted.matcher.matches([line.text for line in lines])
+        found = filters.matcher.matches([line.text for line in lines])
     if levels is None:
         return found
     return [is_found and line.counts_as in levels for is_found, line in zip(found, lines, strict=True)]
 
 
-def _is_before(line: Line, wanted: Wanted, is_past: bool) -> bool:
-    """Whether a line is older than ``since_ns``; ``is_past``: what to hold of lines before any time."""
-    if wanted.since_ns is None:
+def _is_before(line: Line, filters: PageFilters, is_past: bool) -> bool:
+    """Whether a line is older than ``since_ns``. ``is_past``: the result for lines before any known time."""
+    if filters.since_ns is None:
         return False
-    return is_past if line.at_ns is None else line.at_ns < wanted.since_ns
+    return is_past if line.at_ns is None else line.at_ns < filters.since_ns
 
 
-def _since(source: Source, begin: int, wanted: Wanted) -> tuple[int, bool]:
-    """Near where the lines of ``since_ns`` begin, and whether what has no time there is older.
+def _since(source: Source, begin: int, filters: PageFilters) -> tuple[int, bool]:
+    """An offset near the first line since ``since_ns``, and whether lines without a time there are older.
 
-    By the lines' own times, else by when they were kept.
+    Uses the lines' own times, or else the times at which they were copied.
     """
-    since = wanted.since_ns or 0
-    low, high, told = begin, wanted.end, False
+    since = filters.since_ns or 0
+    low, high, has_times = begin, filters.end, False
     while high - low > 4 * _PROBE:
         middle = (low + high) // 2
         first = _first_time(source, middle, min(middle + _PROBE, high))
         if first is None:
             break
-        told = True
+        has_times = True
         if first < since:
             low = middle
         else:
             high = middle
-    if not told and wanted.end - begin > 4 * _PROBE:
+    if not has_times and filters.end - begin > 4 * _PROBE:
         seen = source.offset_at(since)
         return max(begin, seen) if seen is not None else begin, False
-    first = _first_time(source, low, min(low + 4 * _PROBE, wanted.end))
+    first = _first_time(source, low, min(low + 4 * _PROBE, filters.end))
     is_past = low > begin or (first is not None and first < since)
-    # The probe may have cut a line: begin with a whole one.
+    # The probe may begin within a line. Skip to the next one.
     for at, data in source.read(low, low + _PROBE) if low > begin else ():
         return at + data.find(b"\n") + 1, is_past
     return low, is_past
 
 
 def _first_time(source: Source, begin: int, end: int) -> int | None:
-    """The first time that a line of these bytes tells, ns."""
+    """The first time in the lines of these bytes, ns; None if there is none."""
     probe = source.read(begin, end)
     lines = (line for at, data in probe for line in read_lines(split_lines(data, at), clock=source.clock))
     return next((line.time_ns for line in lines if line.time_ns), None)
@@ -260,7 +269,7 @@ def _first_time(source: Source, begin: int, end: int) -> int | None:
 
 def _page(
     source: Source,
-    wanted: Wanted,
+    filters: PageFilters,
     lines: list[Line],
     missing: list[tuple[int, int]],
     begin: int,
@@ -278,15 +287,15 @@ def _page(
         "end": end,
         "size": source.size,
         "next": end,
-        "prev": begin if begin > wanted.begin else None,
-        "more": more or end < wanted.end - (lines[-1].length if lines and not lines[-1].is_whole else 0),
+        "prev": begin if begin > filters.begin else None,
+        "more": more or end < filters.end - (lines[-1].length if lines and not lines[-1].is_whole else 0),
         "missing": [{"begin": first, "end": last} for first, last in merged],
         "lines": [line_item(line) for line in lines],
     }
 
 
 def line_item(line: Line) -> dict[str, Any]:
-    """A line as answers have it."""
+    """A line as returned by the API."""
     return {
         "offset": line.offset,
         "length": line.length,

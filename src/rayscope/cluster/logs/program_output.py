@@ -1,4 +1,4 @@
-"""What a program printed that `rayscope run` started: the log of its driver, which Ray does not have."""
+"""The output of programs started by `rayscope run`: the log of their drivers, which Ray does not keep."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from rayscope.records.reader import SessionReader
 from rayscope.settings import Settings
 from rayscope.storage.sql.entities import place_of_driver
 
-#: Letters of the process ids of a program's drivers.
+#: Characters of the process IDs of a program's drivers.
 _MAX_PIDS = 20_000
 
 
 @dataclass
 class ProgramOutputs:
-    """Keeps the output of programs with the kept logs of their sessions."""
+    """Stores the output of programs with the copied logs of their sessions."""
 
     settings: Settings
     records: SessionReader
@@ -36,10 +36,10 @@ class ProgramOutputs:
     archiver: LogArchiver
 
     def keep(self, session: str, pids: Collection[int], began_ns: int, offset: int, data: bytes) -> bool:
-        """Keep output from ``offset`` on with the first job whose driver is among ``pids``.
+        """Store output at ``offset`` with the first job that has a driver among ``pids``.
 
-        A program may have several drivers, and nobody knows which of them printed a line. Returns whether a
-        driver is known. The limits are those of all kept logs, and nothing is kept where no logs are.
+        A program may have several drivers, and it is unknown which of them printed a line. Returns whether a
+        driver is known. The limits of copied logs apply, and nothing is stored if no logs are kept.
         """
         session = self.records.resolve(session)
         driver = self.records.read(session, lambda file: place_of_driver(file, pids, began_ns), flush=False)

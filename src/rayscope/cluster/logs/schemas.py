@@ -1,4 +1,4 @@
-"""The shapes of answers about log files, for OpenAPI."""
+"""Schemas of answers about log files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rayscope.api.schemas import Answer
 
 
 class LogProblem(Answer):
-    """Why something cannot be had now."""
+    """Why something is unavailable at present."""
 
     code: str
     message: str
@@ -16,7 +16,7 @@ class LogProblem(Answer):
 
 
 class LogNode(Answer):
-    """A node. ``files``: how many log files of it are known, None while it was not asked."""
+    """A node. ``files``: the number of its known log files, None if it was not asked."""
 
     node_id: str
     state: str | None
@@ -28,7 +28,7 @@ class LogNode(Answer):
 
 
 class LogWriter(Answer):
-    """Who wrote a file: an actor, a worker (``functions``: the first that it ran), or a driver."""
+    """The writer of a file: an actor, a worker (``functions``: the first ones that it ran), or a driver."""
 
     worker_id: str | None
     job_id: str | None
@@ -43,9 +43,9 @@ class LogWriter(Answer):
 
 
 class LogFile(LogWriter):
-    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+    """A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes.
 
-    ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
+    ``is_empty``: nothing was printed into it, as far as known; it may contain Ray's own marks.
     """
 
     node_id: str
@@ -59,7 +59,7 @@ class LogFile(LogWriter):
 
 
 class Keeping(Answer):
-    """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
+    """The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused."""
 
     mode: Literal["workers", "all", "none"]
     bytes: int
@@ -68,8 +68,8 @@ class Keeping(Answer):
 
 
 class LogFilesAnswer(Answer):
-    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
-    ``empty``: those of the filters' that nothing was printed into.
+    """Nodes and files. ``total``: matching files; ``left_out``: matching files that are not listed;
+    ``empty``: matching files into which nothing was printed.
     """
 
     session: str
@@ -83,7 +83,7 @@ class LogFilesAnswer(Answer):
 
 
 class LogStyle(Answer):
-    """Characters of a line's text (Unicode code points; ``end`` excluded) that the program had colored.
+    """The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
 
     ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
     """
@@ -99,9 +99,9 @@ class LogStyle(Answer):
 
 
 class LogLine(Answer):
-    """A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+    """A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark.
 
-    ``is_cut``: the text is not all of it. ``is_whole``: its end is there. ``styles``: colors of the terminal.
+    ``is_cut``: the text is incomplete. ``is_whole``: it has an end. ``styles``: colors of the terminal.
     """
 
     offset: int
@@ -116,14 +116,14 @@ class LogLine(Answer):
 
 
 class Stretch(Answer):
-    """Bytes of a file that cannot be had."""
+    """A range of bytes of a file that is unavailable."""
 
     begin: int
     end: int
 
 
 class LogPage(Answer):
-    """Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before."""
+    """Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one."""
 
     session: str
     node_id: str
@@ -143,7 +143,7 @@ class LogPage(Answer):
 
 
 class LogPart(LogWriter):
-    """A stretch of a file that belongs to what was asked for, and its last lines."""
+    """A range of a file that belongs to the requested entity, and its last lines."""
 
     node_id: str
     name: str
@@ -155,7 +155,7 @@ class LogPart(LogWriter):
 
 
 class LogsOfAnswer(Answer):
-    """The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told."""
+    """The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed."""
 
     session: str
     live: bool
@@ -165,7 +165,7 @@ class LogsOfAnswer(Answer):
 
 
 class Hit(LogLine):
-    """A line that was found, and the attempt that printed it where Ray told that."""
+    """A matching line, and the attempt that printed it if Ray reported that."""
 
     node_id: str
     name: str
@@ -175,7 +175,7 @@ class Hit(LogLine):
 
 
 class Searched(Answer):
-    """How much was searched."""
+    """The amount of data that was searched."""
 
     files: int
     of: int
@@ -183,7 +183,7 @@ class Searched(Answer):
 
 
 class NotSearched(Answer):
-    """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
+    """Bytes that were not searched. The reason is ``gone``, ``long``, ``stopped`` or ``not_kept``."""
 
     node_id: str
     name: str
@@ -192,7 +192,7 @@ class NotSearched(Answer):
 
 
 class LogSearchAnswer(Answer):
-    """Lines that were found, the files that they are in, and what was not searched."""
+    """Matching lines, the files that contain them, and the bytes that were not searched."""
 
     session: str
     items: list[Hit]

@@ -1,4 +1,4 @@
-"""Search across the log files of a session, bounded in time and bytes; what was not searched is told."""
+"""Searches the log files of a session, limited in time and bytes. Reports what was not searched."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ from rayscope.cluster.logs.pages import Chunk, Matcher, chunks, line_item
 from rayscope.storage.errors import NotFound
 from rayscope.storage.slots import Slots
 
-#: How long a search lasts, s; the last bytes of a file that are searched, and of all files.
+#: The maximum duration of a search, s.
 _SEARCH_S = 8.0
-_FILE_BYTES, _ALL_BYTES = 32 << 20, 512 << 20
-_AT_ONCE, _SEARCHES = 4, 3
+#: The last bytes of a file that are searched.
+_FILE_BYTES = 32 << 20
+#: Bytes that are searched in all files.
+_ALL_BYTES = 512 << 20
+#: Files that are searched at a time.
+_AT_ONCE = 4
+#: Concurrent searches.
+_SEARCHES = 3
 _OF_A_FILE = 100
 
 
 class Sought(NamedTuple):
-    """What is searched for. Times in ns; lines that tell none are left out where one is given."""
+    """The parameters of a search. Times in ns; if one is set, lines without a time are left out."""
 
     matcher: Matcher
     limit: int = 200
@@ -32,14 +38,14 @@ class Sought(NamedTuple):
 
 
 class Searches:
-    """Runs searches. One for a server; thread-safe."""
+    """Runs searches. One instance per server; thread-safe."""
 
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
         self._slots = Slots(_SEARCHES, "Too many searches are running.")
 
     def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> dict[str, Any]:
-        """Search files (node, name) in their order. Raises Busy while too many others do."""
+        """Search files (node, name) in their order. Raises Busy if too many searches are running."""
         with self._slots.take():
             run = _Run(self._logs, session, sought)
             with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:

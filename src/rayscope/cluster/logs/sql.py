@@ -1,4 +1,4 @@
-"""Whose log file is whose: nodes, and the workers of actors, jobs and tasks."""
+"""Queries the owners of log files: nodes, and the workers of actors, jobs and tasks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.worker_names import job_scripts, worker_names
 
-#: Nodes and workers that one answer looks at.
+#: Nodes and workers that one answer considers.
 _MAX_ROWS = 10_000
 
 
 def log_nodes(file: SessionFile) -> list[Row]:
-    """Each node: id, state, address, whether it is the head; the head first, then those that live."""
+    """Each node with its ID, state and address; the head first, then living nodes."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -29,13 +29,13 @@ def log_nodes(file: SessionFile) -> list[Row]:
 
 
 def names_of_writers(file: SessionFile, worker_ids: Collection[str]) -> tuple[dict[str, Row], dict[str, str]]:
-    """What workers are known by, and the scripts of jobs and submissions: see :mod:`worker_names`."""
+    """The names of workers for people, and the scripts of jobs and submissions: see :mod:`worker_names`."""
     with file.reader() as reader:
         return worker_names(reader, worker_ids), job_scripts(reader)
 
 
 class PrintedLine(NamedTuple):
-    """A line that a worker wrote into its ``stream`` (``out`` or ``err``), at an offset of a file."""
+    """A line in a worker's ``stream`` (``out`` or ``err``), at an offset of a file."""
 
     worker_id: str
     stream: str
@@ -44,7 +44,7 @@ class PrintedLine(NamedTuple):
 
 
 def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[Row]:
-    """Of each line ``task_id``, ``attempt`` and ``func_name`` of who printed it, None if not known."""
+    """The ``task_id``, ``attempt`` and ``func_name`` that printed each line, None if unknown."""
     if not lines:
         return []
     clauses = " OR ".join(
@@ -70,7 +70,7 @@ def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[R
 
 
 def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
-    """(worker, node) that an actor ran in, the last one first. Raises NotFound."""
+    """The (worker, node) pairs that ran an actor, the last one first. Raises NotFound."""
     with file.reader() as reader:
         known = reader.execute(
             "SELECT worker_id, node_id FROM actor_rows WHERE id = ?", [actor_id]
@@ -92,7 +92,7 @@ def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
 
 
 def nodes_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str, str]:
-    """Worker -> its node, of those that are known."""
+    """The nodes of known workers by worker ID."""
     with file.reader() as reader:
         return dict(
             reader.execute(
@@ -103,7 +103,7 @@ def nodes_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str
 
 
 def life_of_worker(file: SessionFile, worker_id: str) -> tuple[int | None, int | None] | None:
-    """When a worker began and ended, ns; the begin of its first attempt, if Ray did not report its own."""
+    """When a worker began (or its first attempt, if Ray reported no begin) and ended, ns."""
     with file.reader() as reader:
         row = reader.execute(
             "SELECT least(start_ns, (SELECT min(running_ns) FROM attempts WHERE worker_id = id)), end_ns "
@@ -114,7 +114,7 @@ def life_of_worker(file: SessionFile, worker_id: str) -> tuple[int | None, int |
 
 
 def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
-    """The node that a worker runs or ran on. Raises NotFound."""
+    """The node on which a worker runs or ran. Raises NotFound."""
     with file.reader() as reader:
         for sql in (
             "SELECT node_id FROM worker_rows WHERE id = ? AND node_id IS NOT NULL",
@@ -132,7 +132,7 @@ def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
 
 
 def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
-    """The job whose driver a worker is; None if it is no driver, or of an unknown job."""
+    """The job of a driver's worker ID; None if the worker is no driver, or the job is unknown."""
     with file.reader() as reader:
         row = reader.execute(
             "SELECT j.id FROM worker_rows w JOIN job_rows j ON j.id = w.job_id "
@@ -143,7 +143,7 @@ def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
 
 
 def job_places(file: SessionFile, job_id: str) -> list[Row]:
-    """A job by its id or its submission's: job_id, submission_id, driver_node_id, type; the alias too.
+    """A job by its ID or its submission's: job_id, submission_id, driver_node_id, type; including aliases.
 
     Raises NotFound.
     """
@@ -166,7 +166,7 @@ def job_places(file: SessionFile, job_id: str) -> list[Row]:
 
 
 def workers_of_job(file: SessionFile, job_id: str) -> list[tuple[str, str]]:
-    """(worker, node) that ran tasks of a job, those of the last tasks first."""
+    """The (worker, node) pairs that ran tasks of a job, those of the last tasks first."""
     with file.reader() as reader:
         return reader.execute(
             "SELECT worker_id, node_id FROM attempts WHERE job_id = ? AND worker_id IS NOT NULL "

@@ -1,4 +1,4 @@
-"""What machines and workers use: one node in full, all of them as cells, and what the cluster has to give."""
+"""Routes for nodes: details of one node, all nodes and workers as cells, and the resources of the cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
 
-#: Columns of a placement's workers that cells have.
+#: Columns of a placement's workers that are part of cells.
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
 
 
@@ -50,34 +50,34 @@ def cells(
 
     def look(file: SessionFile) -> dict[str, Any]:
         found = current_snapshot(records, chosen, file)
-        told = found.placement
+        result = found.placement
         usage, (resources, _) = usages.usage(chosen), usages.resources(chosen)
-        living = {node.id for node in told.nodes}
+        living = {node.id for node in result.nodes}
         return {
             "session": chosen,
             "live": records.is_live(chosen),
             "at_ns": found.at_ns,
             "nodes": {
-                "id": [node.id for node in told.nodes],
-                "name": [node.name for node in told.nodes],
-                "is_head": [node.is_head for node in told.nodes],
-                "workers": [node.workers for node in told.nodes],
-                "internal": [node.internal for node in told.nodes],
-                "running": [node.running for node in told.nodes],
+                "id": [node.id for node in result.nodes],
+                "name": [node.name for node in result.nodes],
+                "is_head": [node.is_head for node in result.nodes],
+                "workers": [node.workers for node in result.nodes],
+                "internal": [node.internal for node in result.nodes],
+                "running": [node.running for node in result.nodes],
             },
-            "workers": {name: getattr(told.workers, name) for name in _CELL},
-            "kinds": told.kinds,
-            "classes": told.classes,
-            "functions": told.functions,
-            "measured": node_usage.usage_columns(told, usage, resources),
+            "workers": {name: getattr(result.workers, name) for name in _CELL},
+            "kinds": result.kinds,
+            "classes": result.classes,
+            "functions": result.functions,
+            "measured": node_usage.usage_columns(result, usage, resources),
             "usage_error": usage.error,
             "usage_remedy": usage.remedy,
             "usage_code": usage.code,
             "usage_params": usage.params,
             "dead": [node for node in sql.dead_nodes(file) if node["id"] not in living],
-            "nodes_total": told.nodes_total,
-            "workers_total": told.workers_total,
-            "workers_left_out": told.workers_total - len(told.workers.key),
+            "nodes_total": result.nodes_total,
+            "workers_total": result.workers_total,
+            "workers_left_out": result.workers_total - len(result.workers.key),
         }
 
     return answer_from_record(records, chosen, request, look)
@@ -101,7 +101,7 @@ def status(
 def cluster_status(
     records: SessionReader, clusters: Clusters, usages: NodeUsage, file: SessionFile, session: str
 ) -> dict[str, Any]:
-    """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
+    """The answer of ``GET /api/cluster/status``. For an ended session: what could never be placed in it."""
     resources, error = usages.resources(session)
     answer: dict[str, Any] = {
         "session": session,
@@ -146,9 +146,9 @@ def cluster_status(
 
 
 def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
-    """What waited for a place to the end of its session and could not have had one.
+    """Requests that were pending until the end of its session and could never have been placed.
 
-    What else waited waited for room, and how much of that there was is not on record.
+    Everything else waited for free capacity, which is not recorded.
     """
     places = [
         Place(row["id"], total, total, _labels(row["labels"]))
@@ -166,9 +166,9 @@ def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
 def node_detail(
     records: SessionReader, usages: NodeUsage, session: str, row: dict[str, Any]
 ) -> dict[str, Any]:
-    """What ``GET /api/nodes/{id}`` tells beyond the record of the node: use, resources, and its workers.
+    """The fields of ``GET /api/nodes/{id}`` beyond the node's record: use, resources, and its workers.
 
-    Of a dead node: its last account, and its workers as they were when it died.
+    For a dead node: its last report, and its workers at the time of its death.
     """
     node_id, end_ns = row["node_id"], row.get("end_ns")
     live = records.is_live(session)
@@ -184,7 +184,7 @@ def node_detail(
             node_id=node_id,
             with_bytes=True,
         )
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "at_ns": found.at_ns,
             "workers": [],
             "workers_total": 0,
@@ -193,11 +193,11 @@ def node_detail(
         }
         try:
             whole = node_of(found, node_id)
-        except NotFound:  # nobody was in flight any more when it was there
-            return told
+        except NotFound:  # the node had ended before the last attempt in flight
+            return result
         groups = [group.on(node_id) for group in groups_of(found)]
         by, left_out = holders([WorkerRow(**one) for one in found.workers], groups)
-        return told | {
+        return result | {
             "workers": whole["workers"],
             "workers_total": whole["workers_total"],
             "bundles": whole["bundles"],
@@ -205,13 +205,13 @@ def node_detail(
             "by_left_out": left_out,
         }
 
-    told = records.read(session, look)
+    result = records.read(session, look)
     usage, (resources, _) = usages.usage(session), usages.resources(session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
-    for worker in told["workers"]:
+    for worker in result["workers"]:
         worker.update(node_usage.process_figures(processes.get(worker["pid"])))
-    # What is at hand may be from before its death.
+    # The available report may be from before its death.
     free = resources.nodes if resources is not None and row.get("state") != "DEAD" else {}
     about = free.get(node_id)
     figures = {"node_id": node_id, "state": row.get("state"), "workers": None}
@@ -221,27 +221,27 @@ def node_detail(
         "usage": folded["usage"],
         **{name: folded[name] for name in node_usage.MISSING},
         "measured": node_usage.whole(stats) if stats is not None else None,
-        "gpus": _gpus(stats, told["workers"]),
+        "gpus": _gpus(stats, result["workers"]),
         "processes": _processes(stats),
         "resources": amounts([(about.total, about.available)]) if about is not None else None,
         "is_draining": about.is_draining if about is not None else None,
         "idle_ms": about.idle_ms if about is not None else None,
-        "by": told["by"],
-        "at_ns": told["at_ns"],
-        "workers": told["workers"],
-        "workers_total": told["workers_total"],
-        "bundles": told["bundles"],
+        "by": result["by"],
+        "at_ns": result["at_ns"],
+        "workers": result["workers"],
+        "workers_total": result["workers_total"],
+        "bundles": result["bundles"],
     }
 
 
 def _gpus(stats: NodeStats | None, workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The node's GPUs, each with the processes that have memory of it, and which worker each is."""
+    """The node's GPUs, each with the processes that use its memory, and their workers."""
     by_pid = {worker["pid"]: worker for worker in workers}
     found = []
     for gpu in stats.gpus if stats is not None else ():
-        told: dict[str, Any] = msgspec.to_builtins(gpu)
-        del told["process_percent"]
-        told["processes"] = [
+        result: dict[str, Any] = msgspec.to_builtins(gpu)
+        del result["process_percent"]
+        result["processes"] = [
             {
                 "pid": pid,
                 "memory_bytes": used,
@@ -252,7 +252,7 @@ def _gpus(stats: NodeStats | None, workers: list[dict[str, Any]]) -> list[dict[s
             }
             for pid, used in sorted(gpu.processes.items(), key=lambda item: -item[1])
         ]
-        found.append(told)
+        found.append(result)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Why something that asks for resources has no place: what is short, and how much the best node has of it."""
+"""Explains why a resource request is pending: what is short, and how much of it the best node has."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-#: Below this an amount is nothing: Ray reckons in ten-thousandths.
+#: Smaller amounts count as zero. Ray counts in ten-thousandths.
 EPSILON = 1e-4
 
 Amounts = Mapping[str, float]
 
-#: What would let something run, by the code of the reason why it does not.
+#: Remedies by the code of the reason.
 _REMEDIES = {
     "no_nodes": "Start a node.",
     "no_resource": "Add a node that has {resource}, or do not ask for it.",
@@ -32,7 +32,7 @@ _REMEDIES = {
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A living node: what it has, what of it is free, and its labels."""
+    """A living node: its total and free resources, and its labels."""
 
     node_id: str
     total: Amounts
@@ -42,17 +42,17 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why it waits. ``wanted`` of ``resource`` is asked for; the node that comes nearest, ``node_id``, has
-    ``total`` of it, ``free`` of that now.
+    """Why a request is pending. It needs ``wanted`` of ``resource``. The closest node, ``node_id``, has
+    ``total`` of it, of which ``free`` is available now.
 
-    ``code``: ``no_nodes``, ``no_resource`` (no node has any of it), ``too_large`` (no node has so much),
-    ``together`` (some nodes have each, none has all), ``labels`` (no node with the labels has room at all),
-    ``few_nodes`` (more bundles to spread than nodes), ``cluster_too_small`` (each bundle would fit, not all
-    at once), ``in_group`` (it waits for its placement group), ``busy`` (``nodes`` could hold it, all are
-    taken), ``fits`` (there is room: it is being placed or starts), ``worker_start`` (its resources are
-    reserved, but no worker has started with them for a while), ``runtime_env`` (that is being built on
-    ``nodes``, one of them ``node_id``), ``runtime_env_failed`` (``error`` says why).
-    ``never``: not before the cluster changes.
+    ``code``: ``no_nodes``, ``no_resource`` (no node has any of it), ``too_large`` (no node has enough),
+    ``together`` (each resource is on some node, but no node has all), ``labels`` (no node with the labels is
+    large enough), ``few_nodes`` (more bundles to spread than nodes), ``cluster_too_small`` (each bundle would
+    fit, but not all at once), ``in_group`` (it waits for its placement group), ``busy`` (``nodes`` could hold
+    it, but all are occupied), ``fits`` (there is capacity: it is being placed or is starting),
+    ``worker_start`` (its resources are reserved, but no worker has started with them for a while),
+    ``runtime_env`` (its environment is being built on ``nodes`` nodes, among them ``node_id``),
+    ``runtime_env_failed`` (``error`` says why). ``never``: not before the cluster changes.
     """
 
     code: str
@@ -67,10 +67,10 @@ class Reason(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mapping[str, str]] = ()) -> Reason:
-    """Why nothing of this shape runs now. ``selectors``: alternatives of labels that a node must have."""
-    wanted = {name: amount for name, amount in wanted.items() if amount > EPSILON}
-    in_group = next((name for name in wanted if "_group_" in name), None)
+def explain(demand: Amounts, places: Sequence[Place], selectors: Sequence[Mapping[str, str]] = ()) -> Reason:
+    """Why no request of this shape runs now. ``selectors``: alternative labels that a node must have."""
+    demand = {name: amount for name, amount in demand.items() if amount > EPSILON}
+    in_group = next((name for name in demand if "_group_" in name), None)
     if in_group is not None:
         return Reason("in_group", False, "Waiting for room in its placement group.", in_group)
     if not places:
@@ -78,10 +78,10 @@ def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mappin
     chosen = [place for place in places if not place.is_draining and _matches(place.labels, selectors)]
     if not chosen:
         return Reason("labels", True, "No available node has the labels it requires.")
-    able = [place for place in chosen if not _short(wanted, place.total)]
+    able = [place for place in chosen if not _short(demand, place.total)]
     if not able:
-        return _infeasible(wanted, chosen)
-    ready = [place for place in able if not _short(wanted, place.available)]
+        return _infeasible(demand, chosen)
+    ready = [place for place in able if not _short(demand, place.available)]
     if ready:
         return Reason(
             "fits",
@@ -89,17 +89,17 @@ def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mappin
             "There is room for it: it is being scheduled, or its worker is starting.",
             nodes=len(able),
         )
-    best = min(able, key=lambda place: _lack(wanted, place.available))
-    name = _worst(wanted, best.available)
+    best = min(able, key=lambda place: _lack(demand, place.available))
+    name = _worst(demand, best.available)
     free, most = best.available.get(name, 0.0), best.total.get(name, 0.0)
     return Reason(
         "busy",
         False,
         f"{_nodes(len(able))} could run it, but {'it is' if len(able) == 1 else 'all are'} busy. It needs "
-        f"{amount_of(wanted[name], name)} {name}; at most {amount_of(free, name)} of {amount_of(most, name)} "
+        f"{amount_of(demand[name], name)} {name}; at most {amount_of(free, name)} of {amount_of(most, name)} "
         "are free.",
         name,
-        wanted[name],
+        demand[name],
         most,
         free,
         best.node_id,
@@ -108,7 +108,7 @@ def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mappin
 
 
 def explain_group(strategy: str, bundles: Sequence[Amounts], places: Sequence[Place]) -> Reason:
-    """Why a placement group has no place. ``bundles``: those that have none yet."""
+    """Why a placement group is pending. ``bundles``: those without a node."""
     if strategy == "STRICT_PACK":
         whole: dict[str, float] = {}
         for bundle in bundles:
@@ -146,13 +146,13 @@ def explain_group(strategy: str, bundles: Sequence[Amounts], places: Sequence[Pl
 
 
 def remedy(reason: Reason) -> str:
-    """What would let it run, in a sentence."""
+    """A sentence about what would let the request run."""
     total = "–" if reason.total is None else amount_of(reason.total, reason.resource or "")
     return _REMEDIES[reason.code].format(resource=reason.resource or "room", total=total)
 
 
 def amount_of(value: float, name: str) -> str:
-    """An amount in words: bytes of memory, else a plain number."""
+    """An amount as text: bytes for memory, else a plain number."""
     if not name.endswith("memory"):
         return f"{value:.4f}".rstrip("0").rstrip(".")
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -162,60 +162,60 @@ def amount_of(value: float, name: str) -> str:
     return f"{value:.1f} TiB"
 
 
-def _infeasible(wanted: Amounts, chosen: Sequence[Place]) -> Reason:
-    most = {name: max(place.total.get(name, 0.0) for place in chosen) for name in wanted}
-    short = [name for name in wanted if most[name] < wanted[name] - EPSILON]
+def _infeasible(demand: Amounts, chosen: Sequence[Place]) -> Reason:
+    most = {name: max(place.total.get(name, 0.0) for place in chosen) for name in demand}
+    short = [name for name in demand if most[name] < demand[name] - EPSILON]
     if not short:
-        best = min(chosen, key=lambda place: _lack(wanted, place.total))
-        name = _worst(wanted, best.total)
+        best = min(chosen, key=lambda place: _lack(demand, place.total))
+        name = _worst(demand, best.total)
         return Reason(
             "together",
             True,
             "No node has everything it needs at once; the closest has "
-            f"{amount_of(best.total.get(name, 0.0), name)} of {amount_of(wanted[name], name)} {name}.",
+            f"{amount_of(best.total.get(name, 0.0), name)} of {amount_of(demand[name], name)} {name}.",
             name,
-            wanted[name],
+            demand[name],
             best.total.get(name, 0.0),
             best.available.get(name, 0.0),
             best.node_id,
         )
-    name = min(short, key=lambda one: most[one] / wanted[one])
+    name = min(short, key=lambda one: most[one] / demand[one])
     if most[name] <= EPSILON:
-        return Reason("no_resource", True, f"No node has any {name}.", name, wanted[name], 0.0, 0.0)
+        return Reason("no_resource", True, f"No node has any {name}.", name, demand[name], 0.0, 0.0)
     best = max(chosen, key=lambda place: place.total.get(name, 0.0))
     return Reason(
         "too_large",
         True,
-        f"Needs {amount_of(wanted[name], name)} {name} on one node; the biggest node has "
+        f"Needs {amount_of(demand[name], name)} {name} on one node; the biggest node has "
         f"{amount_of(most[name], name)}.",
         name,
-        wanted[name],
+        demand[name],
         most[name],
         best.available.get(name, 0.0),
         best.node_id,
     )
 
 
-def _short(wanted: Amounts, has: Amounts) -> bool:
-    return any(has.get(name, 0.0) < amount - EPSILON for name, amount in wanted.items())
+def _short(demand: Amounts, has: Amounts) -> bool:
+    return any(has.get(name, 0.0) < amount - EPSILON for name, amount in demand.items())
 
 
-def _lack(wanted: Amounts, has: Amounts) -> tuple[int, float]:
-    """How many resources are short, and by what part altogether."""
-    parts = [max(0.0, 1 - has.get(name, 0.0) / amount) for name, amount in wanted.items()]
+def _lack(demand: Amounts, has: Amounts) -> tuple[int, float]:
+    """The number of short resources, and the sum of the missing fractions."""
+    parts = [max(0.0, 1 - has.get(name, 0.0) / amount) for name, amount in demand.items()]
     return sum(part > 1e-9 for part in parts), sum(parts)
 
 
-def _worst(wanted: Amounts, has: Amounts) -> str:
-    return min(wanted, key=lambda name: has.get(name, 0.0) / wanted[name])
+def _worst(demand: Amounts, has: Amounts) -> str:
+    return min(demand, key=lambda name: has.get(name, 0.0) / demand[name])
 
 
-def _nodes(many: int) -> str:
-    return "1 node" if many == 1 else f"{many} nodes"
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def _placed(bundles: Sequence[Amounts], rooms: list[dict[str, float]], strategy: str) -> bool:
-    """Whether all find a place, the largest first; each on another node if they must spread."""
+    """Whether all bundles fit, placing the largest first, and each on another node if they must spread."""
     for bundle in sorted(bundles, key=lambda one: -sum(one.values())):
         room = next((room for room in rooms if not _short(bundle, room)), None)
         if room is None:
@@ -234,7 +234,7 @@ def _matches(labels: Mapping[str, str], selectors: Sequence[Mapping[str, str]]) 
 
 
 def _holds(value: str | None, text: str) -> bool:
-    """Whether a label's value is what ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)`` asks for."""
+    """Whether a label's value satisfies ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)``."""
     negated = text.startswith("!")
     text = text.removeprefix("!")
     allowed = text[3:-1].split(",") if text.startswith("in(") and text.endswith(")") else [text]

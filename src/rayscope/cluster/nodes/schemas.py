@@ -1,4 +1,4 @@
-"""Shapes of the answers about machines, for OpenAPI."""
+"""Schemas of answers about nodes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
 
 
 class CellNodes(Answer):
-    """Nodes by columns, the head first and then by name. ``workers`` leaves out the processes of Ray's own,
-    which ``internal`` counts.
+    """Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
+    ``internal`` counts.
     """
 
     id: list[str]
@@ -22,8 +22,8 @@ class CellNodes(Answer):
 
 
 class CellWorkers(Answer):
-    """Workers by columns, by node. ``key``: the beginning of the id; numbers but ``pid`` and ``running`` are
-    places in ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 is none.
+    """Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
+    ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
     """
 
     key: list[str]
@@ -36,7 +36,7 @@ class CellWorkers(Answer):
 
 
 class NodePercents(Answer):
-    """Of each node in percent; -1 is not known."""
+    """Percentages of each node; -1 means unknown."""
 
     cpu: list[float]
     memory: list[float]
@@ -47,10 +47,10 @@ class NodePercents(Answer):
 
 
 class Measured(Answer):
-    """What is measured of nodes and of workers, in their order; -1 is not known.
+    """Measurements of nodes and workers, in their order; -1 means unknown.
 
     ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
-    ``time_ns``: when the newest account came.
+    ``time_ns``: when the newest report was received.
     """
 
     nodes: NodePercents
@@ -76,7 +76,7 @@ class DeadNode(Answer):
 
 
 class CellsAnswer(Answer):
-    """Every node and worker in little room."""
+    """Every node and worker in compact form."""
 
     session: str
     live: bool
@@ -98,7 +98,7 @@ class CellsAnswer(Answer):
 
 
 class Usage(Answer):
-    """What a node uses. ``current``: whether that is of now: it lives, and has told within the last 30 s."""
+    """The use of a node. ``current``: the node is alive and has reported within the last 30 s."""
 
     usage_ns: int | None
     cpu_percent: float | None
@@ -125,7 +125,7 @@ class Usage(Answer):
 
 
 class NodeUsage(Answer):
-    """What a node uses; null if that is not known, and ``usage_missing`` says why."""
+    """The use of a node; null if unknown, and ``usage_missing`` says why."""
 
     usage: Usage | None
     usage_missing: str | None
@@ -135,7 +135,7 @@ class NodeUsage(Answer):
 
 
 class ProcessFigures(Answer):
-    """What is measured of a process. ``cpu_percent``: of one core."""
+    """Measurements of a process. ``cpu_percent``: of one core."""
 
     cpu_percent: float | None
     memory_bytes: int | None
@@ -145,7 +145,7 @@ class ProcessFigures(Answer):
 
 
 class AmountOf(Answer):
-    """Of one resource."""
+    """The amounts of one resource."""
 
     total: float
     available: float
@@ -153,7 +153,7 @@ class AmountOf(Answer):
 
 
 class ResourceHolder(Answer):
-    """Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone."""
+    """A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one."""
 
     kind: Literal["actor", "task", "placement_group"]
     name: str
@@ -163,7 +163,7 @@ class ResourceHolder(Answer):
 
 
 class ReasonItem(Answer):
-    """Why something has no place (docs/reference/nodes.md explains the codes)."""
+    """Why a request is pending (docs/reference/nodes.md explains the codes)."""
 
     code: str
     never: bool
@@ -179,7 +179,7 @@ class ReasonItem(Answer):
 
 
 class PendingHolder(Answer):
-    """Who holds some of what is short: a running task (``attempt`` of it), an actor or a placement group."""
+    """A holder of a short resource: a running task (its ``attempt``), an actor or a placement group."""
 
     kind: Literal["actor", "task", "placement_group"]
     name: str
@@ -190,10 +190,10 @@ class PendingHolder(Answer):
 
 
 class PendingItem(Answer):
-    """What waits for a place: ``count`` like tasks or actors, or one placement group.
+    """A pending request: ``count`` similar tasks or actors, or one placement group.
 
-    ``since_ns``: the first of them; ``reason.remedy``: what would let it run. ``holders``: the largest ones
-    of what is short, on the nodes that could hold it.
+    ``since_ns``: when the first of them began to wait; ``reason.remedy``: what would let it run. ``holders``:
+    the largest holders of the short resource, on the nodes that could run it.
     """
 
     kind: Literal["actor", "task", "placement_group"]
@@ -213,7 +213,7 @@ class PendingItem(Answer):
 
 
 class Shape(Answer):
-    """A shape that the nodes themselves say is waited for."""
+    """A shape of requests that the nodes report as pending."""
 
     resources: dict[str, float]
     ready: int
@@ -223,9 +223,9 @@ class Shape(Answer):
 
 
 class AutoscalerStatus(Answer):
-    """What the autoscaler says of itself: nodes by type, and what it could not start.
+    """The autoscaler's own report: nodes by type, and what it could not start.
 
-    ``failed``: node type and why. ``infeasible``: shapes that no type of node can hold.
+    ``failed``: node types and reasons. ``infeasible``: shapes that no type of node can hold.
     """
 
     version: int
@@ -238,7 +238,7 @@ class AutoscalerStatus(Answer):
 
 
 class StatusAnswer(Answer):
-    """What the cluster has, who holds it, and what waits for some. ``error``: why it cannot be told."""
+    """The resources of the cluster, their holders, and pending requests. ``error``: why these are unknown."""
 
     session: str
     live: bool
@@ -257,7 +257,7 @@ class StatusAnswer(Answer):
 
 
 class Disk(Answer):
-    """One file system. What users can fill is ``used_bytes`` and ``free_bytes``."""
+    """A file system. ``used_bytes`` and ``free_bytes`` are the part that users can fill."""
 
     path: str
     total_bytes: int
@@ -266,7 +266,7 @@ class Disk(Answer):
 
 
 class RayProcess(Answer):
-    """A process of Ray's own, as the node's agent tells of it."""
+    """One of Ray's own processes, as reported by the node's agent."""
 
     pid: int
     cmdline: str
@@ -280,7 +280,7 @@ class RayProcess(Answer):
 
 
 class GpuFigures(Answer):
-    """One GPU."""
+    """A GPU."""
 
     index: int
     name: str
@@ -293,14 +293,14 @@ class GpuFigures(Answer):
 
 
 class MeasuredGpu(GpuFigures):
-    """One GPU. ``processes``: process id -> bytes of its memory; ``process_percent``: share of its cores."""
+    """A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores."""
 
     processes: dict[str, int]
     process_percent: dict[str, float]
 
 
 class GpuProcess(Answer):
-    """A process that has memory of a GPU, and which worker it is."""
+    """A process that uses memory of a GPU, and its worker."""
 
     pid: int
     memory_bytes: int
@@ -311,13 +311,13 @@ class GpuProcess(Answer):
 
 
 class NodeGpu(GpuFigures):
-    """One GPU and the processes that use it."""
+    """A GPU and the processes that use it."""
 
     processes: list[GpuProcess]
 
 
 class NodeMeasured(Answer):
-    """All that a node told of itself at ``time_ns``. ``load``: of 1, 5 and 15 minutes."""
+    """The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes."""
 
     node_id: str
     time_ns: int
@@ -349,18 +349,18 @@ class NodeMeasured(Answer):
 
 
 class NamedProcess(ProcessFigures):
-    """A process of Ray's own: the raylet, an agent, the GCS."""
+    """One of Ray's own processes: the raylet, an agent, the GCS."""
 
     name: str
     pid: int
 
 
 class MeasuredWorker(NodeWorker, ProcessFigures):
-    """A worker of the node, and what is measured of it."""
+    """A worker of the node with its measurements."""
 
 
 class NodeDetailParts(NodeUsage):
-    """What is told of one node beyond its record. Of a dead one: its last account, and its last workers."""
+    """The fields of a node beyond its record. For a dead node: its last report, and its last workers."""
 
     measured: NodeMeasured | None
     gpus: list[NodeGpu]

@@ -1,4 +1,4 @@
-"""Of nodes and workers: how many there are where, which are dead, and what waits for a place."""
+"""Queries nodes and workers: their numbers, dead nodes, and pending requests."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Groups of like tasks, actors and placement groups that are told; those that wait longest come first.
+#: Groups of similar tasks, actors and placement groups that are listed; those that wait longest come first.
 MAX_PENDING = 200
 _MAX_DEAD = 500
-#: Holders of one resource that are looked at.
+#: Holders of one resource that are considered.
 _MAX_HOLDERS = 10_000
 
 _ALIVE = """
@@ -50,7 +50,7 @@ FROM attempts
 WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND {{}}
 GROUP BY ALL ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 """
-#: What the GCS said of an actor or a group before its session ended.
+#: The last state of an actor or a group that the GCS reported before its session ended.
 _SAID = "json_extract_string(doc, '$[3].state')"
 _ACTORS = f"""
 SELECT 'actor' AS kind, coalesce(class_name, '') AS name, job_id, required_resources, label_selector,
@@ -64,7 +64,7 @@ WHERE waits IN ('PENDING_CREATION', 'RESTARTING', 'DEPENDENCIES_UNREADY')
 GROUP BY name, class_name, job_id, required_resources, label_selector, runtime_env, placement_group_id, waits
 ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 """
-#: Ray calls an actor dead that waited for its place until its job ended.
+#: If an actor waited for its resources until its job ended, Ray reports it as dead.
 _ACTOR_WAITED = f"""CASE WHEN state != 'DEAD' THEN state WHEN worker_id IS NOT NULL THEN NULL
     ELSE CASE WHEN {_SAID} = 'DEPENDENCIES_UNREADY' THEN {_SAID} ELSE 'PENDING_CREATION' END END"""
 _GROUPS = f"""
@@ -81,15 +81,15 @@ _AT_THE_END = (
     _ACTORS.format(_ACTOR_WAITED),
     _GROUPS.format(f"CASE WHEN end_known_by IS NULL THEN state ELSE {_SAID} END"),
 )
-#: The nodes that the cluster had when it ended: they die one after the other.
+#: The nodes of the cluster at its end. They do not die at exactly the same time.
 _LAST_NODES = f"""
 SELECT id, resources_total, labels FROM node_rows
 WHERE coalesce(end_ns, {FOREVER}) >= (SELECT max(coalesce(end_ns, {FOREVER})) FROM node_rows) - 10_000_000_000
 ORDER BY id
 """
 
-#: Who holds some of a resource: running tasks, living actors, placement groups that are placed. Ray lends the
-#: CPUs of blocked tasks to others.
+#: Holders of a resource: running tasks, living actors, placed placement groups. Ray lends the CPUs of blocked
+#: tasks to others.
 _HOLDERS = f"""
 SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, {TASK_ID} AS id, attempt, node_id,
     required_resources, NULL AS bundles, {START} AS since_ns
@@ -109,9 +109,9 @@ LIMIT {_MAX_HOLDERS}
 
 
 class Pending(NamedTuple):
-    """What waits for a place: like tasks and like actors in groups, and each placement group.
+    """Pending requests: similar tasks and actors in groups, and each placement group.
 
-    ``left_out``: groups that are not told.
+    ``left_out``: groups that are not listed.
     """
 
     rows: list[Row]
@@ -119,19 +119,19 @@ class Pending(NamedTuple):
 
 
 def workers_alive(file: SessionFile) -> dict[str, int]:
-    """Node -> workers that live there, drivers left out."""
+    """The number of living workers of each node, without drivers."""
     with file.reader() as reader:
         return dict(reader.execute(_ALIVE).fetchall())
 
 
 def dead_nodes(file: SessionFile) -> list[Row]:
-    """The nodes that died last."""
+    """The nodes that died most recently."""
     with file.reader() as reader:
         return rows_of(reader.execute(_DEAD))
 
 
 def pending(file: SessionFile, *, ended: bool = False) -> Pending:
-    """What waits for a place now; of a session that has ``ended``, what never had one."""
+    """The requests that are pending now, or were never placed if the session has ``ended``."""
     rows: list[dict[str, Any]] = []
     left_out = 0
     with file.reader() as reader:
@@ -143,14 +143,14 @@ def pending(file: SessionFile, *, ended: bool = False) -> Pending:
 
 
 def resource_holders(file: SessionFile, resource: str, at_ns: int) -> list[Row]:
-    """Who holds some of a resource now: of tasks and actors what they asked for, of groups their bundles."""
+    """The holders of a resource: requests of tasks and actors, and bundles of placement groups."""
     with file.reader() as reader:
         values = {"resource": resource, "name": msgspec.json.encode(resource).decode(), "at": at_ns}
         return rows_of(reader.execute(_HOLDERS, values))
 
 
 def nodes_with_starts(file: SessionFile, since_ns: int) -> set[str]:
-    """The nodes on which an attempt has begun to run since a time."""
+    """The nodes on which an attempt has started since a time."""
     with file.reader() as reader:
         found = reader.execute(
             f"SELECT DISTINCT node_id FROM attempts WHERE {NOT_DRIVER} AND {START} >= ? "
@@ -161,6 +161,6 @@ def nodes_with_starts(file: SessionFile, since_ns: int) -> set[str]:
 
 
 def last_nodes(file: SessionFile) -> list[Row]:
-    """``id``, ``resources_total`` and ``labels`` (JSON) of the nodes that the cluster had in the end."""
+    """``id``, ``resources_total`` and ``labels`` (JSON) of the cluster's nodes at its end."""
     with file.reader() as reader:
         return rows_of(reader.execute(_LAST_NODES))

@@ -1,4 +1,4 @@
-"""What of a cluster's resources is taken, by whom, and what waits for some and why."""
+"""Computes which resources of a cluster are in use, by whom, and which requests are pending and why."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rayscope.cluster.placement.reservations import Group, reservation
 from rayscope.model.usage import Resources
 from rayscope.ray.agents.runtime_envs import RuntimeEnv
 
-#: Holders of resources that are told, those that hold most first.
-_HOLDERS = 50
-#: Of what one thing waits for.
-_HOLDERS_OF_PENDING = 5
-#: A worker process that has not started within this time may never do so.
+#: Holders of resources that are listed, the largest first.
+_MAX_HOLDERS = 50
+#: Holders that are listed per pending request.
+_MAX_PENDING_HOLDERS = 5
+#: A worker process that has not started within this time, ns, may never start.
 WORKER_START_NS = 15 * 10**9
 _MARKS = "node:"
-#: Of an error that keeps a runtime environment from being built: its end, letters.
+#: Characters kept of an error in building a runtime environment, from its end.
 _MAX_ERROR = 1000
 _COMMON = "kind", "name", "id", "job_id", "count", "since_ns", "state", "runtime_env"
 
@@ -28,7 +28,7 @@ Amounts = Mapping[str, float]
 
 
 def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> list[Place]:
-    """The living nodes. ``labels``: those on record, where the GCS does not tell them here."""
+    """The living nodes. ``labels``: the recorded ones, used if the GCS does not report them here."""
     return [
         Place(node_id, node.total, node.available, node.labels or labels.get(node_id, {}), node.is_draining)
         for node_id, node in resources.nodes.items()
@@ -36,7 +36,7 @@ def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> 
 
 
 def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, dict[str, float]]:
-    """Resource -> ``total``, ``available`` and ``used`` of pairs of (total, available); no marks of Ray's."""
+    """``total``, ``available`` and ``used`` by resource, from (total, available), without marks."""
     found: dict[str, dict[str, float]] = {}
     for total, available in resources:
         for name, amount in total.items():
@@ -53,7 +53,7 @@ def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, dict[str,
 
 
 def holders(workers: Sequence[WorkerRow], groups: Sequence[Group]) -> tuple[list[dict[str, Any]], int]:
-    """Who holds resources: actors by class, tasks by function, placement groups; how many are left out."""
+    """The holders of resources (actors by class, tasks by function, groups), and how many are left out."""
     sums: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(kind: str, name: str, resources: Amounts, identity: str | None) -> None:
@@ -67,10 +67,10 @@ def holders(workers: Sequence[WorkerRow], groups: Sequence[Group]) -> tuple[list
         for resource, amount in resources.items():
             one["resources"][resource] = round(one["resources"].get(resource, 0.0) + amount, 4)
 
-    told = {group.id for group in groups}
+    known_groups = {group.id for group in groups}
     for worker in workers:
         reserved = held(worker)
-        if reserved.group in told:
+        if reserved.group in known_groups:
             continue
         if worker.actor_id is not None:
             add("actor", worker.actor_class or "", reserved.resources, worker.actor_id)
@@ -83,7 +83,7 @@ def holders(workers: Sequence[WorkerRow], groups: Sequence[Group]) -> tuple[list
                 whole[name] = whole.get(name, 0.0) + amount
         add("placement_group", group.name or group.id[:12], whole, group.id)
     ordered = sorted(sums.values(), key=lambda one: (-max(one["resources"].values()), one["name"]))
-    return ordered[:_HOLDERS], max(0, len(ordered) - _HOLDERS)
+    return ordered[:_MAX_HOLDERS], max(0, len(ordered) - _MAX_HOLDERS)
 
 
 def pending_of(
@@ -92,9 +92,9 @@ def pending_of(
     places: Sequence[Place],
     runtime_envs: Sequence[RuntimeEnv] = (),
 ) -> list[dict[str, Any]]:
-    """What waits for a place, with what it asks for and why it has none.
+    """Pending requests, with their resources and the reason.
 
-    ``rows``: of :func:`rayscope.cluster.nodes.sql.pending`.
+    ``rows``: from :func:`rayscope.cluster.nodes.sql.pending`.
     """
     asked = [dict(demand.resources) for demand in resources.demands]
     groups = {group.id: group for group in resources.groups}
@@ -114,7 +114,7 @@ def pending_of(
         else:
             wanted = reservation(row["required_resources"])
             shape = wanted.resources
-            # To be placed an actor needs a CPU, though it holds none once it lives.
+            # An actor needs a CPU to be placed, even if it holds none while it lives.
             if row["kind"] == "actor" and "CPU" not in shape and {**shape, "CPU": 1.0} in asked:
                 shape = {**shape, "CPU": 1.0}
             common |= {"bundles": None, "strategy": None, "resources": dict(shape)}
@@ -125,15 +125,15 @@ def pending_of(
             else:
                 reason = explain(shape, places, _selectors(row["label_selector"]))
                 if row["runtime_env"] and reason.code in ("fits", "busy"):
-                    # While its environment is built, what it asked for is taken: by itself.
+                    # While its environment is being built, the request's own resources are already reserved.
                     reason = _unbuilt(row["runtime_env"], runtime_envs) or reason
-        told = {**msgspec.to_builtins(reason), "remedy": remedy(reason)}
-        found.append({**common, "reason": told, "holders": [], "holders_left_out": 0})
+        explained = {**msgspec.to_builtins(reason), "remedy": remedy(reason)}
+        found.append({**common, "reason": explained, "holders": [], "holders_left_out": 0})
     return sorted(found, key=lambda one: (not one["reason"]["never"], one["since_ns"] or 0))
 
 
 def short_resources(pending: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The resources that something waits for and others hold."""
+    """The resources that pending requests need and others hold."""
     reasons = (one["reason"] for one in pending)
     return {one["resource"] for one in reasons if one["code"] == "busy" and one["resource"] is not None}
 
@@ -143,14 +143,14 @@ def add_holders(
     rows: Mapping[str, Sequence[Mapping[str, Any]]],
     places: Sequence[Place],
 ) -> None:
-    """Tell what waits who holds it. ``rows``: of :func:`sql.resource_holders`, by resource."""
+    """Add the holders to pending requests. ``rows``: from :func:`sql.resource_holders`, by resource."""
     for one in pending:
         reason = one["reason"]
         if reason["code"] != "busy" or reason["resource"] not in rows:
             continue
         resource = reason["resource"]
         able = {place.node_id for place in places if place.total.get(resource, 0.0) >= reason["wanted"]}
-        told = [
+        shown = [
             {
                 **{name: row[name] for name in ("kind", "name", "id", "attempt", "since_ns")},
                 "amount": amount,
@@ -158,13 +158,13 @@ def add_holders(
             for row in rows[resource]
             if (amount := _held_of(row, resource, able)) > 0
         ]
-        told.sort(key=lambda holder: (-holder["amount"], holder["since_ns"] or 0))
-        one["holders"] = told[:_HOLDERS_OF_PENDING]
-        one["holders_left_out"] = max(0, len(told) - _HOLDERS_OF_PENDING)
+        shown.sort(key=lambda holder: (-holder["amount"], holder["since_ns"] or 0))
+        one["holders"] = shown[:_MAX_PENDING_HOLDERS]
+        one["holders_left_out"] = max(0, len(shown) - _MAX_PENDING_HOLDERS)
 
 
 def may_lack_worker(pending: Mapping[str, Any], now_ns: int) -> bool:
-    """Whether nobody on record holds what a task or an actor has been waiting for."""
+    """Whether a task or an actor has been waiting for resources that no recorded holder has."""
     return (
         pending["reason"]["code"] == "busy"
         and pending["kind"] != "placement_group"
@@ -177,10 +177,11 @@ def may_lack_worker(pending: Mapping[str, Any], now_ns: int) -> bool:
 def explain_missing_workers(
     pending: Iterable[dict[str, Any]], places: Sequence[Place], started: Container[str], now_ns: int
 ) -> None:
-    """Change the reason of what waits for a worker process: Ray reserves the resources before that starts.
+    """Change the reason of requests that wait for a worker process, because Ray reserves resources before it
+    starts.
 
-    ``started``: the nodes on which something began to run within :data:`WORKER_START_NS`. What ran there for
-    a moment may not be on record.
+    ``started``: the nodes on which something has started within :data:`WORKER_START_NS`. Very short tasks may
+    not be recorded.
     """
     for one in pending:
         if not may_lack_worker(one, now_ns):
@@ -204,7 +205,7 @@ def explain_missing_workers(
 
 
 def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> float:
-    """How much of a resource is held on some nodes; what is in a placement group, that holds."""
+    """How much of a resource a row holds on some nodes. Tasks in a placement group hold nothing."""
     if row["kind"] == "placement_group":
         bundles = (one for one in _list(row["bundles"]) if one.get("node_id") in nodes)
         return round(sum(float(one["resources"].get(resource, 0.0)) for one in bundles), 4)
@@ -213,7 +214,7 @@ def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> fl
 
 
 def _unbuilt(runtime_env: str, runtime_envs: Sequence[RuntimeEnv]) -> Reason | None:
-    """Why something waits for its runtime environment, if it does."""
+    """The reason if a request waits for its runtime environment, else None."""
     found = [one for one in runtime_envs if one.runtime_env in (runtime_env, None)]
     building = [one.node_id for one in found if one.is_built is None]
     if building:

@@ -1,4 +1,4 @@
-"""The topic of the live push with the metrics of the cluster and its nodes."""
+"""The live topic with the metrics of the cluster and its nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
 
 _METRICS_NODES = 50
-#: What topic ``metrics`` tells, as PromQL.
+#: The series of the topic ``metrics``, as PromQL.
 HEADLINES = {
     "cpu_percent": "avg(ray_node_cpu_utilization)",
     "memory_used_bytes": "sum(ray_node_mem_used)",
@@ -27,8 +27,8 @@ HEADLINES = {
 
 
 def headline(records: SessionReader, metrics: Metrics, usages: NodeUsage, session: str) -> dict[str, Any]:
-    """The newest values of a few series of the whole cluster (null where there is none), what the first
-    nodes by ID use, as ``usage`` in ``GET /api/nodes``, and how the collectors do.
+    """The newest values of a few series of the whole cluster (null if there are none), the ``usage`` of the
+    first nodes by ID as in ``GET /api/nodes``, and the state of the collectors.
     """
     now_ns = records.last_ns(session)
     store = metrics.store(session)

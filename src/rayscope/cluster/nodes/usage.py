@@ -1,4 +1,4 @@
-"""What is measured of nodes and workers, put beside what is on record of them."""
+"""Combines measurements of nodes and workers with their records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities
 
-#: An account that is older than this is no account of now, ns.
+#: Reports older than this, ns, are not current.
 FRESH_NS = 30 * 10**9
 _AGENT_TITLES = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
 _STORE = "object_store_memory"
-#: Of what an ended session's metrics say: series -> field; and how long before the end one looks, ns.
+#: The fields that are read from the metrics of an ended session, by series.
 _SERIES = {
     "ray_node_cpu_utilization": "cpu_percent",
     "ray_node_mem_used": "mem_used_bytes",
@@ -36,7 +36,7 @@ _SERIES = {
 }
 _SERIES_NS = 900 * 10**9
 
-#: Column of a list -> its type: of nodes, and of workers.
+#: Columns of the list of nodes and their types.
 NODE_COLUMNS = {
     "usage_ns": "BIGINT",
     "cpu_percent": "DOUBLE",
@@ -68,13 +68,13 @@ WORKER_COLUMNS = {
     "gpu_percent": "DOUBLE",
     "num_fds": "BIGINT",
 }
-#: What a row of a node says where its use is not known.
+#: Fields of a node whose use is unknown.
 MISSING = ("usage_missing", "usage_remedy", "usage_code", "usage_params")
 _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 
 
-#: What is free, and why that is not known.
-Told = tuple[Resources | None, GcsError | None]
+#: Free resources, and why these are unknown.
+FreeResources = tuple[Resources | None, GcsError | None]
 
 
 @dataclass
@@ -85,15 +85,15 @@ class NodeUsage:
     clusters: Clusters
     metrics: Metrics
 
-    def resources(self, session: str) -> Told:
-        """The free resources of a session, or why they are unknown; (None, None) once its cluster is gone."""
+    def resources(self, session: str) -> FreeResources:
+        """The free resources of a session, or why they are unknown; (None, None) after its cluster ended."""
         try:
             return self.clusters.resources(session), None
         except GcsError as error:
             return None, error
 
     def usage(self, session: str) -> Usage:
-        """The use of nodes as this server heard it; else, for an ended session, the last of its metrics."""
+        """The use of nodes as reported to this server, or else, for an ended session, its last metrics."""
         usage = self.clusters.usage(session)
         if usage.nodes:
             return usage
@@ -101,18 +101,18 @@ class NodeUsage:
         return msgspec.structs.replace(usage, nodes=nodes)
 
     def _from_series(self, session: str) -> dict[str, NodeStats]:
-        """The last figures of machines in a session's metrics: no processes, and rates of none."""
+        """The last measurements of nodes in a session's metrics. Excludes processes and rates."""
         last_ns = self.records.last_ns(session)
         found: dict[str, dict[str, Any]] = {}
         try:
             store = self.metrics.store(session)
             for name, field in _SERIES.items():
                 for one in store.select(name, (), last_ns - _SERIES_NS, last_ns + FRESH_NS).series:
-                    told = one.values == one.values  # NaN says that a series ended
-                    if told.any():
+                    is_number = one.values == one.values  # NaN marks the end of a series
+                    if is_number.any():
                         figures = found.setdefault(one.labels.get("node_id", ""), {"time_ns": 0})
-                        figures[field] = float(one.values[told][-1])
-                        figures["time_ns"] = max(figures["time_ns"], int(one.times_ns[told][-1]))
+                        figures[field] = float(one.values[is_number][-1])
+                        figures["time_ns"] = max(figures["time_ns"], int(one.times_ns[is_number][-1]))
         except StoreError:
             return {}
         nodes = {}
@@ -128,7 +128,7 @@ class NodeUsage:
         return nodes
 
     def beside_nodes(self, session: str) -> entities.ExtraColumns:
-        """The figures of all nodes, for a list of them."""
+        """The measurements of all nodes, as columns for a list of nodes."""
 
         def look(file: SessionFile) -> pa.Table:
             usage, (resources, _) = self.usage(session), self.resources(session)
@@ -147,7 +147,7 @@ class NodeUsage:
         return entities.ExtraColumns(self.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
 
     def beside_workers(self, session: str) -> entities.ExtraColumns:
-        """The figures of all processes, for a list of workers."""
+        """The measurements of all processes, as columns for a list of workers."""
 
         def look(_: SessionFile) -> pa.Table:
             rows = [
@@ -168,7 +168,7 @@ CurrentNodeUsage = Annotated[NodeUsage, provide(NodeUsage)]
 
 
 def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> dict[str, Any]:
-    """The :data:`NODE_COLUMNS` of a node but for ``workers``; None where it is not known."""
+    """The :data:`NODE_COLUMNS` of a node except ``workers``; None if unknown."""
     found: dict[str, Any] = dict.fromkeys(NODE_COLUMNS)
     del found["workers"]
     about = resources.nodes.get(node_id) if resources is not None else None
@@ -217,7 +217,7 @@ def process_figures(process: ProcessUse | None) -> dict[str, Any]:
 
 
 def worker_figures(usage: Usage, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of a worker on record; of a dead one nothing, for its process id may be another's by now."""
+    """The :data:`WORKER_COLUMNS` of a recorded worker; a dead one's process ID may have been reused."""
     stats = usage.nodes.get(row["node_id"]) if row["state"] != "DEAD" else None
     processes = stats.workers if stats is not None else ()
     return process_figures(next((one for one in processes if one.pid == row["pid"]), None))
@@ -229,9 +229,9 @@ def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Map
 
 
 def folded(row: dict[str, Any], usage: Usage) -> dict[str, Any]:
-    """A row of the list of nodes with its figures as ``usage``, or None and why.
+    """A row of the list of nodes with its measurements folded into ``usage``, or None and the reason.
 
-    ``usage.current``: whether they are of now. ``workers`` stays beside it: the record tells it.
+    ``usage.current``: whether they are current. ``workers`` stays outside, because it comes from the record.
     """
     figures = {name: row.pop(name, None) for name in NODE_COLUMNS if name != "workers"}
     node_id = row["node_id"]
@@ -245,12 +245,12 @@ def folded(row: dict[str, Any], usage: Usage) -> dict[str, Any]:
 
 
 def is_current(stats: NodeStats | None, state: Any) -> bool:
-    """Whether a node's last account is one of now."""
+    """Whether the last report of a node is current."""
     return stats is not None and state != "DEAD" and time.time_ns() - stats.time_ns < FRESH_NS
 
 
 def missing(usage: Usage, state: Any) -> dict[str, Any]:
-    """The :data:`MISSING` of a node: why it is not known what it uses, what to do, and the code of that."""
+    """The :data:`MISSING` fields of a node: why its use is unknown, the remedy, and a code."""
     why: tuple[str, str, str | None, Mapping[str, str | int] | None]
     if usage.error is not None:
         why = usage.error, usage.remedy or "", usage.code, usage.params
@@ -278,9 +278,9 @@ def is_agent(process: ProcessUse) -> bool:
 
 
 def usage_columns(placement: Placement, usage: Usage, resources: Resources | None) -> dict[str, Any]:
-    """What is measured of the nodes and workers of a placement, by columns in its order; -1 is not known.
+    """Measurements of a placement's nodes and workers, as columns in their order; -1 means unknown.
 
-    Percentages are rounded to a tenth; memory of workers is bytes.
+    Percentages are rounded to a tenth; memory of workers is in bytes.
     """
     stats = [usage.nodes.get(node.id) for node in placement.nodes]
     figures = [
@@ -313,7 +313,7 @@ def usage_columns(placement: Placement, usage: Usage, resources: Resources | Non
 
 
 def _memory(process: ProcessUse | None) -> int | None:
-    """Resident bytes of a process; the private ones where those are not told."""
+    """Resident bytes of a process, or private bytes if the resident ones are unknown."""
     if process is None:
         return None
     return process.uss_bytes if process.rss_bytes is None else process.rss_bytes
@@ -328,8 +328,8 @@ def _short(value: float | None) -> float:
 
 
 def whole(stats: NodeStats) -> dict[str, Any]:
-    """All that a node told of itself but its workers and our own bookkeeping."""
-    told: dict[str, Any] = msgspec.to_builtins(stats)
+    """The complete report of a node, without its workers and our own bookkeeping."""
+    report: dict[str, Any] = msgspec.to_builtins(stats)
     for name in ("workers", "clock_s", "disk_ops"):
-        del told[name]
-    return told
+        del report[name]
+    return report

@@ -1,4 +1,4 @@
-"""Objects: who holds how much of a cluster's object stores, now or when it was read last."""
+"""Routes for objects: who holds how much of the object stores, at present or at the last reading."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def memory(
     job_id: Text = None,
     older_than_s: Annotated[float, Query(ge=0, le=10**7)] = 600,
 ) -> Response:
-    """What holds how much memory, by function, reference type, call site, process, node, or job."""
+    """The memory held by objects, grouped by function, reference type, call site, process, node, or job."""
     if by not in GROUPINGS:
         raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
     chosen = records.resolve(session)
@@ -53,12 +53,12 @@ def memory(
     if job_id:
         job_id = records.read(chosen, partial(find_id, kind="job", text=job_id))
     if objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
-        return answer(_gone(chosen, by))
+        return answer(_ended_cluster(chosen, by))
 
     def look(_: SessionFile) -> dict[str, Any]:
         account = objects.read(chosen, node_id)
         if account is None:
-            return _gone(chosen, by)
+            return _ended_cluster(chosen, by)
         references = [
             ref
             for node in account.nodes
@@ -95,7 +95,7 @@ def memory(
 def copies(
     records: CurrentRecords, objects: CurrentReferences, object_id: ObjectId, session: Session = None
 ) -> Response:
-    """The nodes that hold a copy of one object now, asked of its owner."""
+    """The nodes that hold a copy of an object at present, according to its owner."""
     chosen = records.resolve(session)
     owner_id = records.read(chosen, lambda file: owner_of(file, object_id))
     found = objects.copies(chosen, owner_id, object_id)
@@ -110,8 +110,8 @@ def copies(
     )
 
 
-def _gone(session: str, by: str) -> dict[str, Any]:
-    """The answer about a cluster that is over and of which no reading was kept."""
+def _ended_cluster(session: str, by: str) -> dict[str, Any]:
+    """The answer for an ended cluster without a stored reading."""
     return {
         "session": session,
         "live": False,
@@ -145,7 +145,7 @@ def _node(node: NodeObjects) -> dict[str, Any]:
         "references": node.references_total,
         "error": node.error,
         "waiting": False,
-        "object_store": _amount(node.available, node.used),  # Ray calls the whole store available
+        "object_store": _amount(node.available, node.used),  # Ray reports the whole store as available
     }
 
 

@@ -1,4 +1,4 @@
-"""Who holds how much: references summed up by type, function, call site, process or node."""
+"""Sums up references by type, function, call site, process or node."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from typing import Any, Protocol
 from rayscope.model.reference import Reference
 
 GROUPINGS = ("function", "type", "call_site", "process", "node", "job")
-MAX_GROUPS, MAX_OBJECTS = 200, 200
-#: A group is suspected of a leak if it holds so many objects, all of them older than asked for, ...
+#: Groups in one answer.
+MAX_GROUPS = 200
+#: Objects in one answer.
+MAX_OBJECTS = 200
+#: A group is suspected of a leak if it has at least this many objects, all old enough, ...
 LEAK_OBJECTS = 10
-#: ... or this share of the bytes of all.
+#: ... or this share of all bytes.
 LEAK_SHARE = 0.1
-#: Nothing but somebody's variable keeps these; what is pinned or used by a task goes by itself.
+#: References kept only by a variable of the program. Pinned objects and arguments of tasks are released by
+#: Ray.
 _KEPT_BY_VARIABLE = frozenset({"LOCAL_REFERENCE", "CAPTURED_IN_OBJECT"})
-#: How Ray lists an object at its owner while only other processes hold it.
+#: Ray's status of an object at its owner while only other processes hold it.
 _HELD_ELSEWHERE = "UNKNOWN_STATUS"
 
 Row = dict[str, Any]
 
 
-class Made(Protocol):
-    """The maker of an object, see :class:`rayscope.cluster.objects.sql.Maker`."""
+class Creator(Protocol):
+    """The task that created an object, see :class:`rayscope.cluster.objects.sql.Maker`."""
 
     @property
     def function(self) -> str | None: ...
@@ -35,7 +39,7 @@ class Made(Protocol):
 
 
 class _Held:
-    """An object and who holds it."""
+    """An object and its holders."""
 
     __slots__ = ("by", "size", "types")
 
@@ -47,7 +51,7 @@ class _Held:
 
 def summarize(
     references: Sequence[Reference],
-    makers: Mapping[str, Made],
+    makers: Mapping[str, Creator],
     by: str,
     *,
     now_ns: int,
@@ -55,8 +59,8 @@ def summarize(
 ) -> Row:
     """``totals``, ``groups`` (most bytes first), the largest ``objects`` and ``suspects`` of leaks.
 
-    ``by`` is one of :data:`GROUPINGS`. An object that several processes hold counts once in each group and
-    once in the totals. Ages (ns) are those of what was put, or of the end of the task that returned it.
+    ``by`` is one of :data:`GROUPINGS`. An object held by several processes counts once in each group and once
+    in the totals. Ages (ns) count from the put, or from the end of the task that returned the object.
     """
     held: dict[str, _Held] = {}
     for ref in references:
@@ -74,9 +78,9 @@ def summarize(
     rows = [_group(key, ids, held, by) for key, ids in groups.items()]
     rows.sort(key=lambda row: (-row["bytes"], -row["objects"], str(row["key"])))
     ages = {
-        object_id: now_ns - made.time_ns
-        for object_id, made in makers.items()
-        if made.time_ns is not None and made.time_ns <= now_ns and object_id in held
+        object_id: now_ns - creator.time_ns
+        for object_id, creator in makers.items()
+        if creator.time_ns is not None and creator.time_ns <= now_ns and object_id in held
     }
     largest = heapq.nsmallest(MAX_OBJECTS, held, key=lambda one: (-(held[one].size or 0), one))
     return {
@@ -89,16 +93,16 @@ def summarize(
     }
 
 
-def _by_function(_: Reference, made: Made | None) -> tuple[Any, ...]:
-    return (None, False) if made is None else (made.function, made.is_put)
+def _by_function(_: Reference, creator: Creator | None) -> tuple[Any, ...]:
+    return (None, False) if creator is None else (creator.function, creator.is_put)
 
 
-def _by_process(ref: Reference, _: Made | None) -> tuple[Any, ...]:
+def _by_process(ref: Reference, _: Creator | None) -> tuple[Any, ...]:
     return (ref.node_id, ref.worker_id, ref.pid)
 
 
-#: Grouping -> what has the same key is one group.
-_KEYS: Mapping[str, Callable[[Reference, Made | None], tuple[Any, ...]]] = {
+#: The key of each grouping. References with the same key form a group.
+_KEYS: Mapping[str, Callable[[Reference, Creator | None], tuple[Any, ...]]] = {
     "function": _by_function,
     "process": _by_process,
     "type": lambda ref, _: (ref.type,),
@@ -148,14 +152,14 @@ def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> Row:
 
 
 def _object(
-    object_id: str, held: Mapping[str, _Held], makers: Mapping[str, Made], ages: Mapping[str, int]
+    object_id: str, held: Mapping[str, _Held], makers: Mapping[str, Creator], ages: Mapping[str, int]
 ) -> Row:
-    known, made = held[object_id], makers.get(object_id)
+    known, creator = held[object_id], makers.get(object_id)
     return {
         "object_id": object_id,
         "bytes": known.size,
-        "function": made.function if made else None,
-        "is_put": made.is_put if made else None,
+        "function": creator.function if creator else None,
+        "is_put": creator.is_put if creator else None,
         "age_ns": ages.get(object_id),
         "types": sorted(known.types),
         "call_site": next((ref.call_site for ref in known.by if ref.call_site), None),
@@ -176,21 +180,21 @@ def _object(
 
 def _suspects(
     references: Sequence[Reference],
-    makers: Mapping[str, Made],
+    makers: Mapping[str, Creator],
     held: Mapping[str, _Held],
     ages: Mapping[str, int],
     older_than_ns: int,
 ) -> list[Row]:
-    """What one process keeps of one function's objects, all old, many or large."""
+    """Objects of one function that one process holds, if all are old, and they are many or large."""
     whole = sum(known.size or 0 for known in held.values())
     kept: dict[tuple[str, str, int, str | None, bool], set[str]] = {}
     for ref in references:
-        made, age = makers.get(ref.object_id), ages.get(ref.object_id)
-        if made is None or age is None or age < older_than_ns:
+        creator, age = makers.get(ref.object_id), ages.get(ref.object_id)
+        if creator is None or age is None or age < older_than_ns:
             continue
         types = held[ref.object_id].types - {_HELD_ELSEWHERE}
         if ref.type in types and types <= _KEPT_BY_VARIABLE:
-            place = (ref.node_id, ref.worker_id, ref.pid, made.function, made.is_put)
+            place = (ref.node_id, ref.worker_id, ref.pid, creator.function, creator.is_put)
             kept.setdefault(place, set()).add(ref.object_id)
     found = []
     for (node_id, worker_id, pid, function, is_put), ids in kept.items():

@@ -1,4 +1,4 @@
-"""The last reading of who holds which objects, kept with each session for when its cluster is gone."""
+"""Stores the last reading of each session's objects, for the time after its cluster has ended."""
 
 from __future__ import annotations
 
@@ -22,13 +22,20 @@ from rayscope.storage.errors import NotFound
 log = logging.getLogger("rayscope.server")
 
 FILE_NAME = "objects.msgpack"
-#: Larger clusters are read only while somebody looks: a raylet asks each of its workers.
+#: Larger clusters are read only on request, because each raylet asks all of its workers.
 MAX_NODES = 16
-#: References that are kept, and bytes of a file that is read again.
-_MAX_REFERENCES, _MAX_BYTES = 10_000, 64 << 20
-#: Readings are made so often, s, or so many times as long apart as one takes: a hundredth of the time.
-_EVERY_S, _REST = 15.0, 99
-_ANSWER_S, _LAST_ANSWER_S = 5.0, 2.0
+#: References that are stored per reading.
+_MAX_REFERENCES = 10_000
+#: The largest file that is read, bytes.
+_MAX_BYTES = 64 << 20
+#: The minimum pause between two readings, s.
+_MIN_PAUSE_S = 15.0
+#: The pause as a multiple of the duration of a reading, so that readings take a hundredth of the time.
+_PAUSE_FACTOR = 99
+#: How long a reading waits for the nodes, s.
+_ANSWER_S = 5.0
+#: How long the last reading waits for the nodes, s.
+_LAST_ANSWER_S = 2.0
 _decode_nodes = msgspec.msgpack.Decoder(list[NodeObjects]).decode
 
 
@@ -38,26 +45,26 @@ class LastReadings:
     def __init__(self, catalog: Catalog, clusters: Clusters) -> None:
         self._catalog = catalog
         self._clusters = clusters
-        self._task = PeriodicTask("rayscope-object-readings", _EVERY_S, self._turn)
+        self._task = PeriodicTask("rayscope-object-readings", _MIN_PAUSE_S, self._turn)
 
     def start(self) -> None:
-        """Begin."""
+        """Start reading."""
         self._task.start()
 
     def stop(self) -> None:
-        """Make no more."""
+        """Stop reading."""
         self._task.stop()
 
     def _turn(self) -> float:
         began = time.monotonic()
         for session in self._clusters.in_use():
             self.keep(session, _ANSWER_S)
-        return max(_EVERY_S, _REST * (time.monotonic() - began))
+        return max(_MIN_PAUSE_S, _PAUSE_FACTOR * (time.monotonic() - began))
 
     def keep(self, session: str, timeout_s: float = _LAST_ANSWER_S) -> None:
-        """Read a cluster's objects now, unless it is too large or gone.
+        """Read a cluster's objects now, unless it is too large or has ended.
 
-        The reading before stays where nothing is held (all goes when a program ends), or nothing answers.
+        Keeps the previous reading if nothing answers, or if nothing is held, as at the end of a program.
         """
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
@@ -69,11 +76,12 @@ class LastReadings:
             nodes = read_objects(gcs, _MAX_REFERENCES, _MAX_REFERENCES, raylets=raylets, deadline_s=timeout_s)
             if any(node.references or node.objects for node in nodes):
                 replace_file(self._path(session), msgspec.msgpack.encode(nodes), mode=0o600, sync=False)
-        except (GcsError, NotFound, OSError, ValueError) as error:  # ValueError: closed meanwhile
+        # ValueError: the connection was closed meanwhile
+        except (GcsError, NotFound, OSError, ValueError) as error:
             log.info("the objects of %s could not be read: %s", session, error)
 
     def read(self, session: str) -> list[NodeObjects] | None:
-        """What was read last of a session, None for nothing."""
+        """The last reading of a session, None if there is none."""
         path = self._path(session)
         with contextlib.suppress(OSError, *DECODE_ERRORS):
             if path.stat().st_size <= _MAX_BYTES:

@@ -1,7 +1,7 @@
-"""What the processes of live clusters hold in the object stores: accounts kept while somebody looks.
+"""Reads which objects the processes of live clusters hold, repeatedly while anyone requests it.
 
-To make one, every raylet is asked, and asks each of its workers: of a thousand nodes that takes seconds. So
-it is done beside the questions, which are given what there is and told which nodes have not answered yet.
+Each raylet asks all of its workers, which takes seconds in a cluster of a thousand nodes. So readings run in
+the background. Requests return what is available, and the nodes that have not answered yet.
 """
 
 from __future__ import annotations
@@ -24,25 +24,30 @@ from rayscope.storage.slots import Slots
 
 log = logging.getLogger("rayscope.server")
 
-#: References that are read of one node, and of all: a cluster can have millions.
-OF_NODE, OF_ALL = 20_000, 100_000
-#: Accounts are made anew for so long after somebody asked, s; in between we rest so long, or so many times as
-#: long as one took.
-ASKED_S, _HOLDS_S, _REST = 60.0, 5.0, 9
-#: How long the first question waits for a whole account, s.
+#: References that are read per node. A cluster can have millions.
+OF_NODE = 20_000
+#: References that are read in total.
+OF_ALL = 100_000
+#: Readings continue for this long after the last request, s.
+KEEP_READING_S = 60.0
+#: The minimum pause between two readings, s.
+_MIN_PAUSE_S = 5.0
+#: The pause as a multiple of the duration of a reading.
+_PAUSE_FACTOR = 9
+#: How long the first request waits for a complete reading, s.
 FIRST_ANSWER_TIMEOUT_S = 1.0
-#: Requests that wait for others which read objects, each with one of the 40 threads, and how long, s.
+#: Requests that may wait for another one to read objects. Each occupies one of the 40 threads.
 _MAX_WAITING = 4
 _WAIT_S = 30.0
-#: Owners that are asked at a time where an object is.
+#: Owners that are asked for the copies of an object at a time.
 _MAX_ASKING = 4
 Makers = dict[str, sql.Maker]
 
 
 class Account(NamedTuple):
-    """``nodes`` that have answered (with an error, too), and ids of those ``waiting`` for.
+    """``nodes`` that have answered (possibly with an error), and the IDs of ``waiting`` ones.
 
-    ``time_ns``: when the oldest of what is told was read; None while there is nothing.
+    ``time_ns``: when the oldest part was read; None if there is nothing.
     """
 
     version: int
@@ -52,36 +57,36 @@ class Account(NamedTuple):
 
 
 class _ReferenceReader:
-    """The account of one session. A thread of its own makes it anew as long as somebody asks."""
+    """The readings of one session, repeated in a thread of its own as long as they are requested."""
 
     def __init__(self, session: str, gcs: GcsClient) -> None:
         self.gcs = gcs
-        self.asked = self._begun = time.monotonic()
-        #: Set once there is a whole account, or an error.
+        self.asked = self._started = time.monotonic()
+        #: Set once there is a complete reading or an error.
         self.first = threading.Event()
         self.error: GcsError | None = None
         self._nodes: dict[str, NodeObjects] = {}
         self._expected: list[str] = []
         self._version = 0
         self._lock = threading.Lock()
-        self._task = PeriodicTask(f"rayscope-objects-{session}", _HOLDS_S, self._make, at_once=True)
+        self._task = PeriodicTask(f"rayscope-objects-{session}", _MIN_PAUSE_S, self._make, at_once=True)
         self._task.start()
 
     @property
     def lives(self) -> bool:
-        """Whether accounts are still made."""
+        """Whether readings are still being made."""
         return self._task.is_alive and self.error is None
 
     def wait(self, timeout_s: float) -> None:
-        """Until there is a whole account; no longer than so long after the first question."""
-        self.first.wait(max(0.0, self._begun + timeout_s - time.monotonic()))
+        """Wait for a complete reading, but no longer than this after the first request."""
+        self.first.wait(max(0.0, self._started + timeout_s - time.monotonic()))
 
     def stop(self) -> None:
-        """Make no more."""
+        """Stop reading."""
         self._task.stop(0)
 
     def account(self) -> Account:
-        """What there is now."""
+        """The present state of the reading."""
         with self._lock:
             nodes = [self._nodes[one] for one in self._expected if one in self._nodes]
             waiting = [one for one in self._expected if one not in self._nodes]
@@ -90,7 +95,7 @@ class _ReferenceReader:
 
     def _make(self) -> float | None:
         began = time.monotonic()
-        if began - self.asked >= ASKED_S:
+        if began - self.asked >= KEEP_READING_S:
             self._task.stop()
             return None
         try:
@@ -100,9 +105,9 @@ class _ReferenceReader:
             self.error = error
             self.first.set()
             self._task.stop()
-        except ValueError:  # the connection has been closed meanwhile
+        except ValueError:  # the connection was closed meanwhile
             self._task.stop()
-        return max(_HOLDS_S, _REST * (time.monotonic() - began))
+        return max(_MIN_PAUSE_S, _PAUSE_FACTOR * (time.monotonic() - began))
 
     def _read(self) -> None:
         raylets = living_raylets(self.gcs)
@@ -130,7 +135,7 @@ def _held(node: NodeObjects) -> int:
 
 
 class ObjectReferences:
-    """The accounts of all sessions that somebody looks at."""
+    """The readings of all sessions for which they are requested."""
 
     def __init__(self, records: SessionReader, clusters: Clusters, readings: LastReadings) -> None:
         self._records = records
@@ -147,17 +152,17 @@ class ObjectReferences:
         self._asking = Slots(_MAX_ASKING, "Other objects are being looked up.", waiting=4, wait_s=2.0)
 
     def stop(self) -> None:
-        """Make no more accounts."""
+        """Stop all readings."""
         with self._lock:
             readers, self._readers = list(self._readers.values()), {}
         for reader in readers:
             reader.stop()
 
     def read(self, session: str, node_id: str | None = None, timeout_s: float = 0.0) -> Account | None:
-        """What is known now: the first question waits up to ``timeout_s`` for all of it.
+        """The present state of the reading. The first request waits up to ``timeout_s`` for all nodes.
 
-        ``node_id``: of this node up to 20,000 references. Where the cluster is gone, the last reading that
-        was kept; None if there is none. Raises GcsError.
+        ``node_id``: return only this node, with up to 20,000 references. If the cluster has ended, returns
+        the stored last reading; None if there is none. Raises GcsError.
         """
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
@@ -174,7 +179,7 @@ class ObjectReferences:
         return account._replace(nodes=[whole if node is mine else node for node in account.nodes])
 
     def copies(self, session: str, owner_id: str | None, object_id: str) -> Copies:
-        """Where an object is now, asked of its owner (a worker's id). Raises Busy and GcsError."""
+        """The nodes that hold an object, according to its owner (a worker ID). Raises Busy and GcsError."""
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
             return Copies(problem="not_live")
@@ -184,13 +189,13 @@ class ObjectReferences:
             return read_copies(gcs, owner_id, object_id)
 
     def makers(self, session: str, account: Account) -> Makers:
-        """Who made the objects of an account, as far as it is on record: asked for once for each account."""
+        """The recorded tasks that created the objects of a reading, queried once per reading."""
         with self._reading.take():
             known, made_of = self._makers.get(session), (account.version, sum(map(_held, account.nodes)))
             if known is None or known[0] != made_of:
                 ids = list({ref.object_id for node in account.nodes for ref in node.references})
                 found: Makers = self._records.read(session, lambda file: sql.makers(file, ids), flush=False)
-                self._makers = {session: (made_of, found)}  # of the session that is looked at alone
+                self._makers = {session: (made_of, found)}  # only of the most recently requested session
                 return found
         return known[1]
 
@@ -206,11 +211,11 @@ class ObjectReferences:
         return reader
 
     def _whole(self, gcs: GcsClient, session: str, mine: NodeObjects) -> NodeObjects:
-        """One node with more references than its share."""
+        """Read a node again that has more references than its share."""
         key = (session, mine.node_id)
         with self._reading.take():
             known = self._single.get(key)
-            if known is None or time.time_ns() - known.time_ns > _HOLDS_S * 1e9:
+            if known is None or time.time_ns() - known.time_ns > _MIN_PAUSE_S * 1e9:
                 raylets = [one for one in living_raylets(gcs) if one.node_id == mine.node_id]
                 found = read_objects(gcs, OF_NODE, OF_NODE, raylets=raylets)
                 known = found[0] if found else mine

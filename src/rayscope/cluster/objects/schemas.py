@@ -1,4 +1,4 @@
-"""The shapes of what is said of objects. Sizes in bytes, ages and times in ns."""
+"""Schemas of answers about objects. Sizes in bytes, ages and times in ns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rayscope.api.schemas import Answer
 
 
 class Sums(Answer):
-    """Objects (each once), the references to them, their bytes as far as known, and objects by type."""
+    """Objects (each counted once), the references to them, their known bytes, and objects by type."""
 
     objects: int
     references: int
@@ -18,7 +18,7 @@ class Sums(Answer):
 
 
 class Group(Sums):
-    """What has the same ``key`` (null: unknown); of processes also which one it is."""
+    """Objects with the same ``key`` (null: unknown). Identifies the process if it is the key."""
 
     key: str | None
     is_put: bool | None = None
@@ -55,7 +55,7 @@ class HeldObject(Answer):
 
 
 class Suspect(Sums):
-    """What a process has kept of a function's objects for long."""
+    """Objects of a function that a process has held for a long time."""
 
     function: str | None
     is_put: bool
@@ -66,7 +66,7 @@ class Suspect(Sums):
 
 
 class MemoryAmount(Answer):
-    """A memory in bytes, and the share of it that is used (percent)."""
+    """A memory in bytes, and the used share of it (percent)."""
 
     total_bytes: int | None
     used_bytes: int | None
@@ -93,10 +93,10 @@ class StoreOfNode(Answer):
 
 
 class ObjectCopies(Answer):
-    """Where the copies of an object are now, as its owner says.
+    """The copies of an object at present, according to its owner.
 
-    ``nodes`` have one in their object store. An object without ``problem`` that is on no node and not spilled
-    or pending is small: its owner keeps it. ``bytes`` is null if the owner does not know it.
+    ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and not
+    spilled or pending is small: its owner stores it. ``bytes`` is null if the owner does not know it.
     """
 
     session: str
@@ -111,9 +111,11 @@ class ObjectCopies(Answer):
 
 
 class MemoryAnswer(Answer):
-    """Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
+    """The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
+    there is none.
 
-    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
+    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
+    read.
     """
 
     session: str

@@ -1,4 +1,4 @@
-"""Who made objects, and when: what the record knows of the objects that processes hold."""
+"""Queries which tasks created objects that processes hold, and when."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import pyarrow as pa
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import DRIVER_HI, DRIVER_LO, FIRST_PUT, function_name
 
-#: The first byte of the id of what was put holds the attempt in place of the task's own.
+#: For an object that was put, the first byte of the task ID holds the attempt. This mask removes it.
 _MASK = 2**56 - 1
 _TASK_DIGITS = 48
 _WORKER_DIGITS = 56
 
 
 def owner_of(file: SessionFile, object_id: str) -> str | None:
-    """The worker that owns an object (hex ids); None if that is not on record.
+    """The worker that owns an object (hex IDs); None if it is not recorded.
 
-    A value that was put belongs to the worker that put it, and one that a task returned to the task's caller.
+    The owner of a value that was put is the worker that put it. The owner of a returned value is the task's
+    caller.
     """
     high, low = int(object_id[:16], 16), object_id[16:_TASK_DIGITS]
     is_put = int.from_bytes(bytes.fromhex(object_id[_TASK_DIGITS:]), "little") >= FIRST_PUT
@@ -44,12 +45,12 @@ def owner_of(file: SessionFile, object_id: str) -> str | None:
 
 
 def _driver(low: str) -> str:
-    """The worker id of the driver with the task id that ends so: its job, then ones."""
+    """The worker ID of the driver whose task ID ends with ``low``: its job, followed by ones."""
     return low.removeprefix(DRIVER_LO).ljust(_WORKER_DIGITS, "f")
 
 
 class Maker(NamedTuple):
-    """The task that made an object. ``time_ns``: when it was put, or else when its task ended, if known."""
+    """The task that created an object. ``time_ns``: when it was put, or when its task ended, if known."""
 
     function: str | None
     is_put: bool
@@ -57,7 +58,7 @@ class Maker(NamedTuple):
 
 
 def makers(file: SessionFile, object_ids: Sequence[str]) -> dict[str, Maker]:
-    """The makers of objects (hex ids), as far as they are on record."""
+    """The recorded creators of objects (hex IDs)."""
     if not object_ids:
         return {}
     places = [one[_TASK_DIGITS:] for one in object_ids]

@@ -1,4 +1,4 @@
-"""What is where at one time: nodes, on them workers with what they run and have reserved, and bundles."""
+"""Computes the placement at one time: nodes, their workers with tasks and reservations, and bundles."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import msgspec
 
 from rayscope.cluster.placement.reservations import Group, Reservation, Resources, reservation, total_of
 
-#: What an answer tells at most.
+#: Nodes in one answer.
 MAX_NODES = 2000
 MAX_WORKERS = 10_000
 MAX_BUNDLES = 2000
-#: Of a worker's id: enough to tell it from any other of a session.
+#: Digits of a worker's ID that identify it within a session.
 KEY_DIGITS = 16
 _TEXT = 80
-#: Different reservations that are kept.
-_KEPT = 20_000
-#: Characters of what is remembered: users write it.
+#: Different reservations in the cache.
+_MAX_CACHED = 20_000
+#: Longer texts, which users control, are not cached.
 _MAX_KEPT_CHARS = 4096
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """A node on record. Times in ns; ``resources_total`` and ``labels`` are JSON."""
+    """A recorded node. Times in ns; ``resources_total`` and ``labels`` are JSON."""
 
     id: str
     name: str | None = None
@@ -38,10 +38,12 @@ class NodeRow(msgspec.Struct, frozen=True):
 
 
 class WorkerRow(msgspec.Struct, frozen=True):
-    """A worker and what it does. ``tasks``: what each normal task that it runs requires (JSON), and whether
-    that is blocked on others. ``running`` and ``function``: those that were asked for, and the function that
-    most of them (then the oldest) are of; ``functions``: how many different ones. A driver that waits has
-    1 in ``blocked``. ``is_internal``: a process of Ray's own.
+    """A worker and its activity.
+
+    ``tasks``: the requirements (JSON) of each normal task that it runs, and whether that is blocked.
+    ``running``: the number of matching attempts; ``function``: the most frequent function of these, or else
+    the oldest; ``functions``: the number of different functions. ``blocked`` is 1 for a waiting driver.
+    ``is_internal``: one of Ray's own processes.
     """
 
     id: str
@@ -66,7 +68,7 @@ class WorkerRow(msgspec.Struct, frozen=True):
 
 
 class Bundle(msgspec.Struct):
-    """A bundle of a placement group on a node (its place among the nodes)."""
+    """A bundle of a placement group on a node, given by its index."""
 
     group: str
     name: str | None
@@ -76,9 +78,9 @@ class Bundle(msgspec.Struct):
 
 
 class Node(msgspec.Struct):
-    """A node with its sums. ``used``: what workers outside of placement groups and what bundles reserve.
+    """A node with its sums. ``used``: reservations of workers outside placement groups, and of bundles.
 
-    ``workers`` and what follows leave out the processes of Ray's own, which ``internal`` counts.
+    ``workers`` and the following fields exclude Ray's own processes, which ``internal`` counts.
     """
 
     id: str
@@ -99,8 +101,8 @@ class Node(msgspec.Struct):
 
 
 class Workers(msgspec.Struct):
-    """Workers by columns, Ray's own too. Numbers but ``pid``, ``running``, ``blocked`` and ``bytes`` are
-    places in lists; -1 is none.
+    """Workers as columns, including Ray's own processes. Numbers, except ``pid``, ``running``, ``blocked``
+    and ``bytes``, are indexes into lists; -1 means none.
     """
 
     key: list[str] = msgspec.field(default_factory=list)
@@ -121,13 +123,13 @@ class Workers(msgspec.Struct):
 
 
 class _Names:
-    """Different values, each with its place."""
+    """Distinct values and their indexes."""
 
     def __init__(self) -> None:
         self.places: dict[Any, int] = {}
 
     def place(self, value: Any) -> int:
-        """The place of a value; -1 of none."""
+        """The index of a value; -1 for None."""
         return -1 if value is None else self.places.setdefault(value, len(self.places))
 
     @property
@@ -136,7 +138,7 @@ class _Names:
 
 
 class Placement(msgspec.Struct):
-    """Nodes, the head first and then by name; their workers and bundles; and what is not among them."""
+    """Nodes, the head first and then by name; their workers and bundles; and what is left out."""
 
     nodes: list[Node]
     workers: Workers
@@ -154,20 +156,20 @@ class Placement(msgspec.Struct):
 
 
 def held(worker: WorkerRow) -> Reservation:
-    """What a worker has reserved: for its actor, and for the normal tasks that it runs.
+    """The reservation of a worker: for its actor, and for the normal tasks that it runs.
 
-    It is shared, and not to be changed.
+    The result is cached and must not be modified.
 
-    Ray takes the CPUs back of a normal task that is blocked in ray.get or ray.wait; an actor keeps them.
+    Ray releases the CPUs of a normal task that is blocked in ray.get or ray.wait. An actor keeps them.
     """
     parts = worker.actor_resources, worker.tasks
     length = len(parts[0] or "") + sum(len(text or "") for text, _ in parts[1])
     return _held(*parts) if length <= _MAX_KEPT_CHARS else _held.__wrapped__(*parts)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_CACHED)
 def _held(actor: str | None, tasks: tuple[tuple[str | None, bool], ...]) -> Reservation:
-    """Of thousands of workers most hold the same."""
+    """Cached, because most of thousands of workers hold the same."""
     resources: Resources = {}
     group: str | None = None
     index: int | None = None
@@ -186,16 +188,16 @@ def build_placement(
     workers: Iterable[WorkerRow],
     groups: Iterable[Group],
     *,
-    gone: Container[str] = (),
+    ended_nodes: Container[str] = (),
     max_nodes: int = MAX_NODES,
     max_workers: int = MAX_WORKERS,
     max_bundles: int = MAX_BUNDLES,
 ) -> Placement:
-    """Who is where and what is reserved; the order of neither matters.
+    """The placement of workers and reservations. The order of the arguments does not matter.
 
-    ``gone``: ids of nodes that had ended: bundles that were on them are nowhere.
-    Sums of a node count all that is on it. Left out are the nodes that run least, and of nodes with more
-    workers than their part of ``max_workers`` those that run least and hold least.
+    ``ended_nodes``: IDs of nodes whose bundles no longer exist. The sums of a node include everything on it.
+    If there are too many nodes, those that run least are left out. If a node has more workers than its share
+    of ``max_workers``, those that run and hold least are left out.
     """
     known = {node.id: node for node in nodes}
     on: dict[str, list[tuple[WorkerRow, Reservation]]] = {identity: [] for identity in known}
@@ -204,7 +206,7 @@ def build_placement(
     placed: dict[str, list[tuple[Group, int, Resources | None]]] = {}
     for group in groups:
         for index, node_id, resources in group.bundles:
-            if node_id in gone:
+            if node_id in ended_nodes:
                 continue
             placed.setdefault(node_id, []).append((group, index, resources))
             on.setdefault(node_id, [])
@@ -241,7 +243,7 @@ def build_placement(
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """By which 10.0.0.9 comes before 10.0.0.10."""
+    """A sort key that puts 10.0.0.9 before 10.0.0.10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name[:200])]
 
 
@@ -252,10 +254,10 @@ def _node(
     placed: Mapping[str, Sequence[tuple[Group, int, Resources | None]]],
 ) -> Node:
     used: Resources = {}
-    # Of bundles whose size nobody told at least what is used of them is reserved.
-    told = {group.id for group, _, resources in placed.get(identity, ()) if resources is not None}
+    # If the size of a bundle is unknown, at least the used part of it is reserved.
+    known_groups = {group.id for group, _, resources in placed.get(identity, ()) if resources is not None}
     parts = [resources or {} for _, _, resources in placed.get(identity, ())]
-    parts += [one.resources for _, one in workers if one.group not in told]
+    parts += [one.resources for _, one in workers if one.group not in known_groups]
     for part in parts:
         for name, amount in part.items():
             used[name] = round(used.get(name, 0.0) + amount, 4)
@@ -286,18 +288,18 @@ def _columns(
     nodes: Sequence[Node],
     on: Mapping[str, list[tuple[WorkerRow, Reservation]]],
     bundles: Sequence[Bundle],
-    most: int,
+    max_workers: int,
 ) -> tuple[Workers, list[_Names]]:
-    """The workers of some nodes by columns, with the tables that these point to."""
+    """The workers of some nodes as columns, and the tables to which the columns refer."""
     names = [_Names() for _ in range(7)]
     kinds, jobs, classes, states, functions, values, reserved = names
     bundle_at = {(bundle.group, bundle.index, bundle.node): at for at, bundle in enumerate(bundles)}
     any_at: dict[tuple[str, int], int] = {}
     for at, bundle in enumerate(bundles):
         any_at.setdefault((bundle.group, bundle.node), at)
-    share = _share([len(on[node.id]) for node in nodes], most)
-    told = Workers()
-    amounts: dict[int, int] = {}  # by identity: equal ones mostly are the same
+    share = _share([len(on[node.id]) for node in nodes], max_workers)
+    columns = Workers()
+    amounts: dict[int, int] = {}  # keyed by identity, because equal amounts are mostly the same object
     for number, node in enumerate(nodes):
         rows = on[node.id]
         if len(rows) > share:
@@ -305,36 +307,36 @@ def _columns(
             rows = sorted(rows, key=lambda one: (-one[0].running, -sum(one[1].resources.values()), one[0].id))
             rows = rows[:share]
         for worker, reserves in sorted(rows, key=_order):
-            # Who asked for no bundle is in the first that its group has there.
+            # An attempt that requested no specific bundle is in the first bundle of its group on the node.
             inside = -1
             if reserves.group is not None and reserves.bundle is not None:
                 inside = bundle_at.get((reserves.group, reserves.bundle, number), -1)
             elif reserves.group is not None:
                 inside = any_at.get((reserves.group, number), -1)
-            told.key.append(worker.id[:KEY_DIGITS])
-            told.node.append(number)
-            told.kind.append(kinds.place(worker.kind))
-            told.is_internal.append(worker.is_internal)
-            told.pid.append(-1 if worker.pid is None else worker.pid)
-            told.job.append(jobs.place(worker.job_id))
-            told.actor_class.append(classes.place(worker.actor_class))
-            told.actor_state.append(states.place(worker.actor_state))
-            told.function.append(functions.place(worker.function))
-            told.running.append(worker.running)
-            told.blocked.append(worker.blocked)
+            columns.key.append(worker.id[:KEY_DIGITS])
+            columns.node.append(number)
+            columns.kind.append(kinds.place(worker.kind))
+            columns.is_internal.append(worker.is_internal)
+            columns.pid.append(-1 if worker.pid is None else worker.pid)
+            columns.job.append(jobs.place(worker.job_id))
+            columns.actor_class.append(classes.place(worker.actor_class))
+            columns.actor_state.append(states.place(worker.actor_state))
+            columns.function.append(functions.place(worker.function))
+            columns.running.append(worker.running)
+            columns.blocked.append(worker.blocked)
             if id(reserves) not in amounts:
                 amounts[id(reserves)] = reserved.place(tuple(sorted(reserves.resources.items())))
-            told.reserved.append(amounts[id(reserves)])
-            told.bundle.append(inside)
+            columns.reserved.append(amounts[id(reserves)])
+            columns.bundle.append(inside)
             if worker.bytes is not None:
-                told.bytes.append(worker.bytes)
-            told.annotation.append(values.place(worker.annotation))
-    return told, names
+                columns.bytes.append(worker.bytes)
+            columns.annotation.append(values.place(worker.annotation))
+    return columns, names
 
 
-def _order(one: tuple[WorkerRow, Reservation]) -> tuple[bool, bool, str, int, int, str]:
-    """Drivers, then who is in no placement group, then by group and bundle; the oldest first."""
-    worker, reserves = one
+def _order(item: tuple[WorkerRow, Reservation]) -> tuple[bool, bool, str, int, int, str]:
+    """Sorts drivers first, then workers without placement group, then by group and bundle; oldest first."""
+    worker, reserves = item
     index = -1 if reserves.bundle is None else reserves.bundle
     return (
         worker.kind != "DRIVER",
@@ -346,12 +348,12 @@ def _order(one: tuple[WorkerRow, Reservation]) -> tuple[bool, bool, str, int, in
     )
 
 
-def _share(counts: Sequence[int], most: int) -> int:
-    """The largest number of each node's that keeps the sum within ``most``; 1 at least."""
+def _share(counts: Sequence[int], total: int) -> int:
+    """The largest limit per node for which the sum stays within ``total``; at least 1."""
     low, high = 1, max([1, *counts])
     while low < high:
         middle = (low + high + 1) // 2
-        if sum(min(count, middle) for count in counts) <= most:
+        if sum(min(count, middle) for count in counts) <= total:
             low = middle
         else:
             high = middle - 1

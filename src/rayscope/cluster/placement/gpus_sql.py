@@ -1,4 +1,4 @@
-"""Which GPUs tasks and actors hold, and what share of each."""
+"""Queries which GPUs tasks and actors hold, and what share of each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.sql.execution import hex_id
 from rayscope.storage.sql.pages import Row
 
-#: Spans in which the tracer says what ``ray.get_gpu_ids`` returns in a task.
+#: Spans in which the tracer reports the result of ``ray.get_gpu_ids`` in a task.
 _REPORTED = "s.name = 'gpus' AND starts_with(s.extra, '{\"gpus\":') AND json_valid(s.extra)"
 _OF_SPAN = "json_extract(s.extra, '$.gpus')::VARCHAR"
 _WANTS_GPU = "contains({}.required_resources, '\"GPU')"
-#: The tracer's account comes first: the GCS does not know CUDA_VISIBLE_DEVICES of a node.
+#: The tracer's report takes precedence, because the GCS does not know CUDA_VISIBLE_DEVICES of a node.
 _OF_ACTORS = f"""
 SELECT r.id, r.required_resources, coalesce(g.reported, json_extract_string(r.doc, '$[3].gpus'))
 FROM actor_rows r LEFT JOIN (
@@ -33,12 +33,12 @@ WHERE list_contains($ids, r.id)
 
 
 def gpus_of_actors(reader: duckdb.DuckDBPyConnection, ids: Collection[str | None]) -> dict[str, list[Row]]:
-    """Actor -> its GPUs, of those that asked for some: ``index`` (None: unknown) and ``share``."""
+    """The GPUs of each actor that requested some: ``index`` (None: unknown) and ``share``."""
     asked = reader.execute(
         f"SELECT id FROM actor_rows r WHERE list_contains($ids, id) AND {_WANTS_GPU.format('r')}",
         {"ids": [one for one in ids if one]},
     ).fetchall()
-    if not asked:  # the rule: no look at all spans
+    if not asked:  # usually the case; avoids a scan of all spans
         return {}
     found = reader.execute(_OF_ACTORS, {"ids": [one for (one,) in asked]}).fetchall()
     return {actor_id: _shares(resources, reported) for actor_id, resources, reported in found}
@@ -47,7 +47,7 @@ def gpus_of_actors(reader: duckdb.DuckDBPyConnection, ids: Collection[str | None
 def gpus_of_attempts(
     reader: duckdb.DuckDBPyConnection, attempts: str, values: dict[str, Any] | None = None
 ) -> dict[tuple[str, int], list[Row]]:
-    """(Task, attempt) -> its GPUs, of those of the rows ``attempts`` (SQL) that asked for some."""
+    """The GPUs by task and attempt, for the rows of ``attempts`` (SQL) that requested some."""
     asking = f"FROM ({attempts}) a WHERE a.type != 'ACTOR_TASK' AND {_WANTS_GPU.format('a')}"
     if reader.execute(f"SELECT 1 {asking} LIMIT 1", values).fetchone() is None:
         return {}

@@ -1,7 +1,8 @@
-"""What tasks and actors reserve of a node, and which placement groups are where at one time.
+"""The reservations of tasks and actors on nodes, and the locations of placement groups at one time.
 
-Ray rewrites what a task or actor in a placement group requires: ``CPU`` becomes ``CPU_group_ID`` and, if it
-asked for one bundle, ``CPU_group_INDEX_ID`` too (``AddPlacementGroupConstraint`` in ``bundle_spec.cc``).
+Ray rewrites the requirements of a task or actor in a placement group: ``CPU`` becomes ``CPU_group_ID`` and,
+if it requested a specific bundle, ``CPU_group_INDEX_ID`` too (``AddPlacementGroupConstraint`` in
+``bundle_spec.cc``).
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 _IN_GROUP = re.compile(r"(.+)_group_(?:(\d{1,18})_)?([0-9a-f]{36})")
-#: Resources of Ray's own: marks of a node and of a bundle, not anything that is used up.
+#: Ray's own resources: marks of a node or a bundle, which are not used up.
 _MARK = re.compile(r"node:|bundle$")
 
 Resources = dict[str, float]
 
 
 class Reservation(NamedTuple):
-    """What is reserved, and in which placement group and (if asked for one) which of its bundles."""
+    """Reserved resources, with the placement group and (if requested) the bundle that contain them."""
 
     resources: Resources
     group: str | None = None
@@ -28,7 +29,7 @@ class Reservation(NamedTuple):
 
 
 def reservation(text: str | None) -> Reservation:
-    """What a task or an actor requires (``required_resources``, JSON), by the resources' plain names."""
+    """The requirements of a task or actor (``required_resources``, JSON), with plain names of resources."""
     plain: Resources = {}
     group: str | None = None
     index: int | None = None
@@ -44,7 +45,7 @@ def reservation(text: str | None) -> Reservation:
 
 
 def total_of(text: str | None) -> Resources | None:
-    """What a node has (``resources_total``, JSON) without Ray's marks; None if unknown."""
+    """The resources of a node (``resources_total``, JSON) without Ray's marks; None if unknown."""
     if not text:
         return None
     return {name: amount for name, amount in _resources(text).items() if not _MARK.match(name)}
@@ -65,22 +66,22 @@ def _resources(text: str | None) -> Resources:
 
 
 class Group(msgspec.Struct, frozen=True):
-    """A placement group, and the bundles that it has: (index, node, what it reserves or None if unknown)."""
+    """A placement group and its bundles: (index, node, resources or None if unknown)."""
 
     id: str
     name: str | None
     bundles: tuple[tuple[int, str, Resources | None], ...]
 
     def on(self, node_id: str) -> Group:
-        """The same, with what it has on one node."""
+        """A copy with only the bundles on one node."""
         return Group(self.id, self.name, tuple(one for one in self.bundles if one[1] == node_id))
 
 
 def group_at(identity: str, doc: Sequence[Any], at_ns: int, job_end_ns: int | None) -> Group | None:
-    """The placement group as it was at a time; None if it was not there or had no place yet.
+    """The placement group as of a time; None if it did not exist or was not placed yet.
 
-    ``doc``: its fields, its transitions (ns, state, what came with it), and when it was observed as what.
-    ``job_end_ns``: when its creator's job ended: it is removed then, unless it is detached.
+    ``doc``: its fields, its transitions (ns, state, details), and its observations. ``job_end_ns``: when its
+    creator's job ended, which removes it unless it is detached.
     """
     fields, transitions, observed_ns, observed = doc
     created = [time_ns for time_ns, state, _ in transitions if state == "CREATED"]
@@ -92,13 +93,13 @@ def group_at(identity: str, doc: Sequence[Any], at_ns: int, job_end_ns: int | No
         gone.append(job_end_ns)
     if since > at_ns or min(gone, default=at_ns + 1) <= at_ns:
         return None
-    told = {bundle["index"]: bundle for bundle in _list(observed.get("bundles"))}
-    places = {index: bundle.get("node_id") for index, bundle in told.items()}
+    observed_bundles = {bundle["index"]: bundle for bundle in _list(observed.get("bundles"))}
+    places = {index: bundle.get("node_id") for index, bundle in observed_bundles.items()}
     for time_ns, _, extra in sorted(transitions, key=lambda one: (one[0], one[1])):
         if time_ns <= at_ns and "placements" in extra:
             places.update({one["index"]: one.get("node_id") for one in _list(extra["placements"])})
     bundles = tuple(
-        (index, node, told[index].get("resources") if index in told else None)
+        (index, node, observed_bundles.get(index, {}).get("resources"))
         for index, node in sorted(places.items())
         if node
     )

@@ -1,4 +1,4 @@
-"""The shapes of what is on one node: its workers, what runs on each, and bundles."""
+"""Schemas of the content of one node: its workers, what runs on each, and bundles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from rayscope.api.schemas import Answer
 
-#: In the order in which an attempt goes through them; the last two are of no attempt in flight.
+#: In the order in which an attempt passes through them. The last two are not in flight.
 Situation = Literal[
     "waiting_args",
     "waiting_node",
@@ -23,7 +23,7 @@ Situation = Literal[
 
 
 class AwaitedFunction(Answer):
-    """A function of which an attempt waits for ``count`` tasks; ``task_id``: one of them."""
+    """A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them."""
 
     name: str
     count: int
@@ -33,8 +33,8 @@ class AwaitedFunction(Answer):
 class RunningAttempt(Answer):
     """An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
 
-    A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is where
-    (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, as far as known.
+    A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is the call
+    that blocks (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, if known.
     """
 
     task_id: str
@@ -49,9 +49,9 @@ class RunningAttempt(Answer):
 
 
 class GpuShare(Answer):
-    """A GPU that Ray has given away, and which share of it. ``index``: as ``ray.get_gpu_ids`` says.
+    """A GPU that Ray assigned, and the assigned share of it. ``index``: as returned by ``ray.get_gpu_ids``.
 
-    Without an index nobody reported it, and ``share`` is the sum that was asked for.
+    If the index is unknown, ``share`` is the sum of the requested shares.
     """
 
     index: str | None
@@ -72,7 +72,7 @@ class Activity(Answer):
 
 
 class PhysicalBundle(Answer):
-    """A bundle of a placement group on a node; ``resources`` null: nobody told."""
+    """A bundle of a placement group on a node. ``resources``: null if unknown."""
 
     group: str
     name: str | None
@@ -82,7 +82,7 @@ class PhysicalBundle(Answer):
 
 
 class NodeWorker(Activity):
-    """A worker of one node in full."""
+    """All fields of a worker of a node."""
 
     key: str
     id: str

@@ -1,4 +1,4 @@
-"""Who is where: the placement of a session's nodes and workers now, which several answers share."""
+"""The present placement of a session's nodes and workers, shared by several answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rayscope.storage.sql.filters import TaskFilters
 
 
 class ClusterSnapshot(NamedTuple):
-    """What was found at ``at_ns``, and the placement made of it. ``labels``: node id -> JSON."""
+    """The rows as of ``at_ns``, and the placement built from them. ``labels``: JSON by node ID."""
 
     at_ns: int | None
     workers: tuple[WorkerRow, ...]
@@ -26,9 +26,9 @@ class ClusterSnapshot(NamedTuple):
 
 
 def current_snapshot(records: SessionReader, session: str, file: SessionFile) -> ClusterSnapshot:
-    """All that is there now, or was last in a session that is over: of a live one shared by all who ask.
+    """The placement at present, or the last one of an ended session. Requests about a live session share it.
 
-    It tells its time. Nothing of it may be changed.
+    The result includes its time. It must not be modified.
     """
 
     def look(record: SessionFile) -> ClusterSnapshot:
@@ -39,38 +39,38 @@ def current_snapshot(records: SessionReader, session: str, file: SessionFile) ->
 
     if not records.is_live(session):
         return look(file)
-    told: ClusterSnapshot = records.read_cached(session, look)
-    return told
+    snapshot: ClusterSnapshot = records.read_cached(session, look)
+    return snapshot
 
 
-def make_snapshot(found: sql.PlacementRows) -> ClusterSnapshot:
-    """What the store found, as rows and as a placement."""
-    workers = tuple(WorkerRow(**row) for row in found.workers)
-    groups = tuple(groups_of(found))
-    made = build_placement((NodeRow(**row) for row in found.nodes), workers, groups, gone=found.gone)
-    labels = {row["id"]: row["labels"] for row in found.nodes}
-    return ClusterSnapshot(found.at_ns, workers, groups, labels, found.keys, made)
+def make_snapshot(rows: sql.PlacementRows) -> ClusterSnapshot:
+    """A snapshot built from the rows of a query."""
+    workers = tuple(WorkerRow(**row) for row in rows.workers)
+    groups = tuple(groups_of(rows))
+    made = build_placement((NodeRow(**row) for row in rows.nodes), workers, groups, ended_nodes=rows.gone)
+    labels = {row["id"]: row["labels"] for row in rows.nodes}
+    return ClusterSnapshot(rows.at_ns, workers, groups, labels, rows.keys, made)
 
 
-def groups_of(found: sql.PlacementRows) -> Iterable[Group]:
-    """The placement groups that were there."""
-    told = (group_at(identity, doc, found.at_ns or 0, end_ns) for identity, doc, end_ns in found.groups)
-    return (group for group in told if group is not None)
+def groups_of(rows: sql.PlacementRows) -> Iterable[Group]:
+    """The placement groups that existed."""
+    groups = (group_at(identity, doc, rows.at_ns or 0, end_ns) for identity, doc, end_ns in rows.groups)
+    return (group for group in groups if group is not None)
 
 
-def placement_on(found: sql.PlacementRows, node_id: str) -> Placement:
-    """The placement of one node alone."""
+def placement_on(rows: sql.PlacementRows, node_id: str) -> Placement:
+    """The placement of a single node."""
     return build_placement(
-        (NodeRow(**row) for row in found.nodes),
-        (WorkerRow(**row) for row in found.workers),
-        (group.on(node_id) for group in groups_of(found)),
-        gone=found.gone,
+        (NodeRow(**row) for row in rows.nodes),
+        (WorkerRow(**row) for row in rows.workers),
+        (group.on(node_id) for group in groups_of(rows)),
+        ended_nodes=rows.gone,
     )
 
 
-def in_columns(told: Placement) -> dict[str, Any]:
-    """A placement by columns: ``amounts`` are all that nodes have and reserve and bundles hold, each once,
-    ``groups`` the placement groups of bundles; -1 is none. ``annotation`` is empty if no worker has one.
+def in_columns(placement: Placement) -> dict[str, Any]:
+    """A placement as columns. ``amounts``: the distinct resources of nodes, reservations and bundles;
+    ``groups``: the placement groups of bundles; -1 means none. ``annotation`` is empty if no worker has one.
     """
     amounts: dict[tuple[tuple[str, float], ...], int] = {}
     groups: dict[tuple[str, str | None], int] = {}
@@ -78,30 +78,30 @@ def in_columns(told: Placement) -> dict[str, Any]:
     def place(resources: Mapping[str, float] | None) -> int:
         return -1 if resources is None else amounts.setdefault(tuple(resources.items()), len(amounts))
 
-    found: dict[str, Any] = {name: getattr(told, name) for name in told.__struct_fields__}
-    nodes = told.nodes
-    found["nodes"] = {
+    columns: dict[str, Any] = {name: getattr(placement, name) for name in placement.__struct_fields__}
+    nodes = placement.nodes
+    columns["nodes"] = {
         **{name: [getattr(node, name) for node in nodes] for name in _NODE},
         "total": [place(node.total) for node in nodes],
         "used": [place(node.used) for node in nodes],
     }
-    workers = {name: getattr(told.workers, name) for name in told.workers.__struct_fields__}
-    if not told.values:
+    workers = {name: getattr(placement.workers, name) for name in placement.workers.__struct_fields__}
+    if not placement.values:
         workers["annotation"] = []
-    found["workers"] = workers
-    bundles = told.bundles
-    found["bundles"] = {
+    columns["workers"] = workers
+    bundles = placement.bundles
+    columns["bundles"] = {
         "group": [groups.setdefault((one.group, one.name), len(groups)) for one in bundles],
         "index": [one.index for one in bundles],
         "node": [one.node for one in bundles],
         "resources": [place(one.resources) for one in bundles],
     }
-    found["groups"] = [{"id": identity, "name": name} for identity, name in groups]
-    found["amounts"] = [dict(items) for items in amounts]
-    return found
+    columns["groups"] = [{"id": identity, "name": name} for identity, name in groups]
+    columns["amounts"] = [dict(items) for items in amounts]
+    return columns
 
 
-#: Fields of a node that are columns as they are.
+#: Fields of a node that become columns unchanged.
 _NODE = (
     "id",
     "name",
@@ -119,8 +119,7 @@ _NODE = (
 )
 
 
-#: Fields of a row about a worker that it tells as they are.
-#: Workers that the answer about one node tells.
+#: Workers in the answer about one node.
 MAX_OF_NODE = 500
 _OF_WORKER = (
     "id",
@@ -140,36 +139,36 @@ _OF_WORKER = (
 )
 
 
-def node_of(found: sql.PlacementRows, node_id: str) -> dict[str, Any]:
-    """The node with that id and what is on it. Raises NotFound."""
-    told = placement_on(found, node_id)
-    if [node.id for node in told.nodes] != [node_id]:
+def node_of(rows: sql.PlacementRows, node_id: str) -> dict[str, Any]:
+    """The node with that ID and its content. Raises NotFound."""
+    placement = placement_on(rows, node_id)
+    if [node.id for node in placement.nodes] != [node_id]:
         raise NotFound(
-            f"Node {node_id[:80]!r} not found at this time.",
+            f"Node {node_id[:80]!r} not rows at this time.",
             "GET /api/flow/physical lists the nodes of a time.",
         )
-    row = next(iter(found.nodes), {})
+    row = next(iter(rows.nodes), {})
     running: dict[str, list[dict[str, Any]]] = {}
-    for attempt in found.attempts:
+    for attempt in rows.attempts:
         running.setdefault(attempt.pop("worker_id")[:KEY_DIGITS], []).append(attempt)
-    by_key = {worker["id"][:KEY_DIGITS]: worker for worker in found.workers}
-    shown = told.workers
+    by_key = {worker["id"][:KEY_DIGITS]: worker for worker in rows.workers}
+    shown = placement.workers
     workers = [
         {
             "key": key,
             **{name: by_key[key][name] for name in _OF_WORKER},
-            "reserved": told.reserved[reserved],
+            "reserved": placement.reserved[reserved],
             "bundle": bundle,
             "attempts": running.get(key, []),
-            "gpus": found.gpus.get(by_key[key]["id"], []),
+            "gpus": rows.gpus.get(by_key[key]["id"], []),
         }
         for key, reserved, bundle in zip(shown.key, shown.reserved, shown.bundle, strict=True)
     ]
     return {
-        "node": told.nodes[0],
+        "node": placement.nodes[0],
         "labels": row.get("labels"),
         "end_ns": row.get("end_ns"),
         "workers": workers[:MAX_OF_NODE],
-        "workers_total": told.workers_total,
-        "bundles": told.bundles,
+        "workers_total": placement.workers_total,
+        "bundles": placement.bundles,
     }

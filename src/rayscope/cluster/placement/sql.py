@@ -1,4 +1,4 @@
-"""What is where at one time: nodes, workers with what they run and reserve, placement groups, annotations."""
+"""Queries the placement at one time: nodes, workers and what they run, placement groups, annotations."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, ON_WORKER, create_flight
 from rayscope.storage.sql.worker_names import DRIVERS_JOB
 
-#: What is looked at; what runs most comes first.
+#: Nodes that are considered; those that run most come first.
 _MAX_NODES = 20_000
 _MAX_WORKERS = 200_000
 _MAX_GROUPS = 10_000
 #: Names of annotations to choose from.
 _MAX_KEYS = 100
-#: Attempts to list of each worker, the oldest first.
-_TASKS = 5
-#: Functions that one attempt waits for.
-_FUNCTIONS = 3
+#: Attempts that are listed per worker, the oldest first.
+_MAX_TASKS = 5
+#: Functions that are listed for each waiting attempt.
+_MAX_FUNCTIONS = 3
 #: Characters of texts.
-_TEXT = 200
+_MAX_TEXT = 200
 
 _BLOCKED_DRIVERS = (
     f"SELECT w.id FROM workers w JOIN blocked b ON {is_driver('b.task')} "
     f"AND b.task_lo = '{DRIVER_LO}' || w.job_id"
 )
-#: The type of what stands for a driver.
+#: The type of the entry that represents a driver.
 DRIVER = "DRIVER_TASK"
 _HERE = "($node IS NULL OR node_id = $node)"
-#: Calls that a stopped event loop has not begun do not run.
+#: Calls that a stopped event loop has not begun are not running.
 _RUNNING = "CREATE TEMP VIEW running AS SELECT * FROM flight WHERE situation != 'queued'"
 _NODES_AT = f"""
 SELECT id, {node_name("node_rows")} AS name, node_ip, is_head, start_ns, end_ns, resources_total, labels
@@ -57,8 +57,8 @@ FROM node_rows
 WHERE coalesce(start_ns, 0) <= $at AND coalesce(end_ns, {FOREVER}) > $at AND ($node IS NULL OR id = $node)
 ORDER BY is_head DESC NULLS LAST, id LIMIT {_MAX_NODES}
 """
-_GONE = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id = $node)"
-#: Workers on record that live then on a node that does, and others on which something runs then.
+_ENDED_NODES = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id = $node)"
+#: Recorded workers that were alive on a living node at the time, and others on which something was running.
 _WORKERS = f"""
 CREATE TEMP TABLE workers AS
 SELECT r.id, r.node_id, coalesce(r.worker_type, 'WORKER') AS kind, r.pid,
@@ -78,13 +78,13 @@ CREATE TEMP TABLE workers AS
 SELECT id, coalesce(worker_type, 'WORKER') AS kind, coalesce(job_id, {DRIVERS_JOB}) AS job_id, start_ns
 FROM worker_rows r WHERE list_contains($ids, id) AND state IS DISTINCT FROM 'DEAD'
 """
-#: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and what was observed last.
-_TOLD = (
+#: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and the last observation.
+_ACTOR_STATES = (
     "list_append(json_extract(d.doc, '$[1][*]'), "
     "json_array(json_extract(d.doc, '$[2]'), json_extract(d.doc, '$[3].state')))"
 )
-#: A worker houses one actor in its life: the attempt that made it tells, or where that is missing the GCS.
-#: Where nobody told the end of that attempt, the actor was made once it ran a method, or was said to live.
+#: A worker runs at most one actor. The attempt that created the actor identifies it, or else the GCS. If the
+#: end of that attempt is unknown, the actor exists once it ran a method or was reported alive.
 _ACTORS = f"""
 CREATE TEMP TABLE actors_at AS
 WITH made AS (
@@ -108,7 +108,7 @@ SELECT h.worker_id, h.actor_id, a.class_name, coalesce(nullif(a.name, ''), a.rep
     CASE WHEN a.end_ns <= $at THEN 'DEAD' WHEN h.made_ns <= $at THEN 'ALIVE'
         WHEN h.made_ns < {FOREVER} THEN 'PENDING_CREATION'
         WHEN h.worker_id IN (SELECT worker_id FROM at_work) THEN 'ALIVE'
-        WHEN len([t FOR t IN {_TOLD} IF json_extract_string(t, '$[1]') = 'ALIVE'
+        WHEN len([t FOR t IN {_ACTOR_STATES} IF json_extract_string(t, '$[1]') = 'ALIVE'
             AND TRY_CAST(json_extract_string(t, '$[0]') AS BIGINT) BETWEEN h.since AND $at]) > 0 THEN 'ALIVE'
         ELSE 'PENDING_CREATION' END AS state
 FROM (FROM made UNION ALL FROM told) h LEFT JOIN actor_rows a ON a.id = h.actor_id
@@ -129,7 +129,7 @@ tasks AS (
 by_job AS (SELECT worker_id, max(job_id) AS job_id FROM running GROUP BY ALL)
 SELECT w.* REPLACE (coalesce(w.job_id, j.job_id, a.actor_id[-8:]) AS job_id),
     w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal,
-    a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
+    a.actor_id, a.class_name AS actor_class, left(a.name, {_MAX_TEXT}) AS actor_name,
     a.state AS actor_state, a.required_resources AS actor_resources, t.tasks,
     coalesce(b.running, 0) AS running,
     CASE WHEN w.kind = 'DRIVER' THEN (w.id IN ({_BLOCKED_DRIVERS}))::BIGINT ELSE coalesce(b.blocked, 0) END
@@ -139,7 +139,7 @@ FROM workers w LEFT JOIN actors_at a ON a.worker_id = w.id LEFT JOIN by_worker b
 LEFT JOIN tasks t ON t.worker_id = w.id LEFT JOIN by_job j ON j.worker_id = w.id
 ORDER BY running DESC, a.actor_id IS NULL, w.id LIMIT {_MAX_WORKERS}
 """
-#: Bytes of what a worker's tasks had returned and put by then.
+#: Bytes of the objects that a worker's tasks had returned and put by then.
 _BYTES = f"""
 SELECT worker_id, {total("bytes")} FROM (
     SELECT worker_id, sum(output_bytes) AS bytes FROM attempts
@@ -150,9 +150,9 @@ SELECT worker_id, {total("bytes")} FROM (
     WHERE e.kind = 'put' AND e.end_ns <= $at AND a.worker_id IN (SELECT id FROM workers) GROUP BY a.worker_id)
 GROUP BY worker_id
 """
-#: The newest value that what runs on a worker has told by then, or any task of the actor that lives there.
+#: The newest value that was annotated by what runs on a worker, or by any task of the actor on it.
 _ANNOTATED = f"""
-SELECT a.worker_id, left(arg_max(n.value, n.time_ns), {_TEXT})
+SELECT a.worker_id, left(arg_max(n.value, n.time_ns), {_MAX_TEXT})
 FROM annotation_rows n
 JOIN attempts a ON a.task_hi = n.task_hi AND a.task_lo = n.task_lo AND a.attempt = n.attempt
 WHERE n.name = $key AND n.time_ns <= $at AND a.worker_id IN (SELECT id FROM workers)
@@ -169,7 +169,7 @@ _ATTEMPTS = f"""
 SELECT worker_id, {hex_id("task")} AS task_id, attempt, name, type, start_ns AS since_ns, situation,
     since AS situation_ns
 FROM running WHERE counted
-QUALIFY row_number() OVER (PARTITION BY worker_id ORDER BY start_ns, task_hi, task_lo) <= {_TASKS}
+QUALIFY row_number() OVER (PARTITION BY worker_id ORDER BY start_ns, task_hi, task_lo) <= {_MAX_TASKS}
 UNION ALL
 SELECT w.id, '{DRIVER_PREFIX}' || j.id, 0, coalesce(j.entrypoint, ''), '{DRIVER}',
     coalesce(j.start_ns, w.start_ns), CASE WHEN b.begin_ns IS NULL THEN 'running' ELSE 'blocked' END,
@@ -180,7 +180,7 @@ LEFT JOIN (SELECT task_lo, min(begin_ns) AS begin_ns FROM blocked WHERE {is_driv
 WHERE w.kind = 'DRIVER'
 ORDER BY since_ns, task_id
 """
-#: The calls that block, and the functions of which values are waited for, those with the most first.
+#: The blocking calls, and the functions of awaited values, the most frequent first.
 _BLOCKED_ON = f"""
 WITH awaited AS MATERIALIZED (
     SELECT DISTINCT b.task_hi, b.task_lo, b.attempt, e.object_hi, e.object_lo
@@ -197,8 +197,8 @@ SELECT {hex_id("b.task")} AS task_id, b.attempt, min_by(b.call, b.begin_ns) AS c
     coalesce(any_value(f.blocked_on), []) AS blocked_on
 FROM blocked b LEFT JOIN (
     SELECT task_hi, task_lo, attempt,
-        list({{'name': name, 'count': count, 'task_id': task_id}} ORDER BY count DESC, name)[:{_FUNCTIONS}]
-            AS blocked_on
+        list({{'name': name, 'count': count, 'task_id': task_id}} ORDER BY count DESC, name)
+            [:{_MAX_FUNCTIONS}] AS blocked_on
     FROM functions GROUP BY task_hi, task_lo, attempt
 ) f ON f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt
 GROUP BY b.task_hi, b.task_lo, b.attempt
@@ -206,11 +206,11 @@ GROUP BY b.task_hi, b.task_lo, b.attempt
 
 
 class PlacementRows(NamedTuple):
-    """What is on record of one time: rows with the fields of those of ``compute``.
+    """Rows of one time, with the fields of the rows in ``compute``.
 
-    ``groups``: (id, decoded doc, when its creator's job ended). ``keys``: names of annotations on record.
-    ``attempts``: of one node, the oldest that run on each worker; ``gpus``: by worker.
-    ``gone``: ids of nodes that had ended.
+    ``groups``: (ID, decoded doc, when its creator's job ended). ``keys``: names of recorded annotations.
+    ``attempts``: the oldest running ones on each worker, only for a single node; ``gpus``: by worker.
+    ``gone``: IDs of ended nodes.
     """
 
     at_ns: int | None
@@ -236,9 +236,9 @@ def read_placement(
 ) -> PlacementRows:
     """Nodes, workers and placement groups at ``at_ns``, or those of one node. Times in ns.
 
-    ``filters`` pick the attempts that count as running; what others reserve is told all the same. Without
-    ``at_ns``: at ``last_ns`` (now) of a live session, of one that is over when the last was in flight.
-    ``annotation``: its newest value is told of each worker. Raises BadQuery.
+    ``filters``: the attempts that count as running; reservations of others are included regardless. Without
+    ``at_ns``: at ``last_ns`` (now) for a live session, at the time of the last attempt in flight for an ended
+    one. ``annotation``: a name whose newest value is added to each worker. Raises BadQuery.
     """
     where = attempt_filters(filters)
     with file.reader() as reader:
@@ -259,7 +259,7 @@ def read_placement(
         reader.execute(_WORKERS, at)
         reader.execute(_ACTORS, {"at": at_ns})
         nodes = rows_of(reader.execute(_NODES_AT, at))
-        gone = frozenset(identity for (identity,) in reader.execute(_GONE, at).fetchall())
+        gone = frozenset(identity for (identity,) in reader.execute(_ENDED_NODES, at).fetchall())
         workers = rows_of(reader.execute(_HOUSED))
         for row in workers:
             row["tasks"] = tuple(row["tasks"] or ())
@@ -282,7 +282,7 @@ def read_placement(
 
 
 def read_activity(file: SessionFile, worker_ids: Collection[str], at_ns: int) -> dict[str, Row]:
-    """Worker -> ``running``, ``blocked``, ``attempts`` and ``gpus`` at a time (ns)."""
+    """``running``, ``blocked``, ``attempts`` and ``gpus`` of each worker at a time (ns)."""
     chosen = {"ids": list(worker_ids)}
     with file.reader() as reader:
         create_flight(reader, f"{ON_WORKER} AND list_contains($ids, worker_id)", at_ns, values=chosen)
@@ -324,7 +324,7 @@ def _attempts(reader: duckdb.DuckDBPyConnection, at_ns: int) -> list[Row]:
 
 
 def _gpus(reader: duckdb.DuckDBPyConnection, actors: Mapping[str, str | None]) -> dict[str, list[Row]]:
-    """Worker -> the GPUs of its actor (``actors``: by worker) and of the tasks that it runs."""
+    """The GPUs of each worker's actor (``actors``: by worker) and of the tasks that it runs."""
     of_actors = gpus_of_actors(reader, actors.values())
     found = {worker_id: list(of_actors.get(actor_id or "", [])) for worker_id, actor_id in actors.items()}
     tasks = "SELECT * FROM running WHERE type = 'NORMAL_TASK'"
@@ -337,7 +337,7 @@ def _gpus(reader: duckdb.DuckDBPyConnection, actors: Mapping[str, str | None]) -
     return found
 
 
-def _add(rows: list[Row], name: str, found: duckdb.DuckDBPyConnection, default: Any) -> None:
-    by_worker = dict(found.fetchall())
+def _add(rows: list[Row], name: str, result: duckdb.DuckDBPyConnection, default: Any) -> None:
+    by_worker = dict(result.fetchall())
     for row in rows:
         row[name] = by_worker.get(row["id"], default)

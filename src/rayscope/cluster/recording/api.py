@@ -1,4 +1,4 @@
-"""How a session is recorded: the lane of each node, what was lost and read again, the snapshots beside."""
+"""Routes for the recording of a session: the transport of each node, losses and recoveries, and snapshots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_NODES = 1000
 
 
 def lane_summary(catalog: Catalog, records: SessionReader, session: str) -> dict[str, Any]:
-    """How many nodes take each lane, for pages that many look at."""
+    """The number of nodes by transport, shared by several pages."""
     about = catalog.about(session)
     found: dict[str, Any] = records.read_cached(
         session,
@@ -32,7 +32,7 @@ def lane_summary(catalog: Catalog, records: SessionReader, session: str) -> dict
 
 
 def _figures(file: SessionFile) -> dict[str, Any]:
-    """What the record says: looked up together, so that all of it is at hand or none."""
+    """Figures of the record, computed together so that they are cached together."""
     return {
         "nodes": sessions_sql.nodes(file),
         "spans": sessions_sql.span_count(file),
@@ -47,7 +47,7 @@ router = APIRouter()
 def recording(
     catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
 ) -> Response:
-    """How each node of the session sends its events, and which were dropped and recovered."""
+    """How each node of the session sends its events, and which events were dropped and recovered."""
     name = records.resolve(session)
     about = catalog.about(name)
     figures = records.read_cached(name, _figures)

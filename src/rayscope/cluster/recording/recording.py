@@ -1,4 +1,4 @@
-"""How a session was recorded."""
+"""The way in which a session was recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def recording(catalog: Catalog, session: str) -> str:
 
 
 def cannot_see(catalog: Catalog, clusters: Clusters, session: str) -> list[str]:
-    """Codes of what this way of recording cannot see (docs/reference/api.md explains them)."""
+    """Codes of what this way of recording cannot capture (docs/reference/api.md explains them)."""
     about = catalog.about(session)
     codes = []
     if "events" not in about.recording:

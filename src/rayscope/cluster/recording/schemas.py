@@ -1,4 +1,4 @@
-"""The shapes of the answer about recording, and of what other answers say of it."""
+"""Schemas of the answer about recording, and of its parts in other answers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pydantic import Field
 
 from rayscope.api.schemas import Answer
 
-#: How a node's events come: in the binary form, as Ray's JSON, not at all, or in a way not noted.
+#: The transport of a node's events: binary, Ray's JSON, none, or unknown.
 Lane = Literal["fast", "json", "none", "unknown"]
-#: What a session's record is made of.
+#: The sources of a session's record.
 Recording = Literal["events", "snapshot", "events+snapshot"]
 
 
@@ -26,7 +26,7 @@ class DroppedBy(Answer):
 
 
 class Dropped(Answer):
-    """What is missing from the record."""
+    """The losses of a record."""
 
     total: int
     spans: int
@@ -50,10 +50,10 @@ class LaneReason(Answer):
 
 
 class VersionNote(Answer):
-    """A version in the cluster that does not fit the server's.
+    """A version in the cluster that does not match the server.
 
-    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``.
-    ``untested_ray``: the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``. ``untested_ray``:
+    the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
     """
 
     code: Literal["other_agent", "untested_ray"]
@@ -65,7 +65,7 @@ class VersionNote(Answer):
 
 
 class Lanes(Answer):
-    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
+    """The number of living nodes by transport: binary, Ray's JSON, none, or unknown."""
 
     fast: int
     json_: int = Field(alias="json")
@@ -76,7 +76,7 @@ class Lanes(Answer):
 
 
 class AgentFigures(Answer):
-    """What a node's agent says of itself; counts are totals since its process began."""
+    """Figures reported by a node's agent. Counts are totals since its process started."""
 
     pid: int
     ray_version: str
@@ -98,7 +98,7 @@ class AgentFigures(Answer):
 
 
 class NodeLane(Answer):
-    """How one node's events come."""
+    """The transport of one node's events."""
 
     node_id: str
     state: str | None
@@ -111,7 +111,7 @@ class NodeLane(Answer):
 
 
 class Snapshots(Answer):
-    """How reading the GCS goes."""
+    """The state of the snapshots of the GCS."""
 
     ok: bool
     error: str | None
@@ -124,21 +124,21 @@ class Snapshots(Answer):
 
 
 class TracerSaid(Answer):
-    """What tracers said that is not simply on, and how many."""
+    """A state of tracers other than simply on, and the number of tracers in it."""
 
     text: str
     workers: int
 
 
 class WithoutEvents(Answer):
-    """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
+    """Tasks that are not recorded because their events are disabled. ``class_name``: null for functions."""
 
     class_name: str | None
     tasks: int
 
 
 class Tracing(Answer):
-    """Of the workers that ran tasks: how many are traced; and what only the tracer knows to have run."""
+    """The number of traced workers among those that ran tasks, and tasks that only the tracer saw."""
 
     traced: int
     untraced: int

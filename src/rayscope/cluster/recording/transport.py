@@ -1,4 +1,4 @@
-"""How the events of each node of a session reach us, and why that way."""
+"""Finds how the events of each node reach the server, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rayscope.cluster.recording.versions import version_notes
 from rayscope.storage.about import About
 
-#: Codes of why a node does not take the fast lane (docs/reference/api.md explains them).
+#: Codes of why a node does not use the fast lane (docs/reference/api.md explains them).
 NOT_INSTALLED = "not_installed"
 AGENT_SAID = "agent_said"
 NO_EVENTS = "no_events"
@@ -20,20 +20,21 @@ def lane_of(about: About, node_id: str) -> dict[str, str | None]:
     report = about.agents.get(node_id)
     if report is None and about.nameless_json:
         return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
-    # Another server knows it, or it was recorded before lanes were noted.
+    # Another server has the report, or the session was recorded before transports were.
     if report is None and (about.followed_ns or (about.events and not about.agents)):
         return {"lane": "unknown", "lane_code": NOT_NOTED, "lane_reason": None}
     if report is None:
         return {"lane": "none", "lane_code": NO_EVENTS, "lane_reason": None}
     if report.lane == "fast":
         return {"lane": "fast", "lane_code": None, "lane_reason": None}
-    if report.pid == 0:  # it never spoke for itself
+    if report.pid == 0:  # the node never sent a report itself
         return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
     return {"lane": "json", "lane_code": AGENT_SAID, "lane_reason": report.reason or None}
 
 
 def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]:
-    """One item for each node that is known or has sent something, living ones first: its lane and its agent.
+    """An item for each node that is known or has sent something, living ones first, with its transport and
+    its agent.
 
     ``nodes``: items with ``node_id``, ``state``, ``node_ip`` and ``hostname``.
     """
@@ -60,7 +61,7 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
                 "since_ns": report.since_ns,
                 "received": report.received,
                 "sent": report.sent,
-                # What is handed over to Ray's exporter is no longer counted.
+                # Events that were handed over to Ray's exporter are no longer counted.
                 "waiting": max(0, report.received - report.sent - lost) if report.lane == "fast" else 0,
                 "raw_bytes": report.raw_bytes,
                 "sent_bytes": report.sent_bytes,
@@ -77,9 +78,10 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
 
 
 def summary(items: Iterable[dict[str, Any]], ray_version: str | None) -> dict[str, Any]:
-    """How many living nodes take each lane, each reason not to take the fast one, and notes about versions.
+    """The number of living nodes by transport, the reasons not to use the fast lane, and notes about
+    versions.
 
-    Of a cluster that is gone, all nodes count.
+    If the cluster has ended, all nodes count.
     """
     items = list(items)
     items = [item for item in items if item["state"] != "DEAD"] or items

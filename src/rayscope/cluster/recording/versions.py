@@ -1,4 +1,4 @@
-"""Versions in a cluster that do not fit this server: of Ray, and of rayscope-agent on its nodes."""
+"""Finds versions of Ray and rayscope-agent in a cluster that do not match this server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from rayscope.ray.versions import NEWEST_TESTED, untested, version_note
 from rayscope.version import __version__
 
-#: Other versions of the agent that are listed, those of the most nodes first.
+#: Other versions of the agent that are listed, those on the most nodes first.
 _MAX_VERSIONS = 10
 
 
 def version_notes(items: Iterable[dict[str, Any]], ray_version: str | None) -> list[dict[str, Any]]:
-    """One item per version of Ray or of rayscope-agent to be noted (``schemas.VersionNote``).
+    """An item (``schemas.VersionNote``) for each notable version of Ray or rayscope-agent.
 
     ``items``: nodes with their ``agent``, as :func:`rayscope.cluster.recording.transport.lanes` returns them.
     """

@@ -1,4 +1,4 @@
-"""Sessions: all of them, and one at a glance."""
+"""Routes for sessions: the list, names and notes, and the summary of one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _NOTHING_DROPPED = {
 def _session_rows(
     catalog: Catalog, records: SessionReader, metrics: Metrics, names: list[str]
 ) -> list[dict[str, Any]]:
-    problems = catalog.unreadable(names)  # opening a record may find something to note
+    problems = catalog.unreadable(names)  # opening a record may reveal new problems
     return [_session_row(catalog, records, metrics, name, problems.get(name)) for name in names]
 
 
@@ -105,7 +105,7 @@ def _location(catalog: Catalog, name: str) -> str:
 
 
 def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
-    """What the record says: looked up together, so that all of it is at hand or none."""
+    """Figures of the record, computed together so that they are cached together."""
     first_ns, last_ns = sql.time_range(file)
     return {
         "first_ns": first_ns,
@@ -129,10 +129,10 @@ def sessions(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
-    """The recorded sessions, most recently updated first; with `name` only the one with this ID, a prefix of
-    it, or this shown name.
+    """The recorded sessions, most recently updated first. With `name`, only the one with this ID, a prefix of
+    it, or this displayed name.
 
-    With `q` those that have this text in their name, script, host, tags, note, or Ray's name, in any case.
+    With `q`, those with this text in their name, script, host, tags, note, or Ray's name, ignoring case.
     """
     names = [records.resolve(name)] if name else catalog.names()
     if q:
@@ -167,7 +167,7 @@ def label(
     records: CurrentRecords,
     metrics: CurrentMetrics,
     session: str,
-    given: schemas.SessionLabel,
+    label_body: schemas.SessionLabel,
 ) -> Response:
     """Name a session, or annotate it."""
     before = catalog.about(session).label
@@ -175,16 +175,18 @@ def label(
         session,
         Label(
             max(time.time_ns(), before.set_ns + 1),
-            before.name if given.name is None else _line(given.name),
-            before.note if given.note is None else _text(given.note),
-            before.tags if given.tags is None else tuple(dict.fromkeys(filter(None, map(_line, given.tags)))),
+            before.name if label_body.name is None else _line(label_body.name),
+            before.note if label_body.note is None else _text(label_body.note),
+            before.tags
+            if label_body.tags is None
+            else tuple(dict.fromkeys(filter(None, map(_line, label_body.tags)))),
         ),
     )
     return answer(_session_rows(catalog, records, metrics, [session])[0])
 
 
 def _line(text: str) -> str:
-    """A text in one line, without letters that change how others are shown."""
+    """A text on one line, without characters that change how other text is displayed."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -200,7 +202,7 @@ def functions(
     session: Session = None,
     limit: Limit = 50,
 ) -> Response:
-    """Functions by the time of those of their attempts that match the filters."""
+    """Functions by the total time of their matching attempts."""
     name = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
@@ -218,7 +220,7 @@ def summary(
     clusters: CurrentClusters,
     session: Session = None,
 ) -> Response:
-    """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
+    """A session at a glance: attempts by state, slowest functions, failures, and what is missing."""
     name = records.resolve(session)
     about = catalog.about(name)
     figures = records.read_cached(name, lambda file: _figures(file, records.last_ns(name)))

@@ -1,4 +1,4 @@
-"""A session's cluster: counts and resources."""
+"""The route for a session's cluster: counts and resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of the answers about sessions."""
+"""Schemas of answers about sessions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from rayscope.cluster.recording.schemas import Dropped, Lanes, Recording, Tracin
 
 
 class SessionItem(Answer):
-    """A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
+    """A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
+    further jobs.
 
     ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
     """
@@ -42,7 +43,7 @@ class SessionItem(Answer):
 
 
 class SessionLabel(Body):
-    """What the operator says of a session; what is left out stays as it is. An empty name takes it away."""
+    """The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed."""
 
     name: str | None = Field(None, max_length=120)
     note: str | None = Field(None, max_length=4000)
@@ -59,7 +60,7 @@ class SessionPage(Answer):
 
 
 class Ingest(Answer):
-    """How recording goes."""
+    """The state of ingestion."""
 
     events: int
     batches: int
@@ -72,11 +73,11 @@ class Ingest(Answer):
 
 
 class FunctionItem(Answer):
-    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+    """A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
 
-    ``origin``: whose it is: ``user``, a library's name, or null if it is not known. ``operator``: what a
-    library runs it for, such as "Data: MapBatches(parse)" or "Serve: internals".
-    ``stopped_by_libraries``: of the failed ones those that a library stopped on purpose: no failures.
+    ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
+    runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: failed
+    attempts that a library stopped on purpose, which are not failures.
     """
 
     func_name: str | None
@@ -137,14 +138,14 @@ class Summary(Answer):
 
 
 class NodeCounts(Answer):
-    """Nodes by life."""
+    """The numbers of living and dead nodes."""
 
     alive: int
     dead: int
 
 
 class ClusterAnswer(Answer):
-    """How many of everything."""
+    """The numbers of all kinds of entities."""
 
     session: str
     recording: Recording

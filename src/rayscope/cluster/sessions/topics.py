@@ -1,4 +1,4 @@
-"""Topics of the live push about a whole session: its cluster, its tasks and its actors."""
+"""Live topics about a whole session: its cluster, its tasks and its actors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MESSAGE_CHARS = 300
 
 
 def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, Any]:
-    """How many of everything by state, and the resources of the nodes that are alive."""
+    """The numbers of all kinds of entities by state, and the resources of living nodes."""
     about = catalog.about(session)
     return {
         "live": records.is_live(session),
@@ -28,7 +28,7 @@ def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, sessio
 
 
 def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, Any]:
-    """What this and ``GET /api/cluster`` tell of a session alike."""
+    """The part of the live topic that ``GET /api/cluster`` also returns."""
     counts = records.read_cached(session, sql.counts)
     return {
         "recording": recording(catalog, session),

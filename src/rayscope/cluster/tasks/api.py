@@ -1,4 +1,4 @@
-"""Task attempts: the list, and one task in full."""
+"""Routes for task attempts: the list, and the details of a task."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def scheduling(
     until_ns: Nanoseconds = None,
     limit: Limit = 200,
 ) -> Response:
-    """By function: where the time of its attempts went, and how many ran where they were submitted."""
+    """Where the time of each function's attempts went, and how many ran on the node that submitted them."""
     chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def failures(
 ) -> Response:
     """Failed attempts grouped by function, error type, message and line; final failures first.
 
-    What Ray's libraries stopped on purpose is counted (`stopped_by_libraries`), and left out.
+    Attempts that Ray's libraries stopped on purpose are left out, and counted in `stopped_by_libraries`.
     """
     chosen = records.resolve(session)
 

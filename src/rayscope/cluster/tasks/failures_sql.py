@@ -1,4 +1,4 @@
-"""Failed attempts grouped by signature: function, error type, message without what varies, and line."""
+"""Groups failed attempts by signature: function, error type, line, and message without its variable parts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rayscope.storage.sql.library_stops import IS_STOPPED, count_stopped
 from rayscope.storage.sql.origins import origins, with_origin
 from rayscope.storage.sql.pages import Row, literal, rows_of
 
-#: What became of the task of a failed attempt, gravest first: no attempt of it succeeded, a retry is under
+#: Outcomes of the task of a failed attempt, the most severe first: no attempt succeeded, a retry is under
 #: way, or a retry succeeded.
 OUTCOMES = ("final", "retrying", "recovered")
 MAX_GROUPS = 200
-#: Attempts of a group that are listed, those of final failures first, then the newest.
+#: Attempts that are listed per group: those of final failures first, then the newest.
 MAX_EXAMPLES = 20
-# All expressions are RE2's, which takes time linear in the text.
+# All expressions use RE2's syntax, which takes time linear in the text.
 _PLACE = r'File "([^"]+)", line (\d+)'
-#: What varies from one failure to the next: files in folders for temporary ones, ids and numbers.
+#: Variable parts of messages: temporary files, IDs and numbers.
 _VARIES = (
     r"/(?:tmp|var/folders|dev/shm)/[^\s'\",:;)]*",
     r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
@@ -33,7 +33,7 @@ _VARIES = (
 
 
 def _normalized(text: str) -> str:
-    """SQL of a text with ``#`` for what varies."""
+    """SQL that replaces the variable parts of a text with ``#``."""
     for varies in _VARIES:
         text = f"regexp_replace({text}, {literal(varies)}, '#', 'g')"
     return text
@@ -57,7 +57,7 @@ SELECT * EXCLUDE (frame), {_normalized("headline")} AS message,
 FROM failed
 """
 _FILE = r"regexp_extract(place.file, '[^/\\]*$')"
-#: After the CTE ``failed``.
+#: Follows the CTE ``failed``.
 _FAILURES = f"""
 outcomes AS ({_OUTCOMES}), signed AS ({_SIGNED})
 SELECT s.* EXCLUDE (place), o.outcome, nullif(place.file, '') AS path,
@@ -90,10 +90,10 @@ def failure_groups(
     *,
     stopped: bool = False,
 ) -> Row:
-    """Failures by signature, final ones first; how many groups there are, and the tasks of all by outcome.
+    """Failures by signature, final ones first; the number of groups, and the number of all tasks by outcome.
 
-    ``filters`` are those of attempts; ``outcome``: only tasks that came to this. ``stopped``: with those
-    that libraries stopped on purpose; how many attempts these are is told in any case. Raises BadQuery.
+    ``filters``: those of attempts; ``outcome``: only tasks with this outcome. ``stopped``: include attempts
+    that libraries stopped on purpose, which are counted in any case. Raises BadQuery.
     """
     if outcome is not None and outcome not in OUTCOMES:
         raise BadQuery(f"Unknown outcome {outcome[:80]!r}.", f"One of: {', '.join(OUTCOMES)}.")

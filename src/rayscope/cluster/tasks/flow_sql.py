@@ -1,4 +1,4 @@
-"""Which objects moved, who waited for whom, and where time went: of one task, and by function."""
+"""Queries which objects moved, who waited for whom, and where time went, for one task and by function."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ _OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
 def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int) -> dict[str, Any]:
-    """A task's ``data_in`` and ``data_out`` (the largest objects and how many there are), annotations, the
-    scheduling phases (ns) of each attempt, and ``waits_for``: the tasks whose values it waits for.
+    """The flow of one task.
+
+    ``data_in`` and ``data_out``: the largest objects and their number. Also its annotations, the scheduling
+    phases (ns) of each attempt, and ``waits_for``: the tasks whose values it awaits.
     """
     task_id = f"{high:016x}{low}"
     key = {"high": high, "low": low, "task": task_id}
     ins = _largest(reader, "consumer_task_id = $task AND kind IN ('argument', 'get')", "NOT nested", key)
-    # What a task made and several took counts once.
+    # An object of the task that several tasks used counts once.
     outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put') OR by_value", key)
     _name(reader, ins.rows + outs.rows)
     notes = rows_of(
@@ -57,7 +59,7 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int
 
 
 def _missing_arguments(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> list[Row]:
-    """The tasks whose values a task that waits for its arguments has not got yet."""
+    """The tasks whose values a pending task still lacks as arguments."""
     return rows_of(
         reader.execute(
             f"""
@@ -82,7 +84,7 @@ class _Largest(NamedTuple):
 
 
 def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: Mapping[str, Any]) -> _Largest:
-    """The largest edges near a task, how many there are, and the bytes of those that ``counted`` picks."""
+    """The largest edges of a task, the number of edges, and the bytes of those selected by ``counted``."""
     found = rows_of(
         reader.execute(
             f"SELECT *, count(*) OVER () AS total, least(coalesce("
@@ -129,12 +131,12 @@ def scheduling(
     since_ns: int | None = None,
     until_ns: int | None = None,
 ) -> list[Row]:
-    """By function: attempts, sums of their times and phases (ns), and how many ran where they were submitted.
+    """For each function: its attempts, the sums of their times and phases (ns), and how many ran on the node
+    that submitted them.
 
-    docs/reference/glossary.md defines the times. ``cpu_ns`` is None where it is known of no attempt.
-
-    ``local`` and ``spilled`` count those of which both nodes are known. ``since_ns`` and ``until_ns``: only
-    attempts that were in flight between them.
+    docs/reference/glossary.md defines the times. ``cpu_ns`` is None if it is unknown for all attempts.
+    ``local`` and ``spilled`` count attempts for which both nodes are known. ``since_ns`` and ``until_ns``:
+    only attempts that were in flight between them.
     """
     times = (*SCHEDULING_PHASES, "total", "waiting", "duration")
     sums = ", ".join(f"{execution.total(f'{name}_ns')} AS {name}_ns" for name in times)
@@ -160,15 +162,15 @@ def scheduling(
 
 
 _CLASSES_WITHOUT_EVENTS = 10
-#: Of more rows that name tasks a sample is looked at: the first half of a task's id is random.
+#: Beyond this number of rows that name tasks, a sample is used: the first half of a task ID is random.
 _NAMED_AT_ONCE = 1_000_000
 
 
 def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, int]]:
-    """Tasks that spans and objects name and that have no attempt on record, by the class of their actor.
+    """Tasks without a recorded attempt that spans and objects refer to, by the class of their actor.
 
-    Ray's own actors do not count: it switches their events off itself. Threads of users have made-up task
-    ids in Ray: those are of no actor that is known, and of no function.
+    Ray's own actors do not count, because Ray disables their events. Threads of users have artificial task
+    IDs, which belong to no known actor or function.
     """
     counted = reader.execute("SELECT (SELECT count(*) FROM span_rows) + (SELECT count(*) FROM edge_rows)")
     (rows,) = counted.fetchone() or (0,)
@@ -183,7 +185,7 @@ def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None,
             f"WHERE {where.replace('task', 'object')} AND object_index < {execution.FIRST_PUT}"
         )
 
-    # The numbers alone first: nearly always nothing is left.
+    # The numbers alone first: usually nothing is left.
     missing = f"""
         SELECT DISTINCT task_hi FROM ({named("task_hi", f"task_hi <= {below}")})
         WHERE task_hi NOT IN (SELECT task_hi FROM attempts WHERE task_hi <= {below}) AND task_hi IS NOT NULL
@@ -205,11 +207,11 @@ def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None,
 
 
 def tracing(file: SessionFile) -> Row:
-    """Of the workers that ran tasks: how many are traced, how many not, and what some said besides.
+    """The numbers of traced and untraced workers among those that ran tasks, and other states of tracers.
 
-    A worker of which only others told (it was killed before it could send anything) is neither.
-    ``tasks_without_events``: what is known to have run and is not on record, since ``enable_task_events`` is
-    off for it; those that neither got nor gave an object are not among them. Large records are sampled.
+    A worker that only others reported (it was killed before it could send anything) counts as neither.
+    ``tasks_without_events``: tasks that ran but are not recorded, because ``enable_task_events`` is off for
+    them. Excludes those that neither received nor created an object. Large records are sampled.
     """
     with file.reader() as reader:
         found = reader.execute(

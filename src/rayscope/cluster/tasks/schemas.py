@@ -1,4 +1,4 @@
-"""The shapes of the answers about tasks."""
+"""Schemas of answers about tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rayscope.api.schemas import Answer
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.cluster.recording.schemas import Dropped
 
-#: What became of the task of a failed attempt: no attempt succeeded, a retry is under way, one succeeded.
+#: The outcome of the task of a failed attempt: no attempt succeeded, a retry is under way, or one succeeded.
 Outcome = Literal["final", "retrying", "recovered"]
 
 
@@ -68,7 +68,7 @@ class Phase(Answer):
 
 
 class TaskFailure(Answer):
-    """Ray's error type and the text; ``is_cut``: Ray kept only its end."""
+    """Ray's error type and the text. ``is_cut``: Ray kept only its end."""
 
     type: str
     message: str | None
@@ -76,9 +76,9 @@ class TaskFailure(Answer):
 
 
 class AttemptDetail(TaskItem):
-    """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+    """All fields of an attempt. ``start_is_lost``: the start of its function was not reported.
 
-    ``gpus``: those that Ray gave it; of a method those of its actor.
+    ``gpus``: the GPUs that Ray assigned to it, or to the actor of a method.
     """
 
     start_is_lost: bool
@@ -109,7 +109,7 @@ class Parent(Answer):
 
 
 class SpanItem(Answer):
-    """A measured stretch of time inside an attempt."""
+    """A measured span of time inside an attempt."""
 
     name: str
     attempt: int
@@ -139,7 +139,7 @@ class EdgeItem(Answer):
 
 
 class AnnotationItem(Answer):
-    """What user code said of its task."""
+    """An annotation of a task by user code."""
 
     attempt: int
     kind: str
@@ -150,9 +150,9 @@ class AnnotationItem(Answer):
 
 
 class PhaseTimes(Answer):
-    """The parts of an attempt's time, in order (ns); they add up to ``total_ns``.
+    """The parts of an attempt's time, in order (ns). They add up to ``total_ns``.
 
-    Of one attempt whose begin nobody reported they are null from its last reported state on.
+    If the begin of the attempt was not reported, the parts after its last reported state are null.
     """
 
     waiting_args_ns: int | None
@@ -186,7 +186,7 @@ class SchedulingItem(PhaseTimes):
 
 
 class AwaitedTask(Answer):
-    """A task that has not made its value yet, which another one waits for as an argument."""
+    """A task whose value another one awaits as an argument, and which is not ready yet."""
 
     task_id: str
     name: str | None
@@ -194,7 +194,7 @@ class AwaitedTask(Answer):
 
 
 class TaskDetail(Answer):
-    """Everything known of a task. ``waits_for``: while it waits for its arguments, those that make them."""
+    """All fields of a task. ``waits_for``: the tasks that create its missing arguments."""
 
     task_id: str
     attempts: list[AttemptDetail]
@@ -216,7 +216,7 @@ class TaskDetail(Answer):
 
 
 class FunctionSchedulingItem(PhaseTimes):
-    """Where the time of a function's attempts went, summed up (ns), and where they ran."""
+    """Where the time of a function's attempts went, as sums (ns), and where they ran."""
 
     func_name: str | None
     type: str | None
@@ -237,7 +237,7 @@ class SchedulingAnswer(Answer):
 
 
 class FailedAttempt(Answer):
-    """A failed attempt of a group, what became of its task, and its own message."""
+    """A failed attempt of a group, the outcome of its task, and its own message."""
 
     task_id: str
     attempt: int
@@ -248,10 +248,11 @@ class FailedAttempt(Answer):
 
 
 class FailureGroup(Answer):
-    """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+    """Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
 
-    ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
-    ``latest`` are 20 of its attempts at most. ``origin`` and ``operator`` are those of its function.
+    ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome; ``outcome`` is the most
+    severe of these. ``latest``: up to 20 of its attempts. ``origin`` and ``operator`` are those of its
+    function.
     """
 
     func_name: str | None
@@ -275,7 +276,7 @@ class FailureGroup(Answer):
 
 
 class TasksByOutcome(Answer):
-    """How many tasks came to what."""
+    """The number of tasks by outcome."""
 
     final: int
     retrying: int
@@ -283,10 +284,10 @@ class TasksByOutcome(Answer):
 
 
 class FailuresAnswer(Answer):
-    """Failures by signature; ``tasks`` of all of them by outcome.
+    """Failures by signature; ``tasks``: all of their tasks by outcome.
 
     ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
-    asked for.
+    requested.
     """
 
     session: str

@@ -1,4 +1,4 @@
-"""Task attempts: filters, sort and keyset pages, and one task in full."""
+"""Queries task attempts: filters, sorting and keyset pages, and the details of a task."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ITEM = (
     f"{END} AS end_ns, cpu_ns"
 )
 _TIMES = ("duration", "waiting", "total")
-#: Sort key -> SQL without NULLs; ``$last`` in it is when the session was heard from last.
+#: The SQL of each sort key, without NULLs. ``$last``: when the session was last heard from.
 _SORTS: Mapping[str, str] = {
     "created_ns": f"coalesce({CREATED}, 0)",
     "start_ns": f"coalesce({START}, 0)",
@@ -65,14 +65,14 @@ _SORTS: Mapping[str, str] = {
 _TEXT_SORTS = frozenset({"name", "state"})
 
 
-#: Candidates that are named where the beginning of an id is that of several tasks.
+#: Candidates that are named if the beginning of an ID is ambiguous.
 _MAX_CANDIDATES = 5
 
 
 def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str]:
-    """The two parts of the id of the one task on record whose id is this or begins so.
+    """The two parts of the ID of the recorded task whose ID is or begins with ``task_id``.
 
-    Raises BadQuery if that is no id or several begin so, and NotFound.
+    Raises BadQuery if it is no ID or ambiguous, and NotFound.
     """
     matches, values = is_task("task", task_id)
     found = reader.execute(
@@ -98,7 +98,7 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
 
 
 def _columns(last_ns: int) -> str:
-    """SQL of what lists tell of an attempt. ``last_ns``: until when one that has not ended lasts."""
+    """SQL of an attempt's columns in lists. ``last_ns``: the end that is assumed for running attempts."""
     of_attempt = times(int(last_ns))
     return f"{_ITEM}, " + ", ".join(f"{of_attempt[name]} AS {name}_ns" for name in _TIMES)
 
@@ -120,7 +120,7 @@ def list_attempts(
     cursor: str | None = None,
     last_ns: int,
 ) -> Page:
-    """A page of task attempts. ``last_ns``: until when a running attempt has run. Raises BadQuery."""
+    """A page of task attempts. ``last_ns``: the end that is assumed for running attempts. Raises BadQuery."""
     check_limit(limit)
     name, descending = direction_of(sort, tuple(_SORTS))
     key = _SORTS[name].replace("$last", str(int(last_ns)))
@@ -129,7 +129,7 @@ def list_attempts(
     with file.reader() as reader:
         after = Where([], [])
         if cursor:
-            # A running attempt's duration is that of the first page, or rows would move between pages.
+            # Use the durations as of the first page, or rows of running attempts would move between pages.
             _, value, high, low, attempt, last_ns = decode_cursor(
                 cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
             )
@@ -147,7 +147,7 @@ def list_attempts(
         total = count_and_edge(reader, "attempts", where, after, key, descending=descending, limit=limit)
         found = rows_of(
             reader.execute(
-                # First which rows, from the few columns that decide it; then all of those rows.
+                # First select the rows with the few columns that this needs, then fetch all of their columns.
                 f"SELECT {_columns(last_ns)}, sort_key "
                 f"FROM (SELECT rowid AS row_number, {key} AS sort_key FROM attempts{where.sql} "
                 f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order} "
@@ -170,9 +170,9 @@ def list_attempts(
     return Page(found, following, total)
 
 
-def _name_restarts(reader: duckdb.DuckDBPyConnection, found: list[Row]) -> None:
-    """Name the attempts by which Ray restarts an actor: nobody defines those, but the actor has a class."""
-    nameless = [r for r in found if r["name"] is None and r["type"] == "ACTOR_CREATION_TASK"]
+def _name_restarts(reader: duckdb.DuckDBPyConnection, rows: list[Row]) -> None:
+    """Name the attempts by which Ray restarts an actor. They have no function, but the actor has a class."""
+    nameless = [r for r in rows if r["name"] is None and r["type"] == "ACTOR_CREATION_TASK"]
     if not nameless:
         return
     actors = dict(
@@ -196,7 +196,7 @@ _DETAIL_EXTRA = (
 
 
 def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
-    """All that is known of one task, by its id or how that begins. Raises NotFound or BadQuery."""
+    """All fields of a task, given by its ID or the beginning of it. Raises NotFound or BadQuery."""
     states = ", ".join(f"{state.lower()}_ns" for state in STATES)
     phases = ", ".join(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
     of_task = "WHERE task_hi = ? AND task_lo = ?"
@@ -256,7 +256,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
 
 
 def _add_gpus(reader: duckdb.DuckDBPyConnection, rows: list[Row], key: tuple[int, str]) -> None:
-    """Add the GPUs of attempts; a method's are those of its actor."""
+    """Add the GPUs of attempts. A method's GPUs are those of its actor."""
     actor_id = rows[0]["actor_id"]
     if rows[0]["type"] == "ACTOR_TASK" and actor_id:
         gpus = gpus_of_actors(reader, [actor_id]).get(actor_id, [])
@@ -289,7 +289,7 @@ def _detail(row: Row) -> Row:
 
 
 def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[str]:
-    """Function names from the driver down, by look-ups (a path is as long as the call tree is deep)."""
+    """Function names from the driver down to a call path. The number of look-ups is its depth."""
     names: list[str] = []
     while path_id:
         row = reader.execute("SELECT parent_path_id, name FROM paths WHERE path_id = ?", [path_id]).fetchone()

@@ -11,7 +11,7 @@ from tests.running import Running
 from tests.story import JOB, SESSION, Story
 
 from rayscope.cluster.logs.files import Source
-from rayscope.cluster.logs.pages import Wanted, backward, forward
+from rayscope.cluster.logs.pages import PageFilters, backward, forward
 from rayscope.storage.log_archive import LogStore
 
 NODE, WORKER = "a" * 56, "b" * 56
@@ -197,23 +197,23 @@ def test_pages_put_together_are_the_file(tmp_path: Path) -> None:
     store = LogStore(tmp_path / "logs.sqlite")
     store.append("n", "f", 0, data, 1)
     source = Source("n", "f", store.file("n", "f"), store, None, None)
-    wanted = Wanted(0, len(data), 170)
+    filters = PageFilters(0, len(data), 170)
     whole = data.decode().split("\n")
     ahead: list[str] = []
-    page = forward(source, 0, wanted)
+    page = forward(source, 0, filters)
     while True:
         ahead += [line["text"] for line in page["lines"]]
         if not page["more"]:
             break
-        page = forward(source, page["next"], wanted)
+        page = forward(source, page["next"], filters)
     assert ahead == whole
     back: list[str] = []
-    page = backward(source, len(data), wanted)
+    page = backward(source, len(data), filters)
     while True:
         back = [line["text"] for line in page["lines"]] + back
         if page["prev"] is None:
             break
-        page = backward(source, page["prev"], wanted)
+        page = backward(source, page["prev"], filters)
     assert back == whole
 
 
@@ -222,7 +222,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     store.append("n", "f", 0, b"one\ntwo\n", 1)
     store.append("n", "f", 500, b"half\nlast\n", 2)
     source = Source("n", "f", store.file("n", "f"), store, None, None)
-    for page in (forward(source, 0, Wanted(0, 510)), backward(source, 510, Wanted(0, 510))):
+    for page in (forward(source, 0, PageFilters(0, 510)), backward(source, 510, PageFilters(0, 510))):
         assert [line["text"] for line in page["lines"]] == ["one", "two", "half", "last"]
         assert page["missing"] == [{"begin": 8, "end": 500}]
 
@@ -240,10 +240,10 @@ def test_what_has_no_time_counts_as_what_comes_before_it(tmp_path: Path, repeats
     store.append("n", "f", 0, data, 1)
     source = Source("n", "f", store.file("n", "f"), store, None, None)
     late_ns = round(datetime(2026, 11, 22, 9).timestamp()) * 10**9
-    page = forward(source, 0, Wanted(0, len(data), 500, since_ns=late_ns - 1))
+    page = forward(source, 0, PageFilters(0, len(data), 500, since_ns=late_ns - 1))
     assert [line["text"] for line in page["lines"]] == [last, *dump]
     early = round(BEGIN.timestamp()) * 10**9
-    page = forward(source, 0, Wanted(0, len(data), 2, since_ns=early - 1))
+    page = forward(source, 0, PageFilters(0, len(data), 2, since_ns=early - 1))
     assert [line["text"] for line in page["lines"]] == lines[:2]
 
 

@@ -194,9 +194,9 @@ def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
     made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
 
     def after(share: float) -> float:
-        made._reckoned -= archiver._RECKON_S
-        made._cpu_s = share * archiver._RECKON_S
-        made._reckon()
+        made._adjusted -= archiver._ADJUST_S
+        made._cpu_s = share * archiver._ADJUST_S
+        made._adjust_pauses()
         return made._slow
 
     assert after(archiver.LOAD / 2) == 1.0

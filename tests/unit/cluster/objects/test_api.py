@@ -71,9 +71,9 @@ def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
 def test_an_account_is_kept_while_somebody_looks(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(references, "_HOLDS_S", 0.05)
-    monkeypatch.setattr(references, "_REST", 0)
-    monkeypatch.setattr(references, "ASKED_S", 0.5)
+    monkeypatch.setattr(references, "_MIN_PAUSE_S", 0.05)
+    monkeypatch.setattr(references, "_PAUSE_FACTOR", 0)
+    monkeypatch.setattr(references, "KEEP_READING_S", 0.5)
     with raylets_of(False) as gcs:
         objects = attached(gcs).server.services.objects
         first = objects.read(SESSION, None, 30.0)

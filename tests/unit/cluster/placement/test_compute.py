@@ -86,6 +86,6 @@ def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
 
 def test_bundles_of_a_node_that_has_ended_are_nowhere() -> None:
     group = Group(GROUP, "g", ((0, "n", {"CPU": 1.0}), (1, "ended", {"CPU": 2.0}), (2, "untold", None)))
-    told = build_placement([NodeRow("n")], [], [group], gone={"ended"})
+    told = build_placement([NodeRow("n")], [], [group], ended_nodes={"ended"})
     assert [(node.id, node.is_known) for node in told.nodes] == [("n", True), ("untold", False)]
     assert ([bundle.index for bundle in told.bundles], told.bundles_total) == ([0, 2], 2)
