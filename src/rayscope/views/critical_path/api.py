@@ -1,4 +1,4 @@
-"""The critical path: what decided how long a job took."""
+"""The critical path: the work and waits that determined how long a job took."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ router = APIRouter()
 def critical_path(
     records: CurrentRecords, request: Request, session: Session = None, job_id: Text = None
 ) -> Response:
-    """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
-    job that runs, how long it has taken so far.
+    """Return the chain of work and waits that determined a job's duration, walked back from its driver's end.
+
+    For a running job, the path covers the time so far.
     """
     chosen = records.resolve(session)
 
@@ -40,7 +41,7 @@ def critical_path(
 
 
 def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
-    """The path, its longest links in the order of time, and its shares."""
+    """Return the path, its longest links in order of time, and each function's share."""
     record, path = read_path(file, last_ns, job_id, live=live)
     with file.reader() as reader:
         known = operators(reader)

@@ -1,7 +1,7 @@
-"""The chain of work and waits that decided how long a job took: walked back from the end of its driver.
+"""The chain of work and waits that determined how long a job took, walked back from its driver's end.
 
-The walk asks a :class:`Record` for one task after the other. What it asks for ended shortly before the time
-that it has come to.
+The walk asks a :class:`Record` for one task at a time, and only for tasks that ended shortly before the time
+it has reached.
 """
 
 from __future__ import annotations
@@ -10,22 +10,25 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-#: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
+#: Tolerance in ns. A task's recorded end comes from another clock than the wait for it, and is a little later
+#: than the arrival of its value.
 SLACK_NS = 50_000_000
 MAX_STEPS = 20_000
-#: What an attempt does by itself, between its waits. The time of a driver without a tracer is ``unknown``.
+#: Phases of an attempt's own code, between its waits. The time of a driver without a tracer is ``unknown``.
 _OWN = ("executing", "unknown")
-#: Phases of which each function is a cause of its own.
+#: Phases in which each function is a separate cause.
 _OF_FUNCTION = ("executing", "awaiting")
 #: Phases in which an attempt keeps no worker busy.
 _BEFORE_RUN = ("waiting_args", "waiting_node", "starting_worker", "queued", "retrying", "unknown")
-#: Task ids of actor creations begin so.
+#: Prefix of the task IDs of actor creations.
 _CREATION = "f" * 16
 
 
 class Attempt(Protocol):
-    """One attempt, times in ns: ``begins`` are (phase, begin) in the order of the phases, unknown ones left
-    out, the first of them the submission; ``end_ns`` is its end, or until when it has run.
+    """One attempt. Times are in ns.
+
+    ``begins`` lists (phase, begin) in order of time, without phases that are not recorded. The first one is
+    the submission. ``end_ns`` is the attempt's end, or the current time if it is still running.
     """
 
     @property
@@ -43,7 +46,7 @@ class Attempt(Protocol):
 
 
 class Wait(Protocol):
-    """A stretch in which an attempt waited for others. ``phase``: what it was in as long as nothing came."""
+    """A stretch in which an attempt waited for others. ``phase`` is its phase until something arrived."""
 
     @property
     def begin_ns(self) -> int: ...
@@ -58,34 +61,36 @@ W = TypeVar("W", bound=Wait)
 
 
 class Record(Protocol[A, W]):
-    """What is known of the tasks; every answer may be None."""
+    """Lookups in the record of a job. Each method may return None."""
 
     def running(self, task_id: str, at_ns: int) -> A | None:
-        """The attempt of a task that ran at a time, or the last that began before it."""
+        """Return the attempt of a task that was running at a time, or the last one that began before it."""
 
     def retried(self, attempt: A) -> A | None:
-        """The attempt of the same task before this one."""
+        """Return the previous attempt of the same task."""
 
     def wait(self, attempt: A, before_ns: int) -> W | None:
-        """Of the waits of an attempt that began before a time the one that ended last, not after it."""
+        """Return the wait of an attempt that ended last by ``before_ns``, of those that began earlier."""
 
     def awaited(self, attempt: A, wait: W, before_ns: int) -> A | None:
-        """The attempt that ended a wait: of those it was for the one that ended last, not after a time; or
-        one that yielded what was waited for and runs on. None if the wait timed out.
+        """Return the attempt that ended a wait, or None if the wait timed out.
+
+        That is the last awaited attempt to end by ``before_ns``, or a running one that yielded the awaited
+        value.
         """
 
     def argument(self, attempt: A, before_ns: int) -> A | None:
-        """Of the tasks that made an attempt's arguments, the attempt that ended last, not after a time."""
+        """Return the last producer of an attempt's arguments to end by ``before_ns``."""
 
     def before(self, attempt: A, before_ns: int) -> A | None:
-        """The attempt that ended last on the same worker, not after a time."""
+        """Return the last attempt on the same worker to end by ``before_ns``."""
 
 
 class Link(NamedTuple):
-    """A stretch of the path: what happened in it, in which attempt.
+    """A stretch of the path that one attempt spent in one phase.
 
-    ``held_ns``: how much of it a later attempt on the path was ready to run and waited for the worker or
-    actor that this one kept busy.
+    ``held_ns`` is how long a later attempt on the path was ready to run but waited for the worker or actor
+    that this attempt kept busy.
     """
 
     task_id: str
@@ -98,7 +103,7 @@ class Link(NamedTuple):
 
 
 class Path(NamedTuple):
-    """``links`` in the order of time: each begins where the one before ends, the first at ``begin_ns``."""
+    """The ``links`` in order of time, without gaps. The first one begins at ``begin_ns``."""
 
     links: list[Link]
     begin_ns: int
@@ -114,13 +119,14 @@ def walk(
     steps: int = MAX_STEPS,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Path:
-    """The path back from the end of ``last``, the driver, to ``begin_ns``.
+    """Return the path back from the end of ``last``, the driver, to ``begin_ns``.
 
-    Within an attempt: its waits lead to what it waited for, the rest it ran itself. Before it ran: waiting
-    for arguments leads to who made the last of them, waiting for a node or in a queue to who held the worker
-    until then, and its submission to the attempt that submitted it. Of an attempt whose known submitter was
-    over by then, that is whoever awaited it, if that ran already. What nobody can tell is a link ``unknown``;
-    after ``steps`` attempts, or when ``out_of_time``, everything before is (``truncated``).
+    While an attempt ran, its waits lead to the attempts it waited for, and the rest is its own work. Before
+    it ran, waiting for arguments leads to the producer of the last argument, waiting for a node or in a queue
+    leads to the attempt that held the worker until then, and the submission leads to the submitter. If the
+    known submitter had already ended, an attempt that awaited this one takes its place, provided that it was
+    running. Time that cannot be explained becomes a link ``unknown``, as does everything earlier than
+    ``steps`` attempts or once ``out_of_time`` returns true (``truncated``).
     """
     links: list[Link] = []
     end = now = max(last.end_ns, begin_ns)
@@ -130,14 +136,14 @@ def walk(
     held_since: dict[tuple[str, int], int] = {}
     truncated = False
 
-    def link(of: A | None, phase: str, since: int) -> None:
-        """One link from ``since`` until now; now is ``since`` then."""
+    def add_link(source: A | None, phase: str, since: int) -> None:
+        """Add a link from ``since`` to ``now``, and move ``now`` back to ``since``."""
         nonlocal now
         since = max(since, begin_ns)
         if since >= now:
             return
         seen.clear()
-        key = ("", 0, "") if of is None else (of.task_id, of.attempt, of.name)
+        key = ("", 0, "") if source is None else (source.task_id, source.attempt, source.name)
         held = 0 if phase in _BEFORE_RUN else max(0, now - max(since, held_since.get(key[:2], now)))
         following = links[-1] if links else None
         if following and following[:4] == (*key, phase):
@@ -146,71 +152,71 @@ def walk(
             links.append(Link(*key, phase, since, now, held))
         now = since
 
-    def fresh(found: A | None) -> A | None:
-        """An attempt that the walk may go on in: at this time it has not been there."""
-        return None if found is None or (found.task_id, found.attempt) in seen else found
+    def unvisited(target: A | None) -> A | None:
+        """Return the attempt if the walk has not visited it at this time, else None."""
+        return None if target is None or (target.task_id, target.attempt) in seen else target
 
-    def follow(of: A, phase: str, found: A | None, since: int) -> A | None:
-        """Go on in ``found`` if it ended after ``since``; the time from its end until now is ``of``'s."""
-        found = fresh(found)
-        if found is None or found.end_ns <= since:
-            link(of, phase, since)
+    def follow(source: A, phase: str, target: A | None, since: int) -> A | None:
+        """Return ``target`` if it ended after ``since``. The time since then belongs to ``source``."""
+        target = unvisited(target)
+        if target is None or target.end_ns <= since:
+            add_link(source, phase, since)
             return None
-        link(of, phase, found.end_ns)
-        return found
+        add_link(source, phase, target.end_ns)
+        return target
 
-    def run(of: A, phase: str, since: int) -> A | None:
-        """What an attempt did by itself, and its waits."""
+    def run(source: A, phase: str, since: int) -> A | None:
+        """Walk through an attempt's own work and its waits. Return the attempt that one of them leads to."""
         while now > max(since, begin_ns):
-            wait = record.wait(of, now)
+            wait = record.wait(source, now)
             if wait is None or wait.end_ns <= since:
                 break
-            link(of, phase, wait.end_ns)
-            begun = max(wait.begin_ns, since)
-            found = follow(of, wait.phase, record.awaited(of, wait, now + SLACK_NS), begun)
-            if found is not None:
-                if found.begins and found.begins[0][1] <= wait.begin_ns:
-                    waiters[found.task_id, found.attempt] = of
-                return found
-        link(of, phase, since)
+            add_link(source, phase, wait.end_ns)
+            wait_begin = max(wait.begin_ns, since)
+            target = follow(source, wait.phase, record.awaited(source, wait, now + SLACK_NS), wait_begin)
+            if target is not None:
+                if target.begins and target.begins[0][1] <= wait.begin_ns:
+                    waiters[target.task_id, target.attempt] = source
+                return target
+        add_link(source, phase, since)
         return None
 
-    def submitter(of: A) -> A | None:
-        parent = record.running(of.parent_task_id, now) if of.parent_task_id else None
+    def submitter(source: A) -> A | None:
+        parent = record.running(source.parent_task_id, now) if source.parent_task_id else None
         if parent is not None and parent.end_ns >= now:
-            return fresh(parent)
-        # Ray names the creation of an actor as the parent of what its coroutines and threads submit.
-        waiter = waiters.get((of.task_id, of.attempt))
+            return unvisited(parent)
+        # Ray names an actor's creation as the parent of everything that its coroutines and threads submit.
+        waiter = waiters.get((source.task_id, source.attempt))
         if waiter is not None and any(name in _OWN and begin <= now for name, begin in waiter.begins):
-            return fresh(waiter)
+            return unvisited(waiter)
         if parent is not None:
-            link(None, "unknown", parent.end_ns)
-        return fresh(parent)
+            add_link(None, "unknown", parent.end_ns)
+        return unvisited(parent)
 
-    def back(of: A) -> A | None:
-        """Explain the time in which this attempt was there; who it leads to, if to anybody."""
-        for phase, since in reversed(stretches(of)):
+    def explain(source: A) -> A | None:
+        """Explain the time of this attempt. Return the attempt that it leads to, if any."""
+        for phase, since in reversed(stretches(source)):
             if since >= now:
                 continue
             if phase in _OWN:
-                found = run(of, phase, since)
+                target = run(source, phase, since)
             elif phase == "waiting_args":
-                found = follow(of, phase, record.argument(of, now + SLACK_NS), since)
+                target = follow(source, phase, record.argument(source, now + SLACK_NS), since)
             elif phase in ("waiting_node", "queued"):
-                found = follow(of, phase, record.before(of, now), since)
-                # What waits for its own actor to be created waits for no slot.
-                if found is not None and not found.task_id.startswith(_CREATION):
-                    ready = (begin for name, begin in stretches(of) if name in ("waiting_node", "queued"))
-                    held_since[found.task_id, found.attempt] = next(ready)
+                target = follow(source, phase, record.before(source, now), since)
+                # A call that waits for the creation of its own actor is not waiting for a slot.
+                if target is not None and not target.task_id.startswith(_CREATION):
+                    ready = (begin for name, begin in stretches(source) if name in ("waiting_node", "queued"))
+                    held_since[target.task_id, target.attempt] = next(ready)
             else:
-                found = None
-                link(of, phase, since)
-            if found is not None or now <= begin_ns:
-                return found
-        if of.attempt > 0 and (earlier := fresh(record.retried(of))) is not None:
-            link(of, "retrying", earlier.end_ns)
+                target = None
+                add_link(source, phase, since)
+            if target is not None or now <= begin_ns:
+                return target
+        if source.attempt > 0 and (earlier := unvisited(record.retried(source))) is not None:
+            add_link(source, "retrying", earlier.end_ns)
             return earlier
-        return submitter(of)
+        return submitter(source)
 
     while attempt is not None and now > begin_ns:
         if steps <= 0 or out_of_time():
@@ -218,13 +224,13 @@ def walk(
             break
         steps -= 1
         seen.add((attempt.task_id, attempt.attempt))
-        attempt = back(attempt)
-    link(None, "unknown", begin_ns)
+        attempt = explain(attempt)
+    add_link(None, "unknown", begin_ns)
     return Path(links[::-1], begin_ns, end, truncated)
 
 
 def stretches(of: Attempt) -> list[tuple[str, int]]:
-    """The phases of an attempt with their begins, none earlier than the one before it."""
+    """Return an attempt's phases with their begins, none earlier than the one before it."""
     reached = 0
     found = []
     for phase, begin in of.begins:
@@ -234,9 +240,10 @@ def stretches(of: Attempt) -> list[tuple[str, int]]:
 
 
 def split_awaiting(path: Path, stretches: Mapping[tuple[str, int], Sequence[tuple[int, int, int]]]) -> Path:
-    """The path with links ``awaiting`` where calls of async methods were suspended.
+    """Return the path with links ``awaiting`` where calls of async methods were suspended.
 
-    ``stretches``: by task and attempt (begin, end, how much of it was awaited), in the order of their begins.
+    ``stretches`` maps (task ID, attempt) to (begin, end, ns awaited in between), in the order of their
+    begins.
     """
     links: list[Link] = []
     for link in path.links:
@@ -260,7 +267,7 @@ def split_awaiting(path: Path, stretches: Mapping[tuple[str, int], Sequence[tupl
 
 
 class Share(NamedTuple):
-    """What of the path is one function's; ``held_ns`` as of :class:`Link`."""
+    """One function's share of the path. ``held_ns`` has the same meaning as in :class:`Link`."""
 
     name: str
     is_driver: bool
@@ -271,9 +278,9 @@ class Share(NamedTuple):
 
 
 def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
-    """The path by function, the one with the most time first. A function of a driver's name is not one.
+    """Return the path by function, longest first. ``is_driver`` takes a task ID.
 
-    ``is_driver`` tells it of a task's id.
+    A function that shares its name with a driver is separate from it.
     """
     phases: dict[tuple[str, bool], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     links: dict[tuple[str, bool], int] = defaultdict(int)
@@ -290,10 +297,10 @@ def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
 
 
 class Cause(NamedTuple):
-    """What held a job up: a function that executed or awaited, or another phase of all functions.
+    """A cause of a job's duration: a function that executed or awaited, or another phase of all functions.
 
-    ``name``: the function with the most of it, "" if it is not known; ``functions``: of how many it is;
-    ``held_ns`` as of :class:`Link`.
+    ``name`` is the function with the most time in it, or "" if unknown. ``functions`` is the number of
+    functions. ``held_ns`` has the same meaning as in :class:`Link`.
     """
 
     phase: str
@@ -305,8 +312,10 @@ class Cause(NamedTuple):
 
 
 def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
-    """A path by cause, the largest first: each function that executed or awaited is one, and each other
-    phase. The driver's executing before all others is ``preparing``, and after them ``finishing``.
+    """Return a path by cause, the largest first.
+
+    Each function that executed or awaited is a cause, and so is each other phase. The driver's executing time
+    before all other links is ``preparing``, and after them ``finishing``.
     """
     found: dict[tuple[str, ...], list[tuple[int, Share]]] = defaultdict(list)
     links = list(path.links)

@@ -1,4 +1,4 @@
-"""Reads more of the links of a path: their actors, and when they were suspended."""
+"""Reads more about the links of a path: their actors, and when they were suspended."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from rayscope.views.critical_path.compute import Link
 def read_awaiting(
     reader: duckdb.DuckDBPyConnection, links: Sequence[Link], last_ns: int
 ) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
-    """By task and attempt of some links the stretches in which they were suspended, as
-    :func:`compute.split_awaiting` takes them. Those whose end is not recorded last until ``last_ns``.
+    """Return the stretches in which the links were suspended, by (task ID, attempt).
+
+    The format is that of :func:`compute.split_awaiting`. Stretches without a recorded end last until
+    ``last_ns``.
     """
     keys = {split_id(link.task_id) for link in links if link.phase == "executing"}
     high, low = zip(*keys, strict=True) if keys else ((), ())
@@ -41,7 +43,7 @@ ORDER BY begin_ns, end_ns""",
 
 
 def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dict[str, dict[str, Any]]:
-    """By function the actor in which the most time of these links is, as :class:`schemas.PathActor`."""
+    """Return for each function the actor with most of these links' time, as :class:`schemas.PathActor`."""
     keys = [(*split_id(link.task_id), link.attempt, link.name, link.end_ns - link.begin_ns) for link in links]
     high, low, attempt, name, length = zip(*keys, strict=True) if keys else ((),) * 5
     found = reader.execute(

@@ -14,16 +14,18 @@ from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
 from rayscope.views.critical_path.sql import Extent, PathReader
 
 _TIME_S = 10.0
-#: The most causes in an answer, and the most that name an actor.
-_MAX_CAUSES, _WITH_ACTORS = 50, 5
+#: Maximum number of causes in an answer.
+_MAX_CAUSES = 50
+#: Maximum number of causes that name an actor.
+_WITH_ACTORS = 5
 
 
 def read_path(
     file: SessionFile, last_ns: int, job_id: str | None, *, live: bool, extent: Extent | None = None
 ) -> tuple[PathReader, compute.Path]:
-    """The path of a job (None: the longest one that ran tasks), and who read it. Raises NotFound.
+    """Return the path of a job and its reader. Raises NotFound.
 
-    ``extent``: of the job, for who has looked already.
+    ``job_id`` None selects the longest job that ran tasks. ``extent`` saves reading the job's extent again.
     """
     until = time.monotonic() + _TIME_S
     with file.reader() as reader:
@@ -36,7 +38,7 @@ def read_path(
 
 
 def ns_by_task(path: compute.Path) -> dict[str, int]:
-    """How much of a path is each task's, by its id: it waited, ran, or was to be tried again, ns."""
+    """Return each task's time on the path in ns, by task ID. It includes waiting and retrying."""
     found: dict[str, int] = defaultdict(int)
     for link in path.links:
         found[link.task_id] += link.end_ns - link.begin_ns
@@ -44,20 +46,20 @@ def ns_by_task(path: compute.Path) -> dict[str, int]:
 
 
 def read_ns_by_task(file: SessionFile, job_id: str, extent: tuple[bool, int, int]) -> dict[str, int]:
-    """The same of a job, whose :class:`Extent` is known."""
+    """Return :func:`ns_by_task` of a job with a known :class:`Extent`."""
     known = Extent(*extent)
     return ns_by_task(read_path(file, known.end_ns, job_id, live=not known.ended, extent=known)[1])
 
 
 def is_driver(task_id: str) -> bool:
-    """Whether a task is a driver."""
+    """Return whether a task is a driver."""
     return task_id.startswith(DRIVER_PREFIX)
 
 
 def describe_causes(
     file: SessionFile, path: compute.Path, causes: Sequence[compute.Cause]
 ) -> list[dict[str, Any]]:
-    """The causes of a path, the largest first, as :class:`schemas.PathCause`."""
+    """Return the causes of a path, the largest first, as :class:`schemas.PathCause`."""
     whole_ns = max(1, path.end_ns - path.begin_ns)
     causes = causes[:_MAX_CAUSES]
     largest = {cause.name for cause in causes[:_WITH_ACTORS] if not cause.is_driver}

@@ -19,7 +19,7 @@ class PathLink(Answer):
 
 
 class PathFunction(Answer):
-    """What of the critical path is one function's, and the duration without it."""
+    """One function's time on the critical path, and the duration of the path without it."""
 
     name: str
     is_driver: bool
@@ -32,7 +32,7 @@ class PathFunction(Answer):
 
 
 class PathActor(Answer):
-    """The actor with the most time of a function's on the path: ``total_ns`` of ``actors`` actors there.
+    """The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there.
 
     ``pid`` and ``host`` are null if they are not known.
     """
@@ -46,9 +46,10 @@ class PathActor(Answer):
 
 
 class PathCause(Answer):
-    """What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
-    which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
-    ``actor``: of the largest causes, whose method ``name`` is.
+    """Time on the path due to one function that executed, or to a phase of ``functions`` functions.
+
+    ``name`` is the function with the most of it ("" if unknown). ``held_ns`` is how much of the time others
+    waited for the worker or actor. The largest causes include ``actor``, whose method is ``name``.
     """
 
     phase: str
@@ -62,7 +63,7 @@ class PathCause(Answer):
 
 
 class CriticalPathAnswer(Answer):
-    """The chain that decided how long a job took."""
+    """The chain that determined how long a job took."""
 
     session: str
     job_id: str | None

@@ -1,4 +1,4 @@
-"""What ended in a stretch of time, as columns: attempts, their waits, and the arguments they made."""
+"""Attempts that ended in a time slice, their waits, and the arguments they produced, as columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EXECUTING = [phase for phase, _ in RECORDED].index("executing")
 _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
 
-#: The worker that a call which waits for its actor will come to.
+#: The worker on which a call that waits for its actor will run.
 _ACTORS_WORKER = f"CASE WHEN {END} IS NULL THEN {actors_worker('a')} END"
 #: Whether a wait ``w`` was for a placement group.
 _IS_GROUP = (
@@ -46,14 +46,14 @@ _IS_GROUP = (
 
 
 def _longest(last_ns: int) -> str:
-    """SQL of an order: what ended last; of those that have not ended first what runs, the oldest of it."""
+    """Return an SQL order: the latest end first, and of unfinished attempts the longest-running first."""
     return f"{ended_at(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
 
 
 def select_attempts(where: str, is_guessed: str = "false") -> str:
-    """SQL of attempts in the order of their ends. Times that nobody told are far off.
+    """Return SQL of attempts in the order of their ends. Missing times are ``FOREVER`` or ``-FOREVER``.
 
-    ``is_guessed``: whether the driver is taken to have waited for it.
+    ``is_guessed`` is an SQL condition: the driver is assumed to have waited for the attempt.
     """
     begins = ", ".join(
         f"coalesce({begin}, {-FOREVER}) AS {column}"
@@ -70,13 +70,13 @@ ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
 
 
 def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
-    """SQL of the waits that ended then in the order of their ends, each with the attempt that ended it, or
-    that it was for when a signal ended it.
+    """Return SQL of the waits that ended in the slice, in the order of their ends.
 
-    ``by_itself``: whether an attempt ended before its job ended it.
+    Each row has the attempt that ended the wait, or the awaited attempt if a signal ended it. ``by_itself``
+    is an SQL condition: the attempt ended before its job's end stopped it.
     """
     ended = f"({ended_at(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
-    # What a generator yields is there before it ends.
+    # Values of a generator are available before it ends.
     yielded = f"(w.is_ready AND e.object_index >= 2 AND {REACHED} < e.end_ns)"
     return f"""
 WITH waits AS MATERIALIZED (
@@ -121,7 +121,7 @@ ORDER BY end_ns, begin_ns DESC"""
 
 
 def select_arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
-    """SQL of the tasks that were called with the value of what ended then, in the order of these ends."""
+    """Return SQL of the tasks with arguments from attempts that ended in the slice, by those ends."""
     return f"""
 SELECT e.task_hi, e.task_lo, e.attempt, {ended_at(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
 FROM edge_rows e
@@ -131,10 +131,10 @@ WHERE e.kind = 'argument' AND e.object_index < {FIRST_PUT}
 ORDER BY end_ns"""
 
 
-def select_untold_waits(last_ns: int) -> str:
-    """SQL of the waits whose end nobody told in the order of their begins, each with what it is for.
+def select_open_waits(last_ns: int) -> str:
+    """Return SQL of the waits without a recorded end, in the order of their begins, each with its target.
 
-    Waits for many objects name some of them. When these have ended, it is for a child that has not.
+    Waits for many objects name only some of them. Once these have ended, the target is a child that has not.
     """
     is_of_task = f"b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL"
     return f"""
@@ -159,7 +159,7 @@ ORDER BY begin_ns"""
 
 
 class Rows:
-    """Rows in the order of their column ``end_ns``, found by a task."""
+    """Rows in the order of their column ``end_ns``, with an index by task."""
 
     def __init__(self, table: pa.Table) -> None:
         self._columns = {name: table[name].combine_chunks() for name in table.column_names}
@@ -171,19 +171,19 @@ class Rows:
         self._of_task: dict[str, list[int]] = {}
 
     def numbers(self, column: str) -> Any:
-        """All of a column without NULLs, as an array."""
+        """Return a column without NULLs as an array."""
         return self._columns[column].to_numpy(zero_copy_only=False)
 
     def value(self, column: str, row: int) -> Any:
-        """One value."""
+        """Return one value."""
         return self._columns[column][row].as_py()
 
     def task(self, row: int, prefix: str = "task") -> str | None:
-        """The whole hex id of a task."""
+        """Return a task's complete hex ID."""
         return join_id(self.value(f"{prefix}_hi", row), self.value(f"{prefix}_lo", row))
 
     def of_task(self, task_id: str) -> list[int]:
-        """The rows of a task."""
+        """Return the rows of a task."""
         if task_id not in self._of_task:
             high, low = split_id(task_id)
             key = np.uint64(high or 0)
@@ -193,23 +193,23 @@ class Rows:
         return self._of_task[task_id]
 
     def until(self, rows: Sequence[int], at_ns: int) -> Iterator[int]:
-        """Those of some rows that ended not after a time, the last first."""
+        """Yield the rows that ended by ``at_ns``, the last one first."""
         for place in range(bisect.bisect_right(rows, at_ns, key=self.end_ns.__getitem__) - 1, -1, -1):
             yield rows[place]
 
     def awaited(self, row: int) -> tuple[str, int] | None:
-        """The attempt that a row says was awaited."""
+        """Return the attempt that a row's wait was for."""
         task_id = self.task(row, "awaited")
         return None if task_id is None else (task_id, self.value("awaited_attempt", row))
 
 
 class Attempts(Rows):
-    """Attempts, found by their workers too."""
+    """Attempts, also indexed by worker."""
 
     def __init__(self, table: pa.Table) -> None:
         super().__init__(table)
         self.reached_ns = self.numbers("reached_ns")
-        #: A row of begins for each attempt.
+        #: One row of begins per attempt, in ns.
         self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
         self.has_start = self.begins[:, _EXECUTING] > -FOREVER
         self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
@@ -219,7 +219,7 @@ class Attempts(Rows):
         self._of_worker: dict[str, list[int]] = {}
 
     def of_worker(self, worker: str) -> list[int]:
-        """The attempts that came to a worker."""
+        """Return the attempts that reached a worker."""
         if worker not in self._of_worker:
             code = self._workers.get(worker)
             self._of_worker[worker] = [] if code is None else np.flatnonzero(self._worker == code).tolist()
@@ -227,7 +227,7 @@ class Attempts(Rows):
 
 
 class Slice:
-    """What ended in a stretch of time, and the attempts that were with a worker at its end."""
+    """Attempts that ended in a time slice, and those that were on a worker at its end."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the walk along the critical path asks of a record, which is read one slice of time after the other."""
+"""The record of a job for the walk along its critical path, read one time slice after another."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from rayscope.views.critical_path.slices_sql import (
     Slice,
     select_arguments,
     select_attempts,
-    select_untold_waits,
+    select_open_waits,
     select_waits,
 )
 
-#: About so many attempts end in a slice.
+#: Approximate number of attempts that end in a slice.
 SLICE_ATTEMPTS = 100_000
-#: So many slices are kept: a walk goes to and fro between one and the next.
+#: Number of slices kept in memory. A walk alternates between neighbors.
 _KEPT_SLICES = 2
 _PHASES = tuple(name for name, _ in RECORDED)
-#: Before the first task of a function a worker imports what all of them need.
+#: A worker's first task of a function imports the modules that all of its tasks need.
 _FIRST_PHASES = tuple(
     "starting_worker" if _PHASES.index("loading") <= place < _PHASES.index("executing") else name
     for place, name in enumerate(_PHASES)
 )
-#: At the end of its very first task Ray imports what it serializes with, some 0.4 s of CPU time; unless the
-#: value is so large that storing it takes time by itself.
+#: At the end of a worker's very first task, Ray imports its serializers, about 0.4 s of CPU time. If the
+#: value is very large, storing takes that long anyway.
 _NEW_WORKER_PHASES = tuple("starting_worker" if name == "storing" else name for name in _FIRST_PHASES)
 _LARGE_VALUE_BYTES = 10 << 20
 
@@ -66,9 +66,9 @@ class PathAttempt(NamedTuple):
 
 
 class PathWait(NamedTuple):
-    """A wait of an attempt's, and who of the awaited ended last: a task and its attempt.
+    """A wait of an attempt, and the last awaited attempt to end, as a task and its attempt.
 
-    ``phase``: who waits for a placement group waits for resources.
+    Waits for a placement group have the phase of waiting for resources.
     """
 
     begin_ns: int
@@ -78,7 +78,7 @@ class PathWait(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Whether a job has ended, when it began, and when it ended or until when it is looked at."""
+    """Whether a job has ended, its begin, and its end (or the time until which it is considered), in ns."""
 
     ended: bool
     begin_ns: int
@@ -86,18 +86,18 @@ class Extent(NamedTuple):
 
 
 class PathReader:
-    """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
+    """The record of one job, read step by step.
 
-    ``job_id`` is the given one or, of those that ran tasks, the one that took longest; ``driver`` its driver
-    as an attempt, which begins with the job at ``begin_ns``. ``ended``: whether the job has; one that has not
-    ends at ``last_ns`` in a ``live`` session, else when the last of it was heard of; unless the caller knows
-    its ``extent``. ``traced``: whether
-    it is known when the driver waited, and for whom; another one is taken to have waited for each attempt
-    that it submitted.
-    Raises NotFound where nothing is on record.
+    ``job_id`` is the given job, or the longest one that ran tasks. ``driver`` is its driver as an attempt,
+    which begins with the job at ``begin_ns``. ``ended`` is whether the job has ended. A job that has not
+    ended lasts until ``last_ns`` in a ``live`` session, else until its last recorded event. Running attempts
+    last until ``last_ns``. A known ``extent`` replaces these lookups.
 
-    A walk goes back in time and asks for what ended shortly before. So the record is read in slices of time,
-    each when a walk comes to it.
+    ``traced`` is whether the driver's waits are recorded. A driver without a tracer is assumed to have waited
+    for each attempt that it submitted. Raises NotFound if there is no record of the job.
+
+    A walk goes back in time and asks for attempts that ended shortly before. So the record is read in time
+    slices, each of them when a walk reaches it.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class PathReader:
     def _extent(self, live: bool) -> Extent:
         high, low = split_id(self._driver_id)
         of_job = {"job": self.job_id, "high": high, "low": low}
-        begun, heard, driver_end, job_end = self._reader.execute(
+        begin_ns, heard_ns, driver_end, job_end = self._reader.execute(
             f"SELECT least(min({CREATED}), min(coalesce(running_ns, {CREATED})), "
             "(SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0)), "
             f"greatest(max(greatest({END}, {REACHED}, {CREATED})), "
@@ -139,14 +139,14 @@ class PathReader:
             "FROM attempts WHERE job_id IS NOT DISTINCT FROM $job",
             of_job,
         ).fetchall()[0]
-        if begun is None:
+        if begin_ns is None:
             raise NotFound(
                 f"No tasks recorded for job {(self.job_id or '')[:80]!r}.", "GET /api/jobs lists the jobs."
             )
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:
-            return Extent(True, begun, max(begun, ended))
-        return Extent(False, begun, self.last_ns if live else max(begun, heard or begun))
+            return Extent(True, begin_ns, max(begin_ns, ended))
+        return Extent(False, begin_ns, self.last_ns if live else max(begin_ns, heard_ns or begin_ns))
 
     def _is_traced(self) -> bool:
         high, low = split_id(self._driver_id)
@@ -157,7 +157,7 @@ class PathReader:
 
     @cached_property
     def _bounds(self) -> list[int]:
-        """The times between the slices."""
+        """The boundaries between the slices, in ns."""
         counted = self._reader.execute("SELECT count(*) FROM attempts").fetchall()
         slices = 1 + counted[0][0] // SLICE_ATTEMPTS
         parts = [number / slices for number in range(1, slices)]
@@ -167,7 +167,7 @@ class PathReader:
         return [bound for (bound,) in found if bound is not None]
 
     def _slice(self, number: int) -> Slice:
-        """A slice; the earliest one is 0."""
+        """Return a slice. Slice 0 is the earliest."""
         if number not in self._slices:
             if len(self._slices) == _KEPT_SLICES:
                 del self._slices[next(iter(self._slices))]
@@ -176,16 +176,16 @@ class PathReader:
         return self._slices[number]
 
     def _new_slice(self, since_ns: int, upto_ns: int) -> Slice:
-        # What runs when the driver ends is ended by that.
+        # The driver's end stops everything that is still running.
         by_itself = f"(finished_ns IS NOT NULL OR {END} < {self._end_ns if self.ended else FOREVER})"
         is_guessed, values = "false", {}
         if not self.traced:
             is_guessed = f"parent_hi = $high AND parent_lo = $low AND {by_itself}"
             values = dict(zip(("high", "low"), split_id(self._driver_id), strict=True))
-        # Of retries those too that wait for a worker then: a task's last attempt is asked for.
-        begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
+        # Include retries that were waiting for a worker then, because callers ask for a task's last attempt.
+        has_begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
         ended = ended_at(FOREVER)
-        within = f"{ended} > {since_ns} AND ({ended} <= {upto_ns} OR {begun})"
+        within = f"{ended} > {since_ns} AND ({ended} <= {upto_ns} OR {has_begun})"
         return Slice(
             self._reader,
             select_attempts(f"{NOT_DRIVER} AND {within}", is_guessed),
@@ -198,14 +198,14 @@ class PathReader:
         return self._slice(bisect.bisect_left(self._bounds, at_ns))
 
     def _slices_back(self, upto_ns: int, since_ns: int) -> Iterator[Slice]:
-        """The slices with what ended between two times, the latest first."""
+        """Yield the slices with attempts that ended between two times, the latest first."""
         for number in range(bisect.bisect_left(self._bounds, upto_ns), -1, -1):
             yield self._slice(number)
             if number and self._bounds[number - 1] <= since_ns:
                 return
 
     def running(self, task_id: str, at_ns: int) -> PathAttempt | None:
-        """The attempt of a task that ran at a time, or the last that began before it."""
+        """Return the attempt of a task that was running at a time, or the last one that began before it."""
         if task_id.startswith(DRIVER_PREFIX):
             return self.driver if task_id == self._driver_id else None
         attempts = self._slice_at(at_ns).attempts
@@ -220,39 +220,41 @@ class PathReader:
         )
 
     def retried(self, attempt: PathAttempt) -> PathAttempt | None:
-        """The attempt of the same task before this one."""
-        earlier = [one for one in self._attempts_of(attempt.task_id) if one.attempt < attempt.attempt]
-        return max(earlier, key=lambda one: one.attempt, default=None)
+        """Return the previous attempt of the same task."""
+        earlier = [other for other in self._attempts_of(attempt.task_id) if other.attempt < attempt.attempt]
+        return max(earlier, key=lambda other: other.attempt, default=None)
 
     def argument(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
-        """Of the tasks that made an attempt's arguments, the attempt that ended last, not after a time."""
+        """Return the last producer of an attempt's arguments to end by ``before_ns``."""
         for part in self._slices_back(before_ns, attempt.begins[0][1]):
             arguments = part.arguments
             for row in arguments.until(arguments.of_task(attempt.task_id), before_ns):
-                return self._found(arguments.awaited(row), before_ns)
+                return self._find_attempt(arguments.awaited(row), before_ns)
         return None
 
     def before(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
-        """The attempt that ended last on the same worker, of those that came before it."""
+        """Return the last attempt to end among those that reached the same worker earlier."""
         worker = attempt.worker_id
         if worker is None:
             return None
         for part in self._slices_back(before_ns + SLACK_NS, _since(attempt, before_ns)):
             attempts = part.attempts
             for row in attempts.until(attempts.of_worker(worker), before_ns + SLACK_NS):
-                # A call whose start is unknown may have come after this one if it ended later.
+                # A call whose start is unknown may have reached the worker after this one if it ended later.
                 came = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
                 if came < before_ns and not _is(attempt, attempts, row):
                     return self._attempt(attempts, row)
         return None
 
     def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
-        """Of the waits of an attempt that began before a time the one that ended last, not after it."""
+        """Return the wait of an attempt that ended last by ``before_ns``, of those that began earlier."""
         if attempt is self.driver and not self.traced:
             return self._guess(before_ns)
         if attempt.end_ns <= before_ns:
-            for begin, awaited, phase in reversed(self._untold.get((attempt.task_id, attempt.attempt), [])):
-                # A worker of Ray Train waits in a report, which is recorded with its actor's creation.
+            for begin, awaited, phase in reversed(
+                self._open_waits.get((attempt.task_id, attempt.attempt), [])
+            ):
+                # A Ray Train worker waits in a report, which is recorded with its actor's creation.
                 if begin < attempt.end_ns:
                     return PathWait(begin, attempt.end_ns, awaited, phase)
         for part in self._slices_back(before_ns, _since(attempt, before_ns)):
@@ -265,7 +267,7 @@ class PathReader:
         return None
 
     def _guess(self, before_ns: int) -> PathWait | None:
-        """Of a driver that nobody traced: it waited for each attempt that it submitted and that ended."""
+        """Guess a wait of an untraced driver: it waited for each attempt that it submitted and that ended."""
         for part in self._slices_back(before_ns, self.begin_ns):
             attempts = part.attempts
             for row in attempts.until(attempts.guessed, before_ns):
@@ -276,11 +278,11 @@ class PathReader:
         return None
 
     def awaited(self, attempt: PathAttempt, wait: PathWait, before_ns: int) -> PathAttempt | None:
-        """The attempt that ended a wait; None if it timed out."""
-        return self._found(wait.awaited, wait.end_ns)
+        """Return the attempt that ended a wait, or None if the wait timed out."""
+        return self._find_attempt(wait.awaited, wait.end_ns)
 
-    def _found(self, key: tuple[str, int] | None, near_ns: int) -> PathAttempt | None:
-        """An attempt by its task and number, which probably ended near a time."""
+    def _find_attempt(self, key: tuple[str, int] | None, near_ns: int) -> PathAttempt | None:
+        """Return an attempt by task and number. It probably ended near ``near_ns``."""
         if key is None:
             return None
         task_id, number = key
@@ -288,10 +290,10 @@ class PathReader:
         for row in attempts.of_task(task_id):
             if attempts.number[row] == number:
                 return self._attempt(attempts, row)
-        return next((one for one in self._attempts_of(task_id) if one.attempt == number), None)
+        return next((other for other in self._attempts_of(task_id) if other.attempt == number), None)
 
     def _attempts_of(self, task_id: str) -> list[PathAttempt]:
-        """All attempts of a task."""
+        """Return all attempts of a task."""
         if task_id not in self._tasks:
             high, low = split_id(task_id)
             found = self._reader.sql(
@@ -302,11 +304,11 @@ class PathReader:
         return self._tasks[task_id]
 
     @cached_property
-    def _untold(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None, str]]]:
-        """By attempt the waits whose end nobody told, in the order of their begins: begin, awaited, phase."""
+    def _open_waits(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None, str]]]:
+        """Waits without a recorded end, by attempt, in order: (begin, awaited attempt, phase)."""
         found = defaultdict(list)
         for high, low, attempt, begin, is_group, *awaited in self._reader.execute(
-            select_untold_waits(self.last_ns)
+            select_open_waits(self.last_ns)
         ).fetchall():
             task_id = join_id(*awaited[:2])
             key = None if task_id is None else (task_id, awaited[2])
@@ -336,7 +338,7 @@ class PathReader:
         )
 
     def _phases(self, attempts: Attempts, row: int, worker: str | None, name: str) -> tuple[str, ...]:
-        """What an attempt's phases are called: while its worker imports, that one starts."""
+        """Return the names of an attempt's phases. A worker that imports modules counts as starting."""
         reached_ns = attempts.reached_ns[row]
         if reached_ns >= self._first.get((worker, name), -FOREVER):
             return _PHASES
@@ -345,19 +347,19 @@ class PathReader:
         return _NEW_WORKER_PHASES if is_new and not is_large else _FIRST_PHASES
 
     def _worker_start(self, worker: str, begins: list[tuple[str, int]]) -> tuple[str, int] | None:
-        """The phase in which an attempt's worker started; see :func:`execution.with_worker_starts`."""
+        """Return the phase in which an attempt's worker started; see :func:`execution.with_worker_starts`."""
         waited = next((begin for phase, begin in begins if phase == "waiting_node"), None)
-        given = next((begin for phase, begin in begins if not phase.startswith("waiting")), None)
-        if waited is None or given is None or given - waited <= FASTEST_START_NS:
+        assigned = next((begin for phase, begin in begins if not phase.startswith("waiting")), None)
+        if waited is None or assigned is None or assigned - waited <= FASTEST_START_NS:
             return None
         known = self._started.get(worker)
-        if known is None or not max(waited, given - FIRST_TASK_NS) <= known[1] <= given:
+        if known is None or not max(waited, assigned - FIRST_TASK_NS) <= known[1] <= assigned:
             return None
         return "starting_worker", min(known[1], max(waited, known[0]))
 
     @cached_property
     def _first(self) -> dict[tuple[str | None, str], int]:
-        """By worker and function when it first executed."""
+        """When each worker first executed each function, in ns, by (worker, function)."""
         found = self._reader.execute(
             f"SELECT worker_id, coalesce({called_name('attempts')}, ''), "
             "min(coalesce(execute_begin_ns, running_ns)) "
@@ -367,7 +369,7 @@ class PathReader:
 
     @cached_property
     def _first_of_all(self) -> dict[str | None, int]:
-        """By worker when it first executed anything."""
+        """When each worker first executed anything, in ns, by worker."""
         found: dict[str | None, int] = {}
         for (worker, _), first_ns in self._first.items():
             found[worker] = min(first_ns, found.get(worker, first_ns))
@@ -375,7 +377,7 @@ class PathReader:
 
     @cached_property
     def _started(self) -> dict[str, tuple[int, int]]:
-        """By worker when it was launched, and when it had started."""
+        """When each worker was launched and when it had started, in ns, by worker."""
         found = self._reader.execute(
             "SELECT id, launch_ns, start_ns FROM worker_rows WHERE launch_ns > 0 AND start_ns > 0"
         ).fetchall()
@@ -387,5 +389,5 @@ def _is(attempt: PathAttempt, attempts: Attempts, row: int) -> bool:
 
 
 def _since(attempt: PathAttempt, before_ns: int) -> int:
-    """When the phase that an attempt was in before a time began. What ended earlier does not explain it."""
+    """Return when the attempt's phase at a time began. Earlier ends do not explain that phase."""
     return max((begin for _, begin in stretches(attempt) if begin < before_ns), default=before_ns)

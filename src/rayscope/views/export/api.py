@@ -1,4 +1,4 @@
-"""A session as a file that other programs open."""
+"""Exports of a session as files for other programs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from rayscope.storage.slots import Slots
 from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
 
-#: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
+#: Maximum pause after each piece, in s. Making a piece blocks recording, so each is followed by a pause of
+#: equal length.
 _MAX_PAUSE_S = 0.1
 _SLOTS = Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running.")
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
 
 
 class _Stream(StreamingResponse):
-    """Gives back what the pieces are made of when they are sent, or when nobody wants or takes them."""
+    """Releases the export's resources once the response is sent, or if the client disconnects."""
 
     def __init__(self, pieces: Iterator[bytes], done: contextlib.ExitStack, **options: Any) -> None:
         super().__init__(pieces, **options)
@@ -53,7 +54,7 @@ def export(
     format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
     session: Session = None,
 ) -> Response:
-    """A session's attempts, or those that match the filters, in a format for other programs."""
+    """Return a session's attempts, or those that match the filters, in a format for other programs."""
     chosen = records.resolve(session)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_SLOTS.take())
@@ -85,7 +86,7 @@ def export(
 
 
 def _pace(pieces: Iterator[bytes], catalog: Catalog, records: SessionReader) -> Iterator[bytes]:
-    """The same; while something is recorded, never more than half of the time."""
+    """Yield the pieces, pausing while a session is recorded so that they take at most half of the time."""
     began = time.monotonic()
     for piece in pieces:
         took = time.monotonic() - began

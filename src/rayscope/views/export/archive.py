@@ -31,12 +31,12 @@ _PART = (
     "This covers only some of the attempts: {filters}. Nodes, workers, actors, jobs, and placement "
     "groups are complete."
 )
-#: Of every file, in its metadata under the key ``rayscope``.
+#: Units of the columns. Each file has them in its metadata under the key ``rayscope``.
 _UNITS = {"*_ns": "ns since the epoch, or ns", "*bytes": "bytes"}
 
 
 class _Pipe(io.RawIOBase):
-    """A file that can only be written to; :meth:`take` gives what was."""
+    """A write-only file. :meth:`take` returns the bytes written since the last call."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -49,20 +49,23 @@ class _Pipe(io.RawIOBase):
         return len(self._parts[-1])
 
     def take(self) -> bytes:
-        found, self._parts = b"".join(self._parts), []
-        return found
+        content, self._parts = b"".join(self._parts), []
+        return content
 
 
 def archive(views: Tables, about: Mapping[str, Any]) -> Iterator[bytes]:
-    """The archive: a file for each view, README.md and about.json. ``about``: session, exporter, filters."""
+    """Yield the archive: a file for each view, README.md, and about.json.
+
+    ``about`` has the session, the exporter, and the filters.
+    """
     pipe = _Pipe()
     rows: dict[str, int] = {}
-    # Parquet is compressed already.
+    # Parquet is already compressed.
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as out:
         for view in VIEWS:
             schema, batches = views.batches(view)
-            told = {"rayscope": msgspec.json.encode({**about, "units": _UNITS})}
-            schema = schema.with_metadata(told)
+            metadata = {"rayscope": msgspec.json.encode({**about, "units": _UNITS})}
+            schema = schema.with_metadata(metadata)
             rows[view] = 0
             with (
                 out.open(f"{view}.parquet", "w", force_zip64=True) as entry,

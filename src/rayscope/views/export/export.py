@@ -1,4 +1,4 @@
-"""Exports of a session: the bytes of each format as they are made."""
+"""Exports of a session: the bytes of each format, produced as a stream."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from rayscope.views.flame.compute import Own, Path, flame
 from rayscope.views.flame.sql import MAX_PATHS
 from rayscope.views.stack import sql as stack_sql
 
-#: Exports at a time: each may take as much memory as a session's queries.
+#: Maximum number of concurrent exports. Each may use as much memory as a session's queries.
 MAX_EXPORTS = 2
-#: speedscope's page holds all of a file in memory at once: the busiest workers are left out beyond these.
+#: Maximum number of attempts. speedscope's page loads the whole file, so the busiest workers are left out.
 SPEEDSCOPE_ATTEMPTS = 200_000
-#: Frames of all stacks of the sums: each is written with all its callers, many where calls are deep.
+#: Maximum number of frames in all stacks. Each stack includes all callers, which are many where calls are
+#: deep.
 SPEEDSCOPE_FRAMES = 5_000_000
-#: Points of a curve over the session's time.
+#: Number of points of a curve over the session's time.
 _POINTS = 1_000
-#: What is left out of traces alone: profiles never have any.
+#: Counts of omitted items that apply to traces only, because profiles have no such items.
 _ONLY_DRAWN = frozenset({"waits", "data_arrows", "call_arrows"})
 
 
 class Export:
-    """A session as a file of some format.
+    """A session as a file in some format.
 
-    ``chunks`` gives its bytes, once. ``left_out``, how many of what are not in it, is known from the
-    beginning. Close it when done, or use it in a ``with`` block. Raises StoreError, also while it is read.
+    ``chunks`` yields its bytes, once. ``left_out`` counts the omitted items by kind, and is known from the
+    start. Close it when done, or use it in a ``with`` block. Raises StoreError, also while it is read.
     """
 
     def __init__(
@@ -78,46 +79,50 @@ class Export:
         self.close()
 
     def close(self) -> None:
-        """Let go of the record."""
+        """Release the record."""
         self.chunks.close()
         self._open.close()
 
     def _explain_errors(self, chunks: Iterator[bytes]) -> Any:
-        """The same, with what DuckDB says told as StoreError."""
+        """Yield the chunks, and raise errors of DuckDB as StoreError."""
         try:
             first = next(chunks, b"")
         except (duckdb.Error, OSError) as error:
-            raise self._said(error) from error
+            raise self._to_store_error(error) from error
 
         def rest() -> Iterator[bytes]:
             try:
                 yield first
                 yield from chunks
             except (duckdb.Error, OSError) as error:
-                raise self._said(error) from error
+                raise self._to_store_error(error) from error
 
         return rest()
 
-    def _said(self, error: duckdb.Error | OSError) -> StoreError:
-        if str(error).startswith("Out of Memory"):  # as Arrow's reader hands it on
+    def _to_store_error(self, error: duckdb.Error | OSError) -> StoreError:
+        if str(error).startswith("Out of Memory"):  # how Arrow's reader reports it
             error = duckdb.OutOfMemoryException(str(error))
-        said = explain(self._file.path, error)
-        if said.code in ("memory", "full"):
-            said.remedy = "Export a part (a job, a time range), or give DuckDB more: RAYSCOPE_MEMORY_LIMIT."
-        return said
+        failure = explain(self._file.path, error)
+        if failure.code in ("memory", "full"):
+            failure.remedy = (
+                "Export a part (a job, a time range), or give DuckDB more: RAYSCOPE_MEMORY_LIMIT."
+            )
+        return failure
 
-    def _timeline(self, *, by_lane: bool = False, most: int | None = None) -> Timeline:
-        found = self._open.enter_context(
-            timeline(self._file, self._filters, last_ns=self._last_ns, by_lane=by_lane, most=most)
+    def _timeline(self, *, by_lane: bool = False, max_attempts: int | None = None) -> Timeline:
+        result = self._open.enter_context(
+            timeline(
+                self._file, self._filters, last_ns=self._last_ns, by_lane=by_lane, max_attempts=max_attempts
+            )
         )
         self.left_out = {
             name: number
-            for name, number in found.left_out.items()
+            for name, number in result.left_out.items()
             if number and not (by_lane and name in _ONLY_DRAWN)
         }
-        self._about["attempts"] = found.attempts
+        self._about["attempts"] = result.attempts
         self._about["left_out"] = self.left_out
-        return found
+        return result
 
     def _drawn(self, of: Timeline, sink: Any, by_lane: bool = False) -> Iterator[bytes]:
         lanes = [Lane(**row) for row in of.lanes()]
@@ -140,12 +145,12 @@ class Export:
     def _perfetto(self) -> Iterator[bytes]:
         sink = PerfettoTrace(self._about["session"])
         of = self._timeline()
-        told = {"exporter": self._about["exporter"], "attempts": of.attempts}
+        description = {"exporter": self._about["exporter"], "attempts": of.attempts}
         if self._about["ray_version"]:
-            told["ray_version"] = self._about["ray_version"]
-        told |= {f"filter.{name}": value for name, value in self._about["filters"].items()}
-        told |= {f"left_out.{name}": number for name, number in self.left_out.items()}
-        sink.start(self._last_ns if of.begin_ns is None else of.begin_ns, told)
+            description["ray_version"] = self._about["ray_version"]
+        description |= {f"filter.{name}": value for name, value in self._about["filters"].items()}
+        description |= {f"left_out.{name}": number for name, number in self.left_out.items()}
+        sink.start(self._last_ns if of.begin_ns is None else of.begin_ns, description)
         yield from self._drawn(of, sink)
         yield sink.take()
 
@@ -154,11 +159,11 @@ class Export:
         sums = flame_sql.path_sums(self._file, self._filters, last_ns=self._last_ns)
         rows, paths = [Own(*row) for row in sums.rows], [Path(*path) for path in sums.paths]
         tree = flame(rows, paths, limit=2 * MAX_PATHS)
-        of = self._timeline(by_lane=True, most=SPEEDSCOPE_ATTEMPTS)
+        of = self._timeline(by_lane=True, max_attempts=SPEEDSCOPE_ATTEMPTS)
         frames = [] if tree is None else tree.tree.frames
-        deep = sink.start(of.begin_ns or 0, frames, SPEEDSCOPE_FRAMES)
-        if deep:
-            self.left_out["call_paths"] = deep
+        omitted = sink.start(of.begin_ns or 0, frames, SPEEDSCOPE_FRAMES)
+        if omitted:
+            self.left_out["call_paths"] = omitted
         yield from self._drawn(of, sink, by_lane=True)
         sink.finish(self._about)
         yield sink.take()

@@ -1,4 +1,4 @@
-"""The formats of exports. Little is imported here, since the command line asks for it at every start."""
+"""The formats of exports. Imports are minimal because every start of the command line loads this module."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from enum import Enum
 
 
 class Format(str, Enum):
-    """What an export is written as."""
+    """File format of an export."""
 
     perfetto = "perfetto"
     speedscope = "speedscope"
     parquet = "parquet"
 
 
-#: The end of the name of a file, and what it is.
+#: File extension and media type of each format.
 FILES: Mapping[Format, tuple[str, str]] = {
     Format.perfetto: (".perfetto-trace", "application/octet-stream"),
     Format.speedscope: (".speedscope.json", "application/json"),
@@ -24,7 +24,7 @@ FILES: Mapping[Format, tuple[str, str]] = {
 
 
 def gzip_chunks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same as one gzip file."""
+    """Compress the chunks into one gzip file."""
     squeeze = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     for chunk in chunks:
         if some := squeeze.compress(chunk):

@@ -1,4 +1,4 @@
-"""The documented views as Arrow batches: all of a session, or what belongs to a part of its attempts."""
+"""The documented views as Arrow batches: a whole session, or the rows of some of its attempts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from rayscope.storage.sql.execution import NOT_DRIVER, TASK_ID, edges_of
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Rows of a batch.
+#: Rows per batch.
 BATCH = 50_000
-#: The view of data edges joins all with all, so it is read in parts made of so many attempts and objects.
+#: Attempts and objects per part. The view of data edges joins everything, so it is read in parts.
 _EDGES_PART = 50_000
 _OF_ATTEMPT = "SEMI JOIN wanted USING (task_id, attempt)"
-#: View -> which of its rows belong to the attempts in ``wanted``. Nodes and the like always come whole.
+#: Condition for each view that selects the rows of the attempts in ``wanted``. Views of entities, such as
+#: nodes, are always complete.
 VIEWS: Mapping[str, str] = {
     "tasks": _OF_ATTEMPT,
     "task_states": _OF_ATTEMPT,
@@ -34,7 +35,7 @@ VIEWS: Mapping[str, str] = {
 
 
 class Tables:
-    """The views of a session as they were when this was made; ``narrowed``: only a part of the attempts."""
+    """The views of a session at the time of construction. ``narrowed`` is true for a part of the attempts."""
 
     def __init__(self, reader: duckdb.DuckDBPyConnection, filters: TaskFilters) -> None:
         self._reader = reader
@@ -48,7 +49,7 @@ class Tables:
             )
 
     def batches(self, view: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The columns of a view, and its rows. Nothing else may be read until these are."""
+        """Return a view's schema and its rows. Read them to the end before reading anything else."""
         part = VIEWS[view] if self.narrowed else ""
         if view == "data_edges":
             counted = self._reader.execute(
@@ -66,12 +67,12 @@ class Tables:
         return self._reader.sql(f"SELECT * FROM {source} {part}").to_arrow_reader(BATCH)
 
     def drops(self) -> list[Row]:
-        """What Ray counted as lost: ``source``, ``reason``, ``count``, ..."""
+        """Return the events that Ray lost, as rows with ``source``, ``reason``, ``count``, and more."""
         return rows_of(self._reader.execute("SELECT * FROM drops WHERE count > 0 ORDER BY 1, 2"))
 
 
 @contextlib.contextmanager
 def tables(file: SessionFile, filters: TaskFilters) -> Iterator[Tables]:
-    """The views of the attempts that ``filters`` leave. Raises BadQuery."""
+    """Provide the views of the attempts that match ``filters``. Raises BadQuery."""
     with file.reader() as reader:
         yield Tables(reader, filters)

@@ -1,7 +1,7 @@
-"""Attempts, their spans and what they exchanged, as rows on lanes: for files that other programs read.
+"""Attempts, their spans, and the data they exchanged, as rows on lanes for files of other programs.
 
-Everything is first put into narrow temporary tables (which attempts, in which order, on which lane and row),
-and then read in batches, so that Python never holds more than one of them.
+Everything goes into narrow temporary tables first (which attempts, in which order, on which lane and row),
+and is then read in batches, so that Python never holds more than one batch.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000
-#: Waits that are drawn above each other; more of them at a time are left out.
+#: Maximum number of rows of waits. Further waits at the same time are left out.
 WAIT_ROWS = 200
-#: Arrows of data from one attempt.
+#: Maximum number of data arrows from one attempt.
 MAX_ARROWS = 1_000
-#: Annotations of one attempt.
+#: Maximum number of annotations of one attempt.
 _MAX_NOTES = 50
 _TASK = "hash(task_hi, task_lo)"
 _LANE = "coalesce(worker_id, 'node ' || node_id, '')"
-#: Until when a worker says that it was busy with an attempt; else when its owner had the result, or now.
+#: When a worker finished an attempt according to its own report; else when its owner had the result, or now.
 _DONE = f"greatest({REACHED}, coalesce(total_end_ns, execute_end_ns, {END}, $last))"
-#: Python packs what overlaps; what follows in the order of time stays in row 0.
+#: Python packs intervals that overlap. Intervals that follow each other stay in row 0.
 _OVERLAPS = """
 SELECT lane, ordinal, begin_ns, end_ns FROM placed WHERE lane IN (
     SELECT lane FROM (SELECT lane, begin_ns, max(end_ns) OVER (
@@ -83,7 +83,8 @@ SELECT row_number() OVER (ORDER BY ordinal, begin_ns, end_ns DESC, name) AS seq,
     JOIN placed p ON p.task = hash(b.task_hi, b.task_lo) AND p.attempt = b.attempt
     WHERE p.begin_ns <= b.begin_ns AND p.end_ns >= b.begin_ns)
 """
-#: Data goes from the last attempt that made it to the attempt that took it: an argument's, the last one.
+#: Data goes from the last attempt that produced it to the attempt that consumed it. For an argument, that is
+#: the last attempt of the task.
 _MOVED = f"""
 CREATE TEMP TABLE arrows AS
 WITH last AS (
@@ -157,11 +158,11 @@ WHERE n.kind = 'counter' AND n.number IS NOT NULL AND p.lane IS NOT NULL ORDER B
 
 
 class Timeline:
-    """What of a session is to be drawn, as it was when this was made. Use it in a ``with`` block.
+    """The drawn part of a session, as of construction. Use it in a ``with`` block.
 
-    ``begin_ns`` and ``end_ns``: of all of it, None if there is nothing. ``attempts``: how many are drawn.
-    ``left_out``: how many of what are not. ``most``: beyond so many attempts in all
-    the workers with the most are left out; None: no limit.
+    ``begin_ns`` and ``end_ns`` cover all of it, and are None if it is empty. ``attempts`` is the number of
+    drawn attempts. ``left_out`` counts the omitted items by kind. Above ``max_attempts`` attempts, the
+    workers with the most are left out. None means no limit.
     """
 
     def __init__(
@@ -171,22 +172,22 @@ class Timeline:
         *,
         last_ns: int,
         by_lane: bool,
-        most: int | None = None,
+        max_attempts: int | None = None,
     ) -> None:
         self._reader = reader
         self.left_out: dict[str, int] = {}
         where = attempt_filters(filters)
         where.add(NOT_DRIVER)
-        self._place(where, int(last_ns), by_lane, most)
+        self._place(where, int(last_ns), by_lane, max_attempts)
         self._pack()
         for statement in (_CALLERS, _INNER, _MOVED):
             reader.execute(statement)
         self._count()
 
-    def _one(self, sql: str, values: Any = None) -> tuple[Any, ...]:
+    def _fetch_one(self, sql: str, values: Any = None) -> tuple[Any, ...]:
         return self._reader.execute(sql, values).fetchone() or ()
 
-    def _place(self, where: Where, last: int, by_lane: bool, most: int | None) -> None:
+    def _place(self, where: Where, last: int, by_lane: bool, max_attempts: int | None) -> None:
         reader = self._reader
         chosen = f"FROM attempts{where.sql}"
         reader.execute(
@@ -198,15 +199,15 @@ class Timeline:
             where.values,
         )
         self._drivers(chosen, where, last)
-        if most is not None:
+        if max_attempts is not None:
             crowd = "SELECT lane, sum(attempts) OVER (ORDER BY attempts, lane) AS upto FROM lanes"
-            crowd = f"lane IN (SELECT lane FROM ({crowd}) WHERE upto > {int(most)})"
-            workers, attempts = self._one(
+            crowd = f"lane IN (SELECT lane FROM ({crowd}) WHERE upto > {int(max_attempts)})"
+            workers, attempts = self._fetch_one(
                 f"SELECT count(*) FILTER (job_id IS NULL), sum(attempts) FROM lanes WHERE {crowd}"
             )
             self.left_out.update(workers=workers, attempts_of_these_workers=int(attempts or 0))
             reader.execute(f"DELETE FROM lanes WHERE {crowd}")
-            (self.left_out["attempts_without_worker"],) = self._one(
+            (self.left_out["attempts_without_worker"],) = self._fetch_one(
                 f"SELECT count(*) {chosen} AND {REACHED} IS NULL AND {CREATED} IS NOT NULL", where.values
             )
         order = "lane, " if by_lane else ""
@@ -224,15 +225,15 @@ class Timeline:
             "d.begin_ns, d.begin_ns, d.end_ns, d.job_id FROM drivers d JOIN lanes l ON l.job_id = d.job_id)",
             where.values,
         )
-        all_of_them, timeless = self._one(
+        all_of_them, timeless = self._fetch_one(
             f"SELECT count(*), count(*) FILTER ({CREATED} IS NULL) {chosen}", where.values
         )
         self.left_out["attempts_without_times"] = timeless
-        gone = ("attempts_without_times", "attempts_of_these_workers", "attempts_without_worker")
-        self.attempts = all_of_them - sum(self.left_out.get(name, 0) for name in gone)
+        omitted = ("attempts_without_times", "attempts_of_these_workers", "attempts_without_worker")
+        self.attempts = all_of_them - sum(self.left_out.get(name, 0) for name in omitted)
 
     def _drivers(self, chosen: str, where: Where, last: int) -> None:
-        """The jobs of the chosen attempts that a driver called, as lanes of one slice each."""
+        """Add drivers that called the chosen attempts as lanes of one slice each."""
         self._reader.execute(
             "CREATE TEMP TABLE drivers AS SELECT c.job_id, greatest(coalesce(j.end_ns, a.end_ns, "
             f"{last}), c.upto) AS end_ns, least(coalesce(a.start_ns, j.start_ns), c.since) AS begin_ns, "
@@ -251,16 +252,16 @@ class Timeline:
         )
 
     def _pack(self) -> None:
-        """Give each attempt a row of its lane, and its wait one of the waits', so that none overlap."""
+        """Assign each attempt a row of its lane, and each wait a row of the waits, so that none overlap."""
         tables = {}
-        for table, sql, most in (("packed", _OVERLAPS, None), ("waiting", _WAITS, WAIT_ROWS)):
+        for table, sql, max_rows in (("packed", _OVERLAPS, None), ("waiting", _WAITS, WAIT_ROWS)):
             ordinals, rows = array("q"), array("i")
-            packing, of_lane = Packing(most), None
+            packing, of_lane = Packing(max_rows), None
             self._reader.execute(sql)
             while found := self._reader.fetchmany(BATCH):
                 for lane, ordinal, begin, end in found:
                     if lane != of_lane:
-                        packing, of_lane = Packing(most), lane
+                        packing, of_lane = Packing(max_rows), lane
                     ordinals.append(ordinal)
                     rows.append(packing.place(begin, end))
             tables[table] = pa.table(
@@ -275,24 +276,26 @@ class Timeline:
         )
         for table in tables:
             self._reader.unregister(table)
-        (self.left_out["waits"],) = self._one(
+        (self.left_out["waits"],) = self._fetch_one(
             "SELECT count(*) FROM placed JOIN places USING (ordinal) "
             "WHERE begin_ns IS NOT NULL AND created_ns < begin_ns AND wait_row IS NULL"
         )
 
     def _count(self) -> None:
-        self.begin_ns, self.end_ns, self._last = self._one(
+        self.begin_ns, self.end_ns, self._last = self._fetch_one(
             "SELECT min(least(created_ns, begin_ns)), max(end_ns), coalesce(max(ordinal), 0) FROM placed"
         )
-        (self._spans,) = self._one("SELECT coalesce(max(seq), 0) FROM inners")
-        (self.left_out["data_arrows"],) = self._one(f"SELECT count(*) FROM arrows WHERE nth > {MAX_ARROWS}")
-        (self.left_out["call_arrows"],) = self._one(
+        (self._spans,) = self._fetch_one("SELECT coalesce(max(seq), 0) FROM inners")
+        (self.left_out["data_arrows"],) = self._fetch_one(
+            f"SELECT count(*) FROM arrows WHERE nth > {MAX_ARROWS}"
+        )
+        (self.left_out["call_arrows"],) = self._fetch_one(
             "SELECT count(*) FROM placed WHERE row_id IS NOT NULL AND ordinal NOT IN "
             "(SELECT ordinal FROM callers)"
         )
 
     def lanes(self) -> list[Row]:
-        """The lanes in their order, each with what a label is made of; ``job_id`` of a driver's alone."""
+        """Return the lanes in order, with their labels' fields. Only lanes of drivers have ``job_id``."""
         return rows_of(
             self._reader.execute(
                 f"SELECT l.lane, l.node_id, {node_name('n')} AS node_name, "
@@ -305,47 +308,51 @@ class Timeline:
         )
 
     def drawn(self) -> Iterator[Row]:
-        """The attempts (and drivers) in their order, with the fields of ``formats.Attempt``."""
+        """Yield the attempts and drivers in order, with the fields of ``formats.Attempt``."""
         yield from self._batches(_ATTEMPTS, "placed", "ordinal", self._last)
 
     def spans(self) -> Iterator[Row]:
-        """What was measured inside them, in the same order, and in that of time: ``ordinal``, ``name``,
-        ``begin_ns``, ``end_ns``, ``extra``.
+        """Yield the spans inside the attempts, in the same order and then by time.
+
+        Each row has ``ordinal``, ``name``, ``begin_ns``, ``end_ns``, and ``extra``.
         """
         yield from self._batches(_SPANS, "inners", "seq", self._spans)
 
     def _batches(self, sql: str, table: str, key: str, last: int) -> Iterator[Row]:
         for begin in range(1, last + 1, BATCH):
             part = {"begin": begin, "end": begin + BATCH - 1}
-            low, high = self._one(
+            low, high = self._fetch_one(
                 f"SELECT min(row_id), max(row_id) FROM {table} WHERE {key} BETWEEN $begin AND $end", part
             )
             bounds = {"row_from": -1 if low is None else low, "row_to": -1 if high is None else high}
             yield from rows_of(self._reader.execute(sql, {**part, **bounds}))
 
     def counters(self) -> Iterator[tuple[int, str, int, float]]:
-        """(lane, name, time, value) of what user code counted. Nothing else may be read meanwhile."""
+        """Yield the values of user code's counters. Read them to the end before reading anything else.
+
+        Each one is (lane, name, time in ns, value).
+        """
         self._reader.execute(_COUNTERS)
         while found := self._reader.fetchmany(BATCH):
             yield from found
 
 
 class Packing:
-    """Rows for intervals that come in the order of their begins, so that none of a row overlap."""
+    """Assigns rows to intervals that arrive in the order of their begins, so that none in a row overlap."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
+    def __init__(self, max_rows: int | None = None) -> None:
+        self._max_rows = max_rows
         self._free: list[int] = []
         self._busy: list[tuple[int, int]] = []
         self._rows = 0
 
     def place(self, begin: int, end: int) -> int:
-        """The lowest free row, or -1 where one more than ``most`` would be needed."""
+        """Return the lowest free row, or -1 if all ``max_rows`` rows are taken."""
         while self._busy and self._busy[0][0] <= begin:
             heapq.heappush(self._free, heapq.heappop(self._busy)[1])
         if self._free:
             row = heapq.heappop(self._free)
-        elif self._most is None or self._rows < self._most:
+        elif self._max_rows is None or self._rows < self._max_rows:
             row = self._rows
             self._rows += 1
         else:
@@ -361,11 +368,12 @@ def timeline(
     *,
     last_ns: int,
     by_lane: bool = False,
-    most: int | None = None,
+    max_attempts: int | None = None,
 ) -> Iterator[Timeline]:
-    """The attempts that ``filters`` leave, for drawing. ``last_ns``: until when what runs has run.
+    """Provide the attempts that match ``filters``, for drawing. Raises BadQuery.
 
-    ``by_lane``: in the order of lanes, and of time in each; else in the order of time. Raises BadQuery.
+    Running attempts last until ``last_ns``. With ``by_lane`` the order is by lane and then by time, else by
+    time.
     """
     with file.reader() as reader:
-        yield Timeline(reader, filters, last_ns=last_ns, by_lane=by_lane, most=most)
+        yield Timeline(reader, filters, last_ns=last_ns, by_lane=by_lane, max_attempts=max_attempts)

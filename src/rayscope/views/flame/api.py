@@ -53,10 +53,10 @@ def flow_flame(
     baseline_until_ns: Nanoseconds = None,
     baseline_rest: bool = False,
 ) -> Response:
-    """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees.
+    """Return sums of attempts by call path as a tree, or with ``of`` one function's callers and callees.
 
-    With ``only=mine`` the calls of an operator of a library that follow each other are one frame. The weight
-    ``critical_path`` is of one job: that of ``job_id``, else the longest one.
+    With ``only=mine``, consecutive calls of a library's operator are one frame. The weight ``critical_path``
+    covers one job: ``job_id``, or else the longest one.
     """
     is_folded, filters = filters.only is not None, filters.with_libraries()
     if weight not in WEIGHTS:
@@ -98,7 +98,7 @@ def flow_flame(
             with file.reader() as reader:
                 of_library = operators(reader)
             rows, before, paths, into, libraries = fold_libraries(rows, before, paths, of_library)
-        told = [{"library": name, "functions": functions} for name, functions in libraries.items()]
+        library_rows = [{"library": name, "functions": functions} for name, functions in libraries.items()]
         if of:
             around = sandwich(rows, paths, of, weight)
             return {
@@ -112,7 +112,7 @@ def flow_flame(
                 "levels": around.levels,
                 "callers": around.callers,
                 "callees": around.callees,
-                "libraries": told,
+                "libraries": library_rows,
             }
         shown = None if focus is None else into.get(focus, focus)
         graph = flame(rows, paths, weight, baseline=before, focus=shown)
@@ -133,14 +133,14 @@ def flow_flame(
             "frames": graph.tree.frames,
             "frames_total": graph.tree.frames_total,
             "folded": graph.tree.folded,
-            "libraries": told,
+            "libraries": library_rows,
         }
 
     return answer_from_record(records, chosen, request, find)
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:
-    """The time before and after that of the filters. Raises BadQuery where there is none."""
+    """Return the ranges before and after that of the filters. Raises BadQuery if there is no such time."""
     since, until = filters.since_ns, filters.until_ns
     found = []
     if since is not None:
@@ -153,7 +153,7 @@ def _rest(filters: TaskFilters) -> list[dict[str, Any]]:
 
 
 def _baseline(job: str | None, since_ns: int | None, until_ns: int | None) -> list[dict[str, Any]]:
-    """The filters that what is compared with changes; empty if nothing is."""
+    """Return the filters that the baseline changes, or an empty list without a baseline."""
     found: dict[str, Any] = {}
     if job:
         found["job_id"] = job

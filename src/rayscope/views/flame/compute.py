@@ -1,4 +1,4 @@
-"""Flame graphs: sums by call path rolled up into a tree, cut to a screen, or seen from a function."""
+"""Flame graphs: sums by call path as a tree, cut to a screen, or centered on one function."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import msgspec
 
-#: The driver, above all calls, and the frame of the attempts whose call path is not known.
+#: ID of the driver's frame, above all calls.
 ROOT = "0"
+#: ID of the frame of attempts whose call path is not known.
 UNKNOWN = "unknown"
-#: What a frame's width can be: a field of :class:`Own`.
+#: Field of :class:`Own` for each weight, which determines a frame's width.
 WEIGHTS: Mapping[str, str] = {
     "executing": "executing_ns",
     "awaiting": "awaiting_ns",
@@ -21,19 +22,20 @@ WEIGHTS: Mapping[str, str] = {
     "bytes": "bytes",
     "critical_path": "path_ns",
 }
+#: Maximum number of frames in a graph.
 MAX_FRAMES = 2000
-#: Callers of a function are told so many levels up; fewer where there are so many calls of it that this many
-#: frames do not suffice.
+#: Maximum number of levels of callers. It is lower if a function's calls would exceed MAX_CALLER_FRAMES.
 MAX_CALLERS = 200
+#: Maximum number of callers' frames, over all calls of a function.
 MAX_CALLER_FRAMES = 100_000
 _LARGEST = 2**63 - 1
 
 
 class Own(NamedTuple):
-    """Sums over the attempts on exactly one call path; without ``path``, on an unknown one to ``name``.
+    """Sums over the attempts on exactly one call path, or if ``path`` is None on unknown paths to ``name``.
 
-    ``cpu_ns`` is the CPU time of the ``cpu_known`` of them of which it is known. ``path_ns`` is how much of a
-    job's critical path is theirs.
+    ``cpu_ns`` is the CPU time of the ``cpu_known`` attempts with a known CPU time. ``path_ns`` is their time
+    on a job's critical path.
     """
 
     path: str | None
@@ -56,7 +58,7 @@ class Own(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A call path: that of ``parent``, and the function it calls; or (``is_library``) the library."""
+    """A call path: that of ``parent`` plus the called function, or the library if ``is_library``."""
 
     path: str
     parent: str
@@ -65,11 +67,12 @@ class Path(NamedTuple):
 
 
 class Frame(msgspec.Struct):
-    """A box. ``kind``: ``"driver"``, ``"call"``, ``"library"`` (calls of a library that follow each other),
-    ``"unknown"``, or ``"other"`` (``folded`` frames in one).
+    """A box of the graph.
 
-    ``own`` and ``baseline_own`` are of the frame itself, ``value`` and ``baseline_value`` with all below it,
-    and ``first_ns`` is the earliest of all these; the rest is of its own attempts.
+    ``kind`` is ``"driver"``, ``"call"``, ``"library"`` (consecutive calls of a library), ``"unknown"``, or
+    ``"other"`` (``folded`` frames in one). ``own`` and ``baseline_own`` belong to the frame itself. ``value``
+    and ``baseline_value`` include all frames below it, and ``first_ns`` is the earliest of all these. The
+    other fields cover its own attempts.
     """
 
     id: str
@@ -99,7 +102,7 @@ class Frame(msgspec.Struct):
 
 
 class Tree(msgspec.Struct):
-    """Frames with parents before children, the largest child first; how many there are and were merged."""
+    """Frames with parents before children and the largest child first, and how many exist and were merged."""
 
     frames: list[Frame]
     frames_total: int
@@ -107,7 +110,10 @@ class Tree(msgspec.Struct):
 
 
 class Flame(msgspec.Struct):
-    """``total`` is the value of the whole graph, whatever is in focus; ``ancestors`` from the driver down."""
+    """A flame graph.
+
+    ``total`` is the value of the whole graph, regardless of the focus. ``ancestors`` start with the driver.
+    """
 
     total: int
     attempts: int
@@ -117,9 +123,9 @@ class Flame(msgspec.Struct):
 
 
 class Sandwich(msgspec.Struct):
-    """A function's attempts and all below them, by who called (inverted) and by what they called.
+    """A function's attempts and all below them, by their callers (inverted) and by the calls they made.
 
-    ``levels``: how far up the callers are told.
+    ``levels`` is the number of levels of callers.
     """
 
     own: int
@@ -140,7 +146,7 @@ def flame(
     focus: str | None = None,
     limit: int = MAX_FRAMES,
 ) -> Flame | None:
-    """The flame graph of ``rows``. None if there is no frame ``focus``."""
+    """Return the flame graph of ``rows``, or None if there is no frame ``focus``."""
     frames = _frames(rows, paths, weight, baseline)
     _roll_up(frames.values())
     root = frames[ROOT]
@@ -160,10 +166,11 @@ def flame(
 def sandwich(
     rows: Iterable[Own], paths: Iterable[Path], of: str, weight: str = "executing", *, limit: int = 500
 ) -> Sandwich:
-    """The calls of function ``of``; whatever is at or below several of its frames counts once.
+    """Return the calls of function ``of``. Frames at or below several of its frames count once.
 
-    Below, a call of itself is a frame under its outermost call; above, the innermost call says who called.
-    There ``own`` is of the attempts of ``of`` that came that way, and ``value`` has all below them too.
+    Below, recursive calls are frames under the outermost call. Above, callers are those of the innermost
+    call. There, ``own`` covers the attempts of ``of`` called on that way, and ``value`` includes all below
+    them.
     """
     frames = _frames(rows, paths, weight, None)
     down = _Merged(of)
@@ -171,7 +178,8 @@ def sandwich(
     attempts = total = 0
     below: dict[str, Frame] = {}  # where each frame is in the tree of the calls below
     inner: dict[str, Frame] = {}  # the innermost call of ``of`` at or above each frame
-    under: dict[str, int] = defaultdict(int)  # of each such call: what it and all below it own
+    # for each such call, the sum of its own value and those below it
+    under: dict[str, int] = defaultdict(int)
     for frame in frames.values():  # parents before children
         total += frame.own
         above = frame.parent or ""
@@ -191,11 +199,11 @@ def sandwich(
         frame = frames[identifier]
         attempts += frame.attempts
         caller = up.root
-        for depth, one in enumerate(_line(frames, frame)):  # from the call up to the driver
+        for depth, caller_frame in enumerate(_line(frames, frame)):  # from the call up to the driver
             if depth > levels:
                 break
             if depth:
-                caller = up.under(caller, one)
+                caller = up.under(caller, caller_frame)
             caller.value += value
             caller.own += frame.own
             _add(caller, frame)
@@ -205,10 +213,9 @@ def sandwich(
 
 
 class Folded(NamedTuple):
-    """Sums and paths on which a library's calls that follow each other are one call of the library.
+    """Sums and paths in which consecutive calls of a library are one call of the library.
 
-    ``into``: by path the one that stands for it, if that is another; ``functions``: by library how many of
-    its functions are in it.
+    ``into`` maps each replaced path to its replacement. ``functions`` counts each library's functions.
     """
 
     rows: list[Own]
@@ -221,19 +228,20 @@ class Folded(NamedTuple):
 def fold_libraries(
     rows: Iterable[Own], baseline: Iterable[Own] | None, paths: Iterable[Path], libraries: Mapping[str, str]
 ) -> Folded:
-    """Fold the calls of each library that follow each other; what these call in turn is one call for each
-    function. ``libraries``: by function of a library the library.
+    """Merge consecutive calls of each library. Calls that these make are merged by function.
+
+    ``libraries`` maps functions to their libraries.
     """
     known = {path.path: path for path in sorted(paths)}
     below: dict[str, list[Path]] = defaultdict(list)
     for path in known.values():
         below[path.parent].append(path)
-    made: dict[tuple[str, str, bool], Path] = {}
+    merged_calls: dict[tuple[str, str, bool], Path] = {}
     into: dict[str, str] = {}
-    library_at: dict[str, str] = {}  # by path that stands for calls of a library the library
+    library_at: dict[str, str] = {}  # library by path, for paths of merged calls
     functions: dict[str, set[str]] = defaultdict(set)
     waiting = [path for path in known.values() if path.parent not in known]
-    for path in waiting:  # which grows meanwhile: parents before children
+    for path in waiting:  # grows while it is read: parents before children
         waiting += below[path.path]
         above = into.get(path.parent, path.parent)
         library = libraries.get(path.name)
@@ -243,13 +251,13 @@ def fold_libraries(
             into[path.path] = above
             continue
         name = library or path.name
-        one = made.setdefault(
+        call = merged_calls.setdefault(
             (above, name, library is not None), Path(path.path, above, name, library is not None)
         )
         if library is not None:
-            library_at[one.path] = library
-        if one.path != path.path:
-            into[path.path] = one.path
+            library_at[call.path] = library
+        if call.path != path.path:
+            into[path.path] = call.path
 
     def fold(row: Own) -> Own:
         if row.path is not None:
@@ -258,19 +266,19 @@ def fold_libraries(
         if library is None:
             return row
         functions[library].add(row.name or "")
-        one = Path(f"{UNKNOWN}/{library}", UNKNOWN, library, True)
-        return row._replace(path=made.setdefault((UNKNOWN, library, True), one).path, name=None)
+        call = Path(f"{UNKNOWN}/{library}", UNKNOWN, library, True)
+        return row._replace(path=merged_calls.setdefault((UNKNOWN, library, True), call).path, name=None)
 
     folded = [fold(row) for row in rows]
     before = None if baseline is None else [fold(row) for row in baseline]
     counted = {name: len(functions[name]) for name in sorted(functions)}
-    return Folded(folded, before, list(made.values()), into, counted)
+    return Folded(folded, before, list(merged_calls.values()), into, counted)
 
 
 def _frames(
     rows: Iterable[Own], paths: Iterable[Path], weight: str, baseline: Iterable[Own] | None
 ) -> dict[str, Frame]:
-    """A frame for each path and each that is not known, with its own figures; parents before children."""
+    """Return a frame for each known and unknown path, with its own figures; parents before children."""
     calls = {path.path: path for path in paths}
     zero = None if baseline is None else 0
     frames = {ROOT: Frame(ROOT, None, None, "driver", 0, baseline_own=zero)}
@@ -332,7 +340,7 @@ _SUMS = (
 
 
 def _add(frame: Frame, more: Own | Frame) -> None:
-    """Add the figures of ``more`` to those of ``frame``; quantiles of two do not add up."""
+    """Add the figures of ``more`` to ``frame``. Quantiles cannot be added, so they become None."""
     alone = frame.attempts == 0
     for name in _SUMS:
         setattr(frame, name, min(getattr(frame, name) + getattr(more, name), _LARGEST))
@@ -342,14 +350,14 @@ def _add(frame: Frame, more: Own | Frame) -> None:
     frame.first_ns = _of_both(min, frame.first_ns, more.first_ns)
 
 
-def _of_both(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else choose(one, other)
+def _of_both(choose: Callable[[int, int], int], first: int | None, second: int | None) -> int | None:
+    return second if first is None else first if second is None else choose(first, second)
 
 
 def _roll_up(frames: Iterable[Frame]) -> None:
-    """Add to each frame what is below it."""
+    """Add to each frame the values below it."""
     of = {frame.id: frame for frame in frames}
-    for frame in sorted(of.values(), key=lambda one: -one.depth):
+    for frame in sorted(of.values(), key=lambda frame: -frame.depth):
         frame.value = min(frame.value, _LARGEST)
         if frame.parent is None:
             continue
@@ -361,7 +369,7 @@ def _roll_up(frames: Iterable[Frame]) -> None:
 
 
 def _line(frames: Mapping[str, Frame], frame: Frame) -> Iterator[Frame]:
-    """A frame and all above it."""
+    """Yield a frame and all above it."""
     at: Frame | None = frame
     while at is not None:
         yield at
@@ -369,7 +377,7 @@ def _line(frames: Mapping[str, Frame], frame: Frame) -> Iterator[Frame]:
 
 
 def _below(frames: Iterable[Frame], top: str) -> Iterator[Frame]:
-    """A frame and all below it, the others' order kept (parents before children)."""
+    """Yield a frame and all below it in the given order, which has parents before children."""
     inside = {top}
     for frame in frames:
         if frame.id == top or frame.parent in inside:
@@ -382,17 +390,17 @@ def _size(frame: Frame) -> int:
 
 
 def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
-    """At most ``limit`` frames: the largest, and one for what is left out under each.
+    """Return at most ``limit`` frames: the largest, and one per parent for the frames left out under it.
 
-    A frame is never larger than the one above it, so with a frame all above it are among the largest.
-    ``inverted``: a frame's own figures have in them those of the frames below it.
+    A frame is never larger than the one above it, so all frames above a kept frame are kept too. ``inverted``
+    means that a frame's own figures include those of the frames below it.
     """
     ranked = sorted(frames, key=lambda frame: (-_size(frame), frame.depth, frame.id))
 
-    def rest(kept: int) -> set[str | None]:
-        """Under which frames something is left out."""
-        inside = {frame.id for frame in ranked[:kept]}
-        return {frame.parent for frame in ranked[kept:] if frame.parent in inside}
+    def rest(count: int) -> set[str | None]:
+        """Return the parents of left-out frames among the first ``count`` frames."""
+        inside = {frame.id for frame in ranked[:count]}
+        return {frame.parent for frame in ranked[count:] if frame.parent in inside}
 
     kept = len(ranked)
     if kept > limit:
@@ -401,9 +409,9 @@ def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
             middle = (kept + over) // 2
             kept, over = (middle, over) if middle + len(rest(middle)) <= limit else (kept, middle)
     inside = {frame.id: frame for frame in ranked[:kept]}
-    into: dict[str, Frame] = {}  # of each that is left out, the frame that stands for it
+    into: dict[str, Frame] = {}  # for each frame left out, the frame that replaces it
     others: dict[str, Frame] = {}
-    for frame in sorted(ranked[kept:], key=lambda one: one.depth):
+    for frame in sorted(ranked[kept:], key=lambda frame: frame.depth):
         parent = frame.parent or ROOT
         other = into.get(parent)
         if other is None:
@@ -428,12 +436,12 @@ def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
 
 
 def _ordered(frames: list[Frame]) -> list[Frame]:
-    """Parents before children, the largest child first, what stands for several last."""
+    """Return parents before children, the largest child first, and merged frames last."""
     under: dict[str | None, list[Frame]] = {}
     for frame in frames:
         under.setdefault(frame.parent, []).append(frame)
     for children in under.values():
-        children.sort(key=lambda one: (one.kind != "other", _size(one), one.id))
+        children.sort(key=lambda frame: (frame.kind != "other", _size(frame), frame.id))
     known = {frame.id for frame in frames}
     waiting = [frame for frame in frames if frame.parent not in known]
     found = []
@@ -445,7 +453,7 @@ def _ordered(frames: list[Frame]) -> list[Frame]:
 
 
 class _Merged:
-    """A tree in which frames of the same name under the same frame are one. The top is a function."""
+    """A tree that merges frames of the same name under the same frame. Its top is a function."""
 
     def __init__(self, name: str) -> None:
         self.root = Frame("0", None, name, "call", 0)
@@ -453,7 +461,7 @@ class _Merged:
         self._of: dict[tuple[str, str, str | None], Frame] = {}
 
     def under(self, above: Frame, like: Frame) -> Frame:
-        """The frame for ``like`` under ``above``."""
+        """Return the frame for ``like`` under ``above``."""
         key = (above.id, like.kind, like.name)
         found = self._of.get(key)
         if found is None:

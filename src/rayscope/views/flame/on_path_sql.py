@@ -1,4 +1,4 @@
-"""How much of the critical path lies on each call path."""
+"""The critical path's time on each call path."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ GROUP BY ALL
 def add_critical_path(
     file: SessionFile, rows: Sequence[Own], job_id: str | None, *, last_ns: int, live: bool
 ) -> tuple[list[Own], str]:
-    """``rows`` with their share of a job's critical path, and that job's ID. Raises NotFound.
+    """Add each row's share of a job's critical path. Returns the rows and the job's ID. Raises NotFound.
 
-    ``job_id`` None: the longest job that ran tasks. Rows are added for the driver and for what is unknown, so
-    that all of them add up to the job's duration.
+    ``job_id`` None selects the longest job that ran tasks. The result has additional rows for the driver and
+    for unknown time, so that the shares add up to the job's duration.
     """
     record, path = read_path(file, last_ns, job_id, live=live)
     share: dict[tuple[str | None, str | None], int] = defaultdict(int)

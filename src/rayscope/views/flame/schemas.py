@@ -1,4 +1,4 @@
-"""The shapes of a flame graph's answers, for the OpenAPI description. Answers are encoded by msgspec."""
+"""The shapes of flame graph responses, for the OpenAPI description. Responses are encoded by msgspec."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Literal
 
 from rayscope.api.schemas import Answer
 
-#: What frames are as wide as.
+#: The meaning of a frame's width.
 Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
 
 
 class FlameFrame(Answer):
-    """A call path: ``own`` of its own attempts, ``value`` with all below it."""
+    """A call path. ``own`` covers its own attempts, ``value`` also those below it."""
 
     id: str
     parent: str | None
@@ -40,9 +40,9 @@ class FlameFrame(Answer):
 
 
 class FoldedLibrary(Answer):
-    """An operator of a library, or a library; and how many of its functions are in the graph.
+    """A library or a library's operator, and how many of its functions are in the graph.
 
-    Calls of it that follow each other are one frame.
+    Consecutive calls of it are one frame.
     """
 
     library: str
@@ -50,7 +50,7 @@ class FoldedLibrary(Answer):
 
 
 class FlameTree(Answer):
-    """Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other."""
+    """Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``."""
 
     frames: list[FlameFrame]
     frames_total: int
@@ -58,7 +58,7 @@ class FlameTree(Answer):
 
 
 class FlameAnswer(FlameTree):
-    """A flame graph. ``path_job_id``: the job whose critical path the widths are shares of."""
+    """A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of."""
 
     session: str
     weight: Weight
@@ -72,7 +72,7 @@ class FlameAnswer(FlameTree):
 
 
 class SandwichAnswer(Answer):
-    """Who called a function, and what it called."""
+    """A function's callers and callees."""
 
     session: str
     weight: Weight

@@ -30,24 +30,26 @@ from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Where
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
-#: More different call paths than this are not put together at once.
+#: Maximum number of different call paths in one result.
 MAX_PATHS = 200_000
 _FRAME = re.compile(r"[0-9]{1,19}|unknown(/.*)?", re.DOTALL)
 _KEY = "task_hi, task_lo, attempt"
 
 
-#: Attempts of an unknown path are told by their function; that of an actor's restart is found at the end.
+#: Attempts of an unknown path are grouped by function. The function of a restarted actor is looked up last.
 _GROUP = "path_id, lone, made"
 _LONE = f"coalesce(lone, {creation_name('made')})"
 
 
 def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
-    """SQL of a table that has to be made before, and of one row for each call path. The parameters of each
-    are the filters'. ``last``: until when what runs ran. (At once they would need too much memory.)
+    """Return two statements: one creates a helper table, one returns a row per call path.
 
-    Blocked is the union of an attempt's waits, as in ``flow_sql.phases``; a wait of a running attempt whose
-    end nobody told lasts still. Of calls that were told as one sum a range takes its share. Quantiles are put
-    together from eight buckets of durations for each power of two.
+    A single statement would exceed the memory limit. Both take the parameters of ``where``. ``since``,
+    ``upto``, and ``last`` are in ns; running attempts last until ``last``.
+
+    Blocked is the union of an attempt's waits, as in ``flow_sql.phases``. In a running attempt, a wait
+    without a recorded end continues. A range gets a share of waits that were recorded as one sum. Quantiles
+    are computed from eight buckets of durations per power of two.
     """
     is_ranged = since > 0 or upto < FOREVER
 
@@ -55,7 +57,7 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
         lasted = f"least({end}, {upto}) - greatest({begin}, {since})" if is_ranged else f"{end} - {begin}"
         return f"CASE WHEN {begin} IS NULL THEN 0 ELSE greatest(0, {lasted}) END"
 
-    # Of CPU time a range takes its share by time.
+    # A range gets CPU time in proportion to its length.
     lies = inside("began", "ended")
     used = f"(cpu_ns * (({lies}) / greatest(1, ended - began)))::BIGINT" if is_ranged else "cpu_ns"
     waited = waited_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
@@ -101,7 +103,7 @@ FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
     )
 
 
-#: The paths with these ids, and those above them.
+#: The paths with the given IDs, and those above them.
 _PATHS = """
 WITH RECURSIVE up AS (
     SELECT path_id, parent_path_id, name FROM paths WHERE path_id IN (SELECT unnest(?::BIGINT[]))
@@ -112,8 +114,9 @@ SELECT path_id, parent_path_id, name FROM up
 
 
 class PathSums(NamedTuple):
-    """By call path: rows (the fields of ``compute.Own``), the same of what is compared with, and
-    the paths (id, parent's id, name) that these name, with all above them. Ids are decimal texts.
+    """Sums by call path: rows with the fields of ``compute.Own``, and the same rows of the baseline.
+
+    ``paths`` has each path in them and those above it, as (ID, parent's ID, name). IDs are decimal texts.
     """
 
     rows: list[tuple[Any, ...]]
@@ -128,11 +131,11 @@ def path_sums(
     last_ns: int,
     baseline: Sequence[Mapping[str, Any]] = (),
 ) -> PathSums:
-    """Sums over the attempts that ``filters`` leave, by call path; times are clipped to their range.
+    """Return sums over the attempts that match ``filters``, by call path. Times are clipped to their range.
 
-    ``baseline`` are filters that differ from these, of which what is compared with is the sum. A baseline of
-    another job leaves that job out of the first where no job is asked for. ``last_ns``: until when a running
-    attempt has run. Raises BadQuery.
+    Each ``baseline`` has changes to the filters; the result has the rows of all of them. Unless the filters
+    name a job, a baseline of another job is excluded from the main sums. Running attempts last until
+    ``last_ns``. Raises BadQuery.
     """
     where = attempt_filters(filters)
     compared = [replace(filters, **one) for one in baseline]
@@ -151,7 +154,7 @@ def path_sums(
 
 
 def paths_to(file: SessionFile, frame: str) -> list[tuple[str, str, str]]:
-    """The path that a frame's id names and those above it, as in :class:`PathSums`. Raises BadQuery."""
+    """Return a frame's path and those above it, as in :class:`PathSums`. Raises BadQuery."""
     if not _FRAME.fullmatch(frame) or (frame.isdigit() and int(frame) >= 2**63):
         raise BadQuery(f"{frame[:80]!r} is not a frame ID.", "Use the `id` of a frame from /api/flow/flame.")
     with file.reader() as reader:

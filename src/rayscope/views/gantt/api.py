@@ -1,4 +1,4 @@
-"""The Gantt chart."""
+"""The Gantt chart's routes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
 
-#: More attempts at a time than this share the last row of a lane.
+#: Maximum number of rows of a lane. If more attempts overlap, the others share the last row.
 MAX_ROWS = 20
-#: Lanes of one answer, and of the extent that is kept of the first of them.
+#: Maximum number of lanes in a response, and in the cached extent of the first lanes.
 MAX_LANES = 500
-#: The kinds of lanes of which large sessions have rollups.
+#: Kinds of lanes with rollups in large sessions.
 _ROLLED_UP = ("worker", "function", "node")
 STATES = ("finished", "failed", "running", "cut_off", "waiting")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
@@ -47,11 +47,11 @@ def bars(
     lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
     overview: bool = True,
 ) -> Response:
-    """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
+    """Return attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
     chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        # The same while a window is moved.
+        # This part stays the same while the user moves the window.
         extent = _extent_of(
             records, rollups, chosen, file, filters.without_range(), by, levels, lanes_from, lanes
         )
@@ -80,7 +80,7 @@ def bars(
 
 
 class _Extent(msgspec.Struct):
-    """What stays when the window moves: the lanes, and how many attempts ran, on average, in each bucket."""
+    """The part that does not depend on the window: the lanes, and the mean number of running attempts."""
 
     origin_ns: int
     end_ns: int
@@ -89,7 +89,7 @@ class _Extent(msgspec.Struct):
     lanes_total: int
     bucket_ns: int
     running: list[float]
-    #: Of what ``only=mine`` leaves out, by library.
+    #: Functions hidden by ``only=mine``, by library.
     hidden: list[dict[str, Any]] = []
 
 
@@ -134,7 +134,7 @@ def _extent_of(
     lanes_from: int,
     lanes: int,
 ) -> _Extent:
-    """The extent with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
+    """Return the extent with these lanes, for any window. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
     chosen = filters.active()
@@ -155,7 +155,7 @@ def _extent_of(
 
 
 def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str, Any]:
-    """The answer: rows packed, names told once, columns instead of objects."""
+    """Return the response, with packed rows, each name once, and columns instead of objects."""
     lanes = extent.lanes
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
     for at, bar in enumerate(window.bars):
@@ -164,7 +164,7 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
     shown = []
     for number, lane in enumerate(lanes):
         placed_lane = lane["lane"] != NOT_PLACED
-        # What waits for an actor shares one row below what the actor executes: its queue.
+        # The calls that wait for an actor share one row, its queue, below those that it executes.
         queue = [at for at in of_lane[lane["lane"]] if placed_lane and window.bars[at]["waits"]]
         mine = [at for at in of_lane[lane["lane"]] if not placed_lane or not window.bars[at]["waits"]]
         packed = pack(
@@ -174,12 +174,12 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
             index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
         for at in queue:
             index[at], row[at] = number, packed.rows
-        told = {name: value for name, value in lane.items() if name != "lane"}
+        fields = {name: value for name, value in lane.items() if name != "lane"}
         shown.append(
             {
                 "id": lane["lane"] if placed_lane else "",
                 "kind": by if placed_lane else "not_placed",
-                **told,
+                **fields,
                 "rows": max(1, packed.rows + bool(queue)),
                 "folded": packed.folded,
             }

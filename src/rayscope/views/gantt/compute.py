@@ -1,4 +1,4 @@
-"""Bars in rows without overlap, and how many attempts ran at a time."""
+"""Packs bars into rows without overlap, and computes how many attempts ran at a time."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-#: Bars share a row if they overlap by less than this (ns) and by less than this share of the shorter one.
-#: Events are no more exact.
+#: Bars share a row if they overlap by less than this, in ns. Events are no more precise.
 TOLERANCE_NS = 5_000_000
+#: Bars share a row only if they overlap by less than this share of the shorter one.
 TOLERANCE_SHARE = 0.01
 
 
 class Packed(NamedTuple):
-    """``row[i]``: the row of bar ``i``, or -1 for one that found no room; ``rows``: how many are used."""
+    """Result of :func:`pack`. ``row[i]`` is the row of bar ``i``, or -1 if it did not fit."""
 
     row: list[int]
     rows: int
     folded: int
 
 
-def pack(begins: Sequence[int], ends: Sequence[int], most: int) -> Packed:
-    """Put bars ``[begin, end)`` into the lowest row that is free; at most ``most`` rows.
+def pack(begins: Sequence[int], ends: Sequence[int], max_rows: int) -> Packed:
+    """Put each bar ``[begin, end)`` into the lowest free row, using at most ``max_rows`` rows.
 
     No two bars of a row overlap by more than :data:`TOLERANCE_NS` and :data:`TOLERANCE_SHARE` allow. Bars
-    that would need one row more get -1 (``folded`` counts them). An empty bar takes no room but needs a free
-    row. There are at most as many rows as bars overlap at a time.
+    that do not fit get -1, and ``folded`` counts them. An empty bar takes no room but needs a free row. There
+    are never more rows than bars that overlap at a time.
     """
     row = [-1] * len(begins)
     free: list[int] = []
@@ -42,7 +42,7 @@ def pack(begins: Sequence[int], ends: Sequence[int], most: int) -> Packed:
             busy.remove(nearly)
             heapq.heapify(busy)
             row[bar] = nearly[1]
-        elif rows < most:
+        elif rows < max_rows:
             row[bar] = rows
             rows += 1
         else:
@@ -55,7 +55,7 @@ def pack(begins: Sequence[int], ends: Sequence[int], most: int) -> Packed:
 def _nearly_free(
     busy: Iterable[tuple[int, int, int]], begin: int, length: int
 ) -> tuple[int, int, int] | None:
-    """The first row whose last bar overlaps a bar of that begin and length by less than is tolerated."""
+    """Return the first row whose last bar overlaps the given bar within the tolerance."""
     overlapping = ((last, last[0] - begin) for last in busy)
     return min(
         (
@@ -67,16 +67,16 @@ def _nearly_free(
     )
 
 
-#: (bucket, how many times fall into it, the sum of these times)
+#: (bucket, number of times in it, sum of these times)
 Events = Iterable[tuple[int, int, int]]
 
 
 def mean_running(begins: Events, ends: Events, buckets: int, width: int) -> list[float]:
-    """How many intervals were open on average in each of ``buckets`` stretches of ``width`` ns.
+    """Return the mean number of open intervals in each of ``buckets`` stretches of ``width`` ns.
 
-    Times count from the first bucket's begin; ``begins`` and ``ends`` tell those of the intervals.
-    Exact: the time lived until ``t`` is the sum of ``t - begin`` over the begins before ``t``, less the same
-    of the ends.
+    ``begins`` and ``ends`` are those of the intervals, relative to the begin of the first bucket. The result
+    is exact: the time until ``t`` is the sum of ``t - begin`` over the begins before ``t``, minus the same
+    sum over the ends.
     """
     counts, sums = [0] * buckets, [0] * buckets
     for events, sign in ((begins, 1), (ends, -1)):

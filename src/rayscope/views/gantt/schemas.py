@@ -1,4 +1,4 @@
-"""Answers of the Gantt chart. Times are ns; ids are hex texts."""
+"""Responses of the Gantt chart. Times are in ns; IDs are hex texts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from rayscope.api.schemas import Answer, HiddenLibrary
 
 
 class GanttLane(Answer):
-    """A worker, node, actor or function, over the whole extent.
+    """A worker, node, actor, or function, over the whole extent.
 
-    ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
-    for a worker or, on the lane of an actor or of its worker, for the actor.
+    ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
+    attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
     """
 
     id: str
@@ -32,7 +32,7 @@ class GanttLane(Answer):
 
 
 class GanttBars(Answer):
-    """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
+    """Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin."""
 
     lane: list[int]
     row: list[int]
@@ -48,7 +48,7 @@ class GanttBars(Answer):
 
 
 class GanttDetails(Answer):
-    """Of the bars wide enough (``bar`` is the index), where their phases begin."""
+    """Begins of the phases of wide bars. ``bar`` is the index of a bar."""
 
     bar: list[int]
     created: list[int | None]
@@ -68,7 +68,7 @@ class GanttSpans(Answer):
 
 
 class Utilisation(Answer):
-    """The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on."""
+    """The mean number of attempts on workers in buckets of ``bucket_ns``, starting at ``origin_ns``."""
 
     bucket_ns: int
     running: list[float]

@@ -1,4 +1,4 @@
-"""Attempts as bars on lanes: long ones each by itself, those narrower than a screen's pixels merged."""
+"""Attempts as bars on lanes. Long attempts have their own bars; those narrower than a pixel are merged."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.worker_names import name_lanes
 
-#: The lane of what has not come to a worker: no id begins so.
+#: The lane of attempts that have not reached a worker. No ID begins like this.
 NOT_PLACED = " not placed"
-#: An answer of so many bars, spans and bars with phases has less than 1 MB.
+#: Maximum number of bars. With these limits a response is smaller than 1 MB.
 MAX_BARS = 7_500
+#: Maximum number of blocked or awaiting spans.
 MAX_SPANS = 1_500
+#: Maximum number of bars with phases.
 MAX_DETAILED = 1_500
+#: Number of buckets of the extent.
 BUCKETS = 400
-#: A bar of so many resolutions is told with its phases.
+#: Bars at least this many resolutions wide include their phases.
 _DETAILED = 6
-#: The resolution is doubled so often at most.
+#: Maximum number of times that the resolution is doubled.
 _STEPS = 21
 
 
 _FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
-#: When the phases of a bar with phases began: name -> SQL.
+#: SQL of the begins of phases, by name.
 _BEGINS = {
     "created": CREATED,
     "waiting_node": "pending_node_assignment_ns",
@@ -56,7 +59,7 @@ _BEGINS = {
 
 
 class Extent(NamedTuple):
-    """What stays when the window moves: when all begins and ends, and some lanes."""
+    """The part that does not depend on the window: the total time range and some lanes."""
 
     origin_ns: int
     end_ns: int
@@ -66,7 +69,7 @@ class Extent(NamedTuple):
 
 
 class UtilisationEvents(NamedTuple):
-    """By ``bucket_ns``, how many attempts began and ended at their workers, and the sums of these times."""
+    """Numbers and sums of begins and ends of attempts on workers, per bucket of ``bucket_ns``."""
 
     bucket_ns: int
     begins: list[tuple[int, int, int]]
@@ -74,10 +77,10 @@ class UtilisationEvents(NamedTuple):
 
 
 class WindowBars(NamedTuple):
-    """What is on record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
+    """The record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
 
-    ``spans``: (index of the bar, begin, end, is_awaiting) of the stretches in which the longer ones were
-    blocked, or awaited something other than object references.
+    ``spans`` has (index of the bar, begin, end, is_awaiting) for each stretch in which an attempt of a longer
+    bar was blocked, or awaited something other than object references.
     """
 
     resolution_ns: int
@@ -88,7 +91,7 @@ class WindowBars(NamedTuple):
 
 
 def resolution(span: int, width: int) -> int:
-    """The smallest power of two (ns) that is at least a pixel's share of a span."""
+    """Return the smallest power of two (ns) that is at least one pixel wide."""
     return 1 << max(0, -(-span // width) - 1).bit_length()
 
 
@@ -102,9 +105,9 @@ def extent(
     last_ns: int,
     levels: int,
 ) -> Extent:
-    """The lanes of all attempts that the filters leave, whatever their window. Raises BadQuery.
+    """Return the lanes of all attempts that match the filters, regardless of the window. Raises BadQuery.
 
-    ``levels``: down to which depth lanes by call path are told apart.
+    ``levels`` is the depth down to which lanes by call path are separate.
     """
     lane, label, order = lanes_by(by)
     base = _base(filters, lane, last_ns, by)
@@ -121,9 +124,9 @@ def extent(
 def utilisation_events(
     file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int
 ) -> UtilisationEvents:
-    """When the attempts of an extent from ``origin`` to ``end`` began and ended, whatever its lanes are.
+    """Return begins and ends of the attempts in an extent from ``origin`` to ``end``, over all lanes.
 
-    What has happened since the extent was made is as if it happened at its end.
+    Later begins and ends count as if they were at the extent's end.
     """
     bucket = max(1, -(-(end - origin) // BUCKETS))
     with file.reader() as reader:
@@ -142,9 +145,9 @@ def window_bars(
     lanes_total: int,
     levels: int,
 ) -> WindowBars:
-    """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
+    """Return the bars between ``since_ns`` and ``until_ns`` of the filters. Raises BadQuery.
 
-    ``extent``: origin and end of the extent; ``lanes``: the ids of its lanes.
+    ``extent`` is the origin and end of the extent; ``lanes`` has the IDs of its lanes.
     """
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:
@@ -163,8 +166,8 @@ def window_bars(
         step, is_all_merged = _fitting(reader)
         bars = _bars(reader, None if is_all_merged else window, lanes, origin, grain, step)
         spans = _blocked(reader, bars, origin, grain << step, last_ns)
-    told = sum(row["count"] for row in bars)
-    return WindowBars(grain << step, bars, spans, in_window, in_window - told)
+    shown = sum(row["count"] for row in bars)
+    return WindowBars(grain << step, bars, spans, in_window, in_window - shown)
 
 
 def _base(filters: TaskFilters, lane: str, last_ns: int, by: str | None = None) -> _Base:
@@ -174,11 +177,11 @@ def _base(filters: TaskFilters, lane: str, last_ns: int, by: str | None = None) 
 
 
 class _Base:
-    """The attempts that the filters leave, and their lanes.
+    """The attempts that match the filters, with their lanes of kind ``by``.
 
-    ``by``: what lanes are. A call that waits for its actor is on the lane of the actor or of its worker. On
-    these lanes a bar is the time in which a call executed, where that is recorded: actors execute calls while
-    they store the outputs of others.
+    A call that waits for its actor is on the lane of the actor or its worker. On these lanes, a bar covers
+    the time in which a call executed, if that is recorded, because actors execute calls while storing the
+    outputs of others.
     """
 
     def __init__(self, where: Where, lane: str, last_ns: int, by: str | None = None) -> None:
@@ -201,8 +204,10 @@ class _Base:
         self._last_ns = int(last_ns)
 
     def select(self, *columns: str) -> str:
-        """SQL of them with ``lane``, ``waits`` (they reached no worker), ``created_ns``, ``began_ns``,
-        ``ended_ns`` and ``told_end_ns`` (NULL for those that run still), and more columns.
+        """Return SQL of the attempts with their lanes and times, plus ``columns``.
+
+        The SQL has ``lane``, ``waits`` (not yet on a worker), ``created_ns``, ``began_ns``, ``ended_ns``, and
+        ``told_end_ns`` (NULL for running attempts).
         """
         more = "".join(f"{column}, " for column in columns)
         return (
@@ -212,7 +217,7 @@ class _Base:
 
 
 class _Window(NamedTuple):
-    """A part of their time, ``begin`` to ``stop``, or all of it; on some of the lanes, or on all."""
+    """The attempts between ``begin`` and ``stop``, or at any time, on some or all lanes."""
 
     base: _Base
     lanes: list[str]
@@ -221,7 +226,7 @@ class _Window(NamedTuple):
     stop: int | None
 
     def select(self, *columns: str) -> tuple[str, list[Any]]:
-        """SQL of the attempts in it, see :meth:`_Base.select`, and its parameters."""
+        """Return SQL of the attempts in the window (see :meth:`_Base.select`), and its parameters."""
         where = Where([], [])
         if not self.is_all:
             where.add("lane IN (SELECT unnest(?::VARCHAR[]))", self.lanes)
@@ -236,11 +241,9 @@ class _Window(NamedTuple):
 
 
 def _lanes(
-    reader: duckdb.DuckDBPyConnection, base: _Base, label: str, order: str, first: int, most: int
+    reader: duckdb.DuckDBPyConnection, base: _Base, label: str, order: str, offset: int, limit: int
 ) -> tuple[tuple[int, int, int] | None, int, list[Row]]:
-    """When all begins and ends, and how many attempts there are; how many lanes; and some of the lanes with
-    what their labels are made of.
-    """
+    """Return the total (begin, end, attempts), the number of lanes, and some lanes with their labels."""
     used = ("node_id", "worker_pid", "actor_id", "actor_repr_name")
     busy = total(f"CASE WHEN NOT waits OR lane = '{NOT_PLACED}' THEN ended_ns - began_ns END")
     every = (
@@ -254,16 +257,16 @@ def _lanes(
         reader.execute(
             f"WITH every AS MATERIALIZED ({every}), whole AS (SELECT {sums} FROM every), shown AS ("
             f"SELECT {LABELLED} FROM every l {LABELS} "
-            f"ORDER BY lane = '{NOT_PLACED}', {order} LIMIT {int(most)} OFFSET {int(first)}) "
+            f"ORDER BY lane = '{NOT_PLACED}', {order} LIMIT {int(limit)} OFFSET {int(offset)}) "
             f"SELECT * FROM whole LEFT JOIN shown ON true ORDER BY lane = '{NOT_PLACED}', {order}",
             base.values,
         )
     )
-    one = rows[0]
-    if not one["told"]:
+    first = rows[0]
+    if not first["told"]:
         return None, 0, []
-    extent, lanes_total = (one["origin"], one["over"], one["told"]), one["lanes_total"]
-    if one["lane"] is None:
+    extent, lanes_total = (first["origin"], first["over"], first["told"]), first["lanes_total"]
+    if first["lane"] is None:
         return extent, lanes_total, []
     for row in rows:
         for name in ("origin", "over", "told", "lanes_total", "first_ns", "repr_name", "since", "until"):
@@ -272,10 +275,11 @@ def _lanes(
 
 
 def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:
-    """Make the table ``cells``: the attempts of a window by lane, by the resolution ``grain`` (ns, a power of
-    two) in which they begin, and by how often that has to be doubled (``steps``) until they are shorter than
-    two of it, and by whether they wait; ``longest``: the row of the longest. Returns how many attempts there
-    are.
+    """Create the table ``cells``, and return how many attempts the window has.
+
+    Its rows group the attempts by lane, by whether they wait, by the ``grain`` (ns, a power of two) in which
+    they begin, and by ``steps``: how often the grain must be doubled until they are shorter than two grains.
+    ``longest`` is the row of the longest attempt.
     """
     attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
     exponent = grain.bit_length() - 1  # shifts are cheaper than divisions
@@ -294,8 +298,9 @@ def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> in
 
 
 def _fitting(reader: duckdb.DuckDBPyConnection) -> tuple[int, bool]:
-    """How often the resolution is doubled to keep to :data:`MAX_BARS`: bars shorter than two of it are merged
-    with those that begin in the same one. And whether all are as short.
+    """Return how often to double the resolution for :data:`MAX_BARS`, and whether all bars are merged.
+
+    Bars shorter than two resolutions are merged with those that begin in the same one.
     """
     alone = dict(reader.execute("SELECT steps, sum(n)::BIGINT FROM cells GROUP BY steps").fetchall())
     for step in range(_STEPS):
@@ -319,9 +324,10 @@ def _bars(
     grain: int,
     step: int,
 ) -> list[Row]:
-    """The bars of a window at a resolution, ``grain`` doubled so often; the longer ones with when their
-    phases began, from theirs. None: there are only merged ones. What is on lanes that nobody knew when the
-    frame was made is left out.
+    """Return the bars of a window at the resolution ``grain << step``.
+
+    Long bars include the begins of their phases, relative to their own begin. ``window`` None means that all
+    bars are merged. Bars on lanes that are not in ``lanes`` are left out.
     """
     size = grain << step
     alone = ""
@@ -361,7 +367,7 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
             values,
         )
     )
-    known = set(lanes)  # others may have come since the extent was made
+    known = set(lanes)  # others may have appeared since the extent was computed
     rows = [row for row in rows if row["lane"] in known]
     detailed = 0
     for row in rows:
@@ -375,8 +381,10 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
 def _blocked(
     reader: duckdb.DuckDBPyConnection, bars: Sequence[Row], origin: int, grain: int, last_ns: int
 ) -> list[tuple[int, int, int, bool]]:
-    """(index of the bar, begin, end, is_awaiting) of the stretches in which the longer bars' attempts were
-    blocked or awaited. Suspensions that are summed up count where they are most of their stretch.
+    """Return the stretches in which attempts of longer bars were blocked or awaited.
+
+    Each one is (index of the bar, begin, end, is_awaiting). Suspensions recorded as one sum count if they
+    make up most of their stretch.
     """
     wide = {(bar["task_id"], bar["attempt"]): at for at, bar in enumerate(bars) if bar["created"] is not None}
     if not wide:
@@ -406,7 +414,7 @@ def _blocked(
 def _events(
     reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, over: int, bucket: int
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
-    """By bucket, how many attempts began and ended at their workers, and the sums of these times."""
+    """Return how many attempts began and ended at their workers, by bucket, with the sums of these times."""
     begin, end = (f"(least({at}, {int(over)}) - {int(origin)})" for at in ("began_ns", "ended_ns"))
     found = reader.execute(
         f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "

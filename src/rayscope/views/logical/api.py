@@ -1,4 +1,4 @@
-"""The logical graph: who calls whom and whose values go where, by function."""
+"""The logical graph's routes."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def flow_logical(
     fold: Fold = None,
     unfold: Unfold = None,
 ) -> Response:
-    """Functions and actor classes, their calls, and the data that moved between them.
+    """Return functions and actor classes, their calls, and the data that moved between them.
 
-    A class with up to 30 instances that call each other is expanded into them, unless ``fold`` names it.
-    With ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
+    A class with up to 30 instances that call each other is expanded into them, unless ``fold`` names it. With
+    ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
     """
     chosen = records.resolve(session)
     is_folded, filters = filters.only is not None, filters.with_libraries()

@@ -1,4 +1,4 @@
-"""The logical graph: functions and actor classes, who calls whom, whose values go where; cut to a screen."""
+"""The logical graph: functions and actor classes with their calls and the data passed between them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-#: Nodes and edges of a graph at most; beyond that the smallest functions become one node.
+#: Maximum number of nodes and edges. Beyond that, the smallest functions become one node.
 MAX_ELEMENTS = 500
-#: Drivers that are shown one by one.
+#: Maximum number of drivers with their own nodes.
 MAX_DRIVERS = 20
 UNKNOWN = "unknown"
 OTHER = "other"
@@ -23,12 +23,13 @@ Row = Mapping[str, Any]
 
 
 class Node(msgspec.Struct):
-    """A box. ``kind``: ``driver``, ``function``, ``call``, ``class``, ``instance``, ``method``, ``unknown``,
-    ``library``, ``other`` or ``drivers``; ``parent`` is the id of the box around it.
+    """A box of the graph.
 
-    The figures are of its matching attempts (of what has others in it: of those shown in it); one that
-    is only there because it calls or hands over something has none. ``actors`` counts instances; ``library``
-    is whose code it is, unless it is the user's.
+    ``kind`` is ``driver``, ``function``, ``call``, ``class``, ``instance``, ``method``, ``unknown``,
+    ``library``, ``other``, or ``drivers``. ``parent`` is the ID of the box around it. The figures cover its
+    matching attempts, or those shown inside it. A node that is included only because it calls something or
+    passes a value has no figures. ``actors`` counts instances. ``library`` is the library that the code
+    belongs to, or None for the user's own code.
     """
 
     id: str
@@ -57,7 +58,7 @@ class Node(msgspec.Struct):
 
 
 class Call(msgspec.Struct):
-    """Attempts that ``source`` submitted of ``target``. Latency is from submission to end."""
+    """Attempts of ``target`` that ``source`` submitted. Latency is from submission to end."""
 
     id: str
     source: str
@@ -76,7 +77,7 @@ class Call(msgspec.Struct):
 
 
 class Data(msgspec.Struct):
-    """Objects that ``source`` made and ``target`` was given as arguments or got, and their bytes."""
+    """Objects that ``source`` produced and ``target`` received as arguments or got, and their bytes."""
 
     id: str
     source: str
@@ -90,7 +91,7 @@ class Data(msgspec.Struct):
 
 
 class Folded(msgspec.Struct):
-    """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
+    """Numbers of functions, drivers, instances by class, and attempts by function without own nodes."""
 
     functions: int = 0
     attempts: int = 0
@@ -101,7 +102,7 @@ class Folded(msgspec.Struct):
 
 
 class Library(msgspec.Struct):
-    """A library, how many of its functions are in the graph, and whether these are one node."""
+    """A library, the number of its functions in the graph, and whether they are one node."""
 
     library: str
     functions: int
@@ -109,7 +110,7 @@ class Library(msgspec.Struct):
 
 
 class Graph(msgspec.Struct):
-    """``attempts`` is the sum over the calls; boxes stand before what is in them."""
+    """The graph. ``attempts`` is the sum over the calls. Boxes come before their contents."""
 
     attempts: int
     nodes: list[Node]
@@ -120,7 +121,7 @@ class Graph(msgspec.Struct):
 
 
 def class_of(name: str) -> str | None:
-    """The class of a method's name, None if it has none."""
+    """Return the class in a method's name, or None if it has none."""
     return name.rpartition(".")[0] or None
 
 
@@ -136,17 +137,17 @@ def logical_graph(
     unfolded: Collection[str] = (),
     limit: int = MAX_ELEMENTS,
 ) -> Graph:
-    """Put sums together as a graph of at most ``limit`` nodes and edges (but never without the drivers).
+    """Build a graph of at most ``limit`` nodes and edges, not counting drivers.
 
-    ``functions`` have ``func``, ``box`` and the figures of :class:`Node`; ``calls`` besides ``caller_kind``
-    (driver, function, unknown), ``caller`` and ``caller_box``; ``data`` the same of ``producer`` and
-    ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded class or the task of an
-    unfolded function, '' one that is not shown. ``methods`` are the names that are methods, ``instances`` the
-    number of actors by class, ``names`` what actors are called. ``libraries``: by function the library whose
-    functions become one node, unless it is among ``unfolded``.
+    ``functions`` have ``func``, ``box``, and the figures of :class:`Node`. ``calls`` also have
+    ``caller_kind`` (driver, function, unknown), ``caller``, and ``caller_box``. ``data`` has the same columns
+    for ``producer`` and ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded
+    class or the task of an unfolded function, or '' if it is not shown. ``methods`` has the names that are
+    methods, ``instances`` the number of actors by class, and ``names`` the actors' names. ``libraries`` maps
+    functions to libraries. The functions of a library become one node unless it is in ``unfolded``.
     """
     building = _Building(methods, libraries or {})
-    # The database gives groups in any order; a graph that is asked for again must not be arranged anew.
+    # The database returns groups in any order, but a repeated request must keep the same layout.
     for row in _sorted(functions, "func", "box"):
         node = building.function(row["func"], row["box"])
         _take(node, row, _SUMS, _QUANTILES)
@@ -197,7 +198,7 @@ def _sorted(rows: Iterable[Row], *by: str) -> list[Row]:
 
 
 class _Building:
-    """Nodes by their ids, made when they are first asked for; no boxes yet."""
+    """Nodes by ID, created on first use, without boxes."""
 
     def __init__(self, methods: Collection[str], libraries: Mapping[str, str]) -> None:
         self.nodes: dict[str, Node] = {}
@@ -209,7 +210,7 @@ class _Building:
         return self.nodes.setdefault(node.id, node)
 
     def function(self, name: str | None, box: str | None) -> Node:
-        """The node of a function or a method; ``box``: the instance it is in, or the call that it is."""
+        """Return the node of a function or method. ``box`` is the instance around it, or the call itself."""
         cls = class_of(name) if name is not None and name in self._methods else None
         if cls is None and box is not None:
             return self._node(Node(f"f:{name}@{box}", "call", name, f"f:{name}", task_id=box or None))
@@ -220,7 +221,7 @@ class _Building:
         return self._node(Node(f"m:{name}@{box}", "method", name, f"i:{cls}@{box}", cls, box or None))
 
     def end(self, kind: str, name: str | None, box: str | None) -> str:
-        """The id of the node at an end of an edge."""
+        """Return the ID of the node at one end of an edge."""
         if kind == "driver":
             return self._node(Node(f"driver:{name}", "driver", job_id=name)).id
         if kind == "unknown":
@@ -229,7 +230,7 @@ class _Building:
 
 
 def _take(into: Any, row: Row, sums: Iterable[str], quantiles: Iterable[str]) -> None:
-    """Add figures; quantiles of two do not add up."""
+    """Add figures. Quantiles of several rows cannot be added, so they become None."""
     alone = all(not getattr(into, name) for name in sums)
     for name in quantiles:
         setattr(into, name, row[name] if alone else None)
@@ -238,7 +239,7 @@ def _take(into: Any, row: Row, sums: Iterable[str], quantiles: Iterable[str]) ->
 
 
 def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, Row]]) -> dict[str, str]:
-    """The drivers that are too many, those that called least, with what they become."""
+    """Map the drivers beyond the limit, those with the fewest calls, to the node that replaces them."""
     calls = {identifier: 0 for identifier, node in nodes.items() if node.kind == "driver"}
     for source, _, row in called:
         if source in calls:
@@ -248,7 +249,7 @@ def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, 
 
 
 def _libraries(nodes: Iterable[Node], unfolded: Collection[str]) -> list[Library]:
-    """The libraries of some nodes, by name."""
+    """Return the libraries of the nodes, by name."""
     functions: dict[str, set[str | None]] = {}
     for node in nodes:
         if node.library is not None:
@@ -262,7 +263,7 @@ def _fold(
     into: Mapping[str, str],
     limit: int,
 ) -> list[str]:
-    """The functions that have to become one node for the graph to fit: as few as do, the smallest."""
+    """Return the smallest functions, as few as possible, to merge into one node so that the graph fits."""
     ranked = sorted(
         (
             node
@@ -272,8 +273,8 @@ def _fold(
         key=lambda node: (node.duration_ns, node.attempts, node.id),
     )
 
-    def size(many: int) -> int:
-        merged = {**into, **{node.id: OTHER for node in ranked[:many]}}
+    def size(count: int) -> int:
+        merged = {**into, **{node.id: OTHER for node in ranked[:count]}}
         found: set[str] = set()
         for node in nodes.values():
             found.add(merged.get(node.id, node.id))
@@ -283,7 +284,7 @@ def _fold(
 
     if size(0) <= limit or not ranked:
         return []
-    # Of one function nothing is won: the node that stands for it counts as well.
+    # Merging a single function saves nothing, because the merged node counts as well.
     low, high = 1, len(ranked)
     while low < high:
         middle = (low + high) // 2
@@ -296,7 +297,7 @@ def _ends(pair: tuple[str, str], into: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _around(node: Node) -> list[str]:
-    """The ids of the boxes around a node, the outer one first."""
+    """Return the IDs of the boxes around a node, the outer one first."""
     if node.parent is None:
         return []
     if node.kind == "call":
@@ -306,19 +307,19 @@ def _around(node: Node) -> list[str]:
 
 
 def _merged(nodes: Mapping[str, Node], into: Mapping[str, str]) -> list[Node]:
-    """The nodes that are left, with those that stand for several."""
+    """Return the remaining nodes, including merged ones."""
     found: dict[str, Node] = {}
     for node in nodes.values():
         target = into.get(node.id)
         if target is None:
             found[node.id] = node
             continue
-        _add(found.setdefault(target, _standing(target, node)), node)
+        _add(found.setdefault(target, _merged_node(target, node)), node)
     return list(found.values())
 
 
-def _standing(identifier: str, node: Node) -> Node:
-    """The node that stands for several, ``node`` among them."""
+def _merged_node(identifier: str, node: Node) -> Node:
+    """Return the empty merged node for ``node`` and others."""
     if identifier == f"l:{node.library}":
         return Node(identifier, "library", node.library, library=node.library)
     return Node(identifier, identifier)
@@ -332,7 +333,7 @@ def _add(whole: Node, part: Node) -> None:
 
 
 def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) -> list[Node]:
-    """The nodes, each behind the boxes around it, which have the sums of what is in them."""
+    """Return the nodes, each after the boxes around it. A box has the sums of its contents."""
     found: dict[str, Node] = {}
     shown: dict[str, set[str]] = {}
     for node in nodes:
@@ -356,7 +357,7 @@ def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) 
 
 
 def _box_around(node: Node, identifier: str, instances: Mapping[str, int]) -> Node:
-    """One of the boxes of :func:`_around`."""
+    """Return one of the boxes of :func:`_around`."""
     if node.kind == "call":
         return Node(identifier, "function", node.name, library=node.library, is_expanded=True)
     cls = node.class_name or ""
@@ -375,7 +376,7 @@ def _edges(
     sums: Collection[str],
     quantiles: Collection[str],
 ) -> list[Any]:
-    """One edge for each pair of nodes."""
+    """Return one edge per pair of nodes."""
     found: dict[tuple[str, str], Any] = {}
     for source, target, row in rows:
         pair = _ends((source, target), into)

@@ -1,4 +1,4 @@
-"""The shape of a logical graph's answer, for the OpenAPI description. Answers are encoded by msgspec."""
+"""The shape of the logical graph's response, for the OpenAPI description. msgspec encodes responses."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from rayscope.api.schemas import Answer
 
 
 class LogicalFigures(Answer):
-    """Sums (ns, bytes) over attempts and their quantiles: ``total_*`` from submission to end, the others of
-    ``duration_ns``."""
+    """Sums (ns, bytes) over attempts and their quantiles.
+
+    ``total_*`` are quantiles of the time from submission to end, the others of ``duration_ns``.
+    """
 
     attempts: int
     failed: int
@@ -23,11 +25,10 @@ class LogicalFigures(Answer):
 
 
 class LogicalNode(LogicalFigures):
-    """A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
-    around.
+    """A function, one of its calls, a driver, an actor class or instance, or a library.
 
-    ``name``: of a driver its script. ``library``: what folds it, with ``only=mine``: a
-    library's operator, such as "Serve: internals", or a library.
+    ``parent`` is the box around it. The ``name`` of a driver is its script. With ``only=mine``, ``library``
+    is the library or the library's operator that it is folded into, such as "Serve: internals".
     """
 
     id: str
@@ -53,7 +54,7 @@ class LogicalCall(LogicalFigures):
 
 
 class LogicalData(Answer):
-    """Objects that ``source`` made and ``target`` took, and their bytes."""
+    """Objects that ``source`` produced and ``target`` consumed, and their bytes."""
 
     id: str
     source: str
@@ -67,7 +68,7 @@ class LogicalData(Answer):
 
 
 class LogicalFolded(Answer):
-    """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
+    """Numbers of functions, drivers, instances by class, and attempts by function without own nodes."""
 
     functions: int
     attempts: int
@@ -78,7 +79,7 @@ class LogicalFolded(Answer):
 
 
 class LogicalLibrary(Answer):
-    """A library's operator, or a library: how many functions it has, and whether these are one node."""
+    """A library or a library's operator, the number of its functions, and whether they are one node."""
 
     library: str
     functions: int

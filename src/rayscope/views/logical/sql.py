@@ -1,4 +1,4 @@
-"""Who calls whom and whose values go where, by function: sums over attempts and over objects that moved."""
+"""Calls and data passed between functions: sums over attempts and over objects that moved."""
 
 from __future__ import annotations
 
@@ -36,22 +36,24 @@ from rayscope.storage.sql.function_names import (
     with_function,
 )
 from rayscope.storage.sql.pages import Row, Where, rows_of
-from rayscope.views.logical.sums_sql import called, one_by_one
+from rayscope.views.logical.sums_sql import called, sums_of_attempts
 
-#: Unfolded classes and functions of one question, the instances that are shown of each class (those with the
-#: most attempts), and the calls of each function (the longest).
+#: Maximum number of classes and functions in `expand`.
 MAX_EXPANDED = 10
+#: Maximum number of instances shown of each class: those with the most attempts.
 MAX_INSTANCES = 50
+#: Maximum number of calls shown of each function: the longest.
 MAX_CALLS = 50
-#: Classes that call themselves are unfolded unasked, up to this number of instances together.
+#: Classes that call themselves are unfolded by default, up to this total number of instances.
 MAX_UNASKED = 30
-#: A graph with more functions and edges than this keeps them folded.
+#: A graph with more functions and edges than this keeps these classes folded.
 MAX_UNASKED_ROWS = 200
-#: With more attempts than this, quantiles are estimated instead of exact (of unfolded classes by a sample).
+#: With more attempts than this, quantiles are estimated instead of exact (by a sample if classes are
+#: unfolded).
 EXACT_QUANTILES = 100_000
-#: Data edges are looked for beside the sums of at most so many attempts: more would need too much memory.
-_MAX_BESIDE = 1_000_000
-#: Rollups of more attempts than this do not unfold classes: that would need too much memory.
+#: Up to this many attempts, data edges are read in parallel with the sums. More would need too much memory.
+_MAX_PARALLEL_ATTEMPTS = 1_000_000
+#: Rollups of more attempts than this do not unfold classes, because that would need too much memory.
 ROLLUP_UNASKED = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
 _PICKED = (
@@ -61,11 +63,11 @@ _PICKED = (
 
 
 def _called(where: Where, last: int, is_exact: bool, is_unfolded: bool, spans: str) -> str:
-    """SQL of sums by function and by caller and function. ``?``: :class:`Unfolded`, the filters'. ``spans``:
-    whose waits are looked at, of ``picked``.
+    """Return SQL of sums by function, and by caller and function.
 
-    The caller of an attempt with a call path is told by the path; only for the others, and where instances
-    are told apart, is the parent looked up.
+    The parameters are :class:`Unfolded` and those of ``where``. ``spans`` is an SQL condition for the waits
+    to read. The caller of an attempt with a call path comes from the path. The parent is looked up only for
+    other attempts, and if instances are separate.
     """
     estimated = () if is_exact else ("reservoir_quantile", ", 8192")
     wanted = f"{class_of('up.name')} IN (SELECT unnest(unfolded) FROM asked)" if is_unfolded else "false"
@@ -100,11 +102,14 @@ called AS (
     FROM placed n
     LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
     LEFT JOIN ({waited_ns(spans, ended)}) b ON b.key = {attempt_key("n.")})
-{one_by_one("called", IS_ACTOR, *estimated)}"""
+{sums_of_attempts("called", IS_ACTOR, *estimated)}"""
 
 
 def _states(where: Where, is_unfolded: bool) -> str:
-    """SQL of how many attempts of each function are in each state. ``?``: :class:`Unfolded`, the filters'."""
+    """Return SQL that counts the attempts of each function by state.
+
+    The parameters are :class:`Unfolded` and those of ``where``.
+    """
     box = box_of("func", "actor_id", "task") if is_unfolded else "NULL::VARCHAR"
     return f"""
 WITH {UNFOLDED}),
@@ -119,7 +124,7 @@ SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL 
 
 
 class LogicalRows(NamedTuple):
-    """What a logical graph is made of: what ``rayscope.views.logical.compute.logical_graph`` takes."""
+    """The arguments of ``rayscope.views.logical.compute.logical_graph``."""
 
     functions: list[Row]
     calls: list[Row]
@@ -128,8 +133,8 @@ class LogicalRows(NamedTuple):
     instances: dict[str, int]
     is_estimated: bool
     sampled: int
-    #: What actors that are shown are called, by id: their name, or else what their ``__repr__`` gives. (Sums
-    #: that were kept before have none.)
+    #: Labels of shown actors by ID: their name, or else the result of their ``__repr__``. Rollups of older
+    #: versions have none.
     names: dict[str, str] = {}  # noqa: RUF012 - of a tuple, which nobody changes
 
 
@@ -142,12 +147,12 @@ def logical_rows(
     fold: Sequence[str] = (),
     unasked: int = EXACT_QUANTILES,
 ) -> LogicalRows:
-    """Sums by function, by caller and function, and by the two ends of data edges; see the fields' names.
+    """Return sums by function, by caller and function, and by the two ends of data edges.
 
-    ``filters`` pick the attempts that count; a data edge counts if one of its ends is among them.
-    ``last_ns``: until when a running attempt has run. Classes that call themselves are unfolded without being
-    in ``expand``, unless they are in ``fold`` or there are more attempts than ``unasked``. Times in ns, sizes
-    in bytes. Raises BadQuery.
+    ``filters`` select the attempts; a data edge counts if one of its ends is among them. Running attempts
+    last until ``last_ns``. Classes that call themselves are unfolded even if they are not in ``expand``,
+    unless they are in ``fold`` or there are more than ``unasked`` attempts. Times are in ns, sizes in bytes.
+    Raises BadQuery.
     """
     if len(expand) > MAX_EXPANDED:
         raise BadQuery(
@@ -157,43 +162,44 @@ def logical_rows(
     where = attempts_where(filters)
     is_filtered = bool(filters.active())
     unfolded = list(dict.fromkeys(expand))
-    with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
-        many, waits = (
+    with ThreadPoolExecutor(1, "rayscope-data") as executor, file.reader() as reader:
+        attempt_count, waits = (
             (reader.execute(f"SELECT count(*) FROM {of}", values).fetchone() or (0,))[0]
             for of, values in ((f"attempts{where.sql}", where.values), ("span_rows", []))
         )
-        is_exact = many <= EXACT_QUANTILES
-        # To look for the waits of most attempts would take longer than to take all.
-        spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
+        is_exact = attempt_count <= EXACT_QUANTILES
+        # Looking up the waits of most attempts would take longer than reading all waits.
+        spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and attempt_count < waits else "true"
         unfolded = _without_methods(reader, unfolded)
         instances = instances_of(reader, where)
-        own = set(_recursive(reader, instances) if many <= unasked else ()) - {*expand, *fold}
+        own = set(_recursive(reader, instances) if attempt_count <= unasked else ()) - {*expand, *fold}
         unfolded += sorted(own)
         actors = _largest_instances(reader, where, unfolded)
         tasks = _longest(reader, where, unfolded, last_ns)
-        asked = Unfolded(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
+        unfolding = Unfolded(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
         mine = where if is_filtered else None
-        # It needs one core only for most of its time.
-        moving = beside.submit(data_edges, file, mine, many, asked) if many <= _MAX_BESIDE else None
+        # Most of the time it uses only one core.
+        is_parallel = attempt_count <= _MAX_PARALLEL_ATTEMPTS
+        moving = executor.submit(data_edges, file, mine, attempt_count, unfolding) if is_parallel else None
         if is_exact or unfolded:
-            values = [*asked, *where.values]
-            found = rows_of(
+            values = [*unfolding, *where.values]
+            sum_rows = rows_of(
                 reader.execute(_called(where, int(last_ns), is_exact, bool(unfolded), spans), values)
             )
-            counted = reader.execute(_states(where, bool(unfolded)), [*asked, *where.values]).fetchall()
+            counted = reader.execute(_states(where, bool(unfolded)), [*unfolding, *where.values]).fetchall()
         else:
-            found, counted = called(reader, where, int(last_ns), spans)
-        share, data = moving.result() if moving else data_edges(file, mine, many, asked)
-        methods = methods_of(reader, found, data)
+            sum_rows, counted = called(reader, where, int(last_ns), spans)
+        share, data = moving.result() if moving else data_edges(file, mine, attempt_count, unfolding)
+        methods = methods_of(reader, sum_rows, data)
         names = _names(reader, actors)
-    if own and len(found) + len(data) > MAX_UNASKED_ROWS:
+    if own and len(sum_rows) + len(data) > MAX_UNASKED_ROWS:
         return logical_rows(file, filters, last_ns=last_ns, expand=expand, fold=[*fold, *own])
-    rows = with_states(found, counted)
+    rows = with_states(sum_rows, counted)
     return LogicalRows(*rows, data, methods, instances, not is_exact, share, names)
 
 
 def _without_methods(reader: duckdb.DuckDBPyConnection, names: list[str]) -> list[str]:
-    """Classes and functions alone: a method has no calls of its own in the graph, its instances have."""
+    """Remove methods from the names. In the graph, calls belong to the instances of a method's class."""
     if not any("." in name for name in names):
         return names
     methods = reader.execute(
@@ -203,15 +209,15 @@ def _without_methods(reader: duckdb.DuckDBPyConnection, names: list[str]) -> lis
 
 
 def with_states(
-    found: list[Row], counted: Iterable[tuple[str | None, str | None, str, int]]
+    rows: list[Row], counted: Iterable[tuple[str | None, str | None, str, int]]
 ) -> tuple[list[Row], list[Row]]:
-    """The functions of ``found``, each with how many of its attempts are in each state, and the calls."""
+    """Return the functions with their numbers of attempts by state, and the calls."""
     states: dict[tuple[str | None, str | None], dict[str, int]] = {}
     for func, box, state, number in counted:
         states.setdefault((func, box), {})[state] = number
     functions: list[Row] = []
     calls: list[Row] = []
-    for row in found:
+    for row in rows:
         if row.pop("is_node"):
             functions.append({**row, "states": states.get((row["func"], row["box"]), {})})
         else:
@@ -220,15 +226,15 @@ def with_states(
 
 
 def attempts_where(filters: TaskFilters) -> Where:
-    """The condition on the attempts that count. Raises BadQuery."""
+    """Return the condition for the attempts that count. Raises BadQuery."""
     where = attempt_filters(filters)
     if filters.type == "DRIVER_TASK":
-        where.add(NOT_DRIVER)  # drivers call, nobody calls them
+        where.add(NOT_DRIVER)  # drivers call tasks, and nothing calls drivers
     return where
 
 
 def _by_actor(where: Where) -> str:
-    """SQL of how many matching attempts the actors of each class have. ``?``: those of ``where``."""
+    """Return SQL that counts each actor's matching attempts. The parameters are those of ``where``."""
     return (
         "WITH picked AS (SELECT func_name, distinct_name, name, module_name, type, actor_id, "
         "count(*) AS attempts "
@@ -240,13 +246,13 @@ def _by_actor(where: Where) -> str:
 
 
 def instances_of(reader: duckdb.DuckDBPyConnection, where: Where) -> dict[str, int]:
-    """How many actors of each class have matching attempts."""
+    """Return the number of actors with matching attempts, by class."""
     by_class = f"SELECT class, count(*) FROM ({_by_actor(where)}) GROUP BY class"
     return dict(reader.execute(by_class, where.values).fetchall())
 
 
 def _largest_instances(reader: duckdb.DuckDBPyConnection, where: Where, classes: list[str]) -> list[str]:
-    """The actors of ``classes`` that are shown."""
+    """Return the actors of ``classes`` to show."""
     if not classes:
         return []
     found = reader.execute(
@@ -259,8 +265,9 @@ def _largest_instances(reader: duckdb.DuckDBPyConnection, where: Where, classes:
 
 
 def _recursive(reader: duckdb.DuckDBPyConnection, instances: Mapping[str, int]) -> list[str]:
-    """The classes with several instances that call each other: those with the fewest first, while they have
-    at most :data:`MAX_UNASKED` together.
+    """Return the classes with several instances that call each other.
+
+    Those with the fewest instances come first, up to :data:`MAX_UNASKED` instances in total.
     """
     name, caller = class_of("own.name"), class_of("up.name")
     found = reader.execute(
@@ -277,7 +284,7 @@ def _recursive(reader: duckdb.DuckDBPyConnection, instances: Mapping[str, int]) 
 
 
 def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, str]:
-    """What they are called, by id; of those that have no name at all nothing."""
+    """Return the actors' labels by ID, without actors that have none."""
     if not actors:
         return {}
     return dict(
@@ -293,7 +300,7 @@ def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, st
 def _longest(
     reader: duckdb.DuckDBPyConnection, where: Where, functions: Sequence[str], last_ns: int
 ) -> list[str]:
-    """The tasks with the longest matching attempts of each of ``functions``."""
+    """Return the tasks with the longest matching attempts of each of ``functions``."""
     took = times(int(last_ns))["duration"]
     return [
         task
@@ -306,27 +313,28 @@ def _longest(
     ]
 
 
-#: SQL of the functions of actors' attempts.
+#: SQL of the functions that actors executed.
 _METHODS = f"SELECT {FUNCTION} AS func FROM attempts WHERE {IS_ACTOR}"
 
 
 def methods_of(
-    reader: duckdb.DuckDBPyConnection, found: list[Row], data: list[Row], methods: str = _METHODS
+    reader: duckdb.DuckDBPyConnection, rows: list[Row], data: list[Row], methods: str = _METHODS
 ) -> set[str]:
-    """Which functions are methods of actors, those among them of which no attempt told: callers and ends.
+    """Return the functions that are methods of actors, including callers and ends of edges without attempts.
 
-    ``methods``: SQL of rows with all ``func`` that are.
+    ``methods`` is SQL of rows with each ``func`` that is a method.
     """
-    known = {row["func"] for row in found}
-    told = {row["func"] for row in found if row["is_method"] and row["func"]}
-    named = {row["caller"] for row in found if row["caller_kind"] == "function"}
+    known = {row["func"] for row in rows}
+    method_names = {row["func"] for row in rows if row["is_method"] and row["func"]}
+    named = {row["caller"] for row in rows if row["caller_kind"] == "function"}
     for name in ("producer", "consumer"):
         named |= {row[name] for row in data if row[f"{name}_kind"] == "function"}
-    asked = sorted(name for name in named - known if "." in name)
-    if not asked:
-        return told
+    unknown_names = sorted(name for name in named - known if "." in name)
+    if not unknown_names:
+        return method_names
     others = reader.execute(
-        f"SELECT DISTINCT func FROM ({methods}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [asked]
+        f"SELECT DISTINCT func FROM ({methods}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [unknown_names]
     ).fetchall()
-    # A restart has no name of its own.
-    return told | {name for (name,) in others} | {name for name in asked if name.endswith(".__init__")}
+    # Restarts of actors have no name in Ray.
+    restarted = {name for name in unknown_names if name.endswith(".__init__")}
+    return method_names | {name for (name,) in others} | restarted

@@ -1,4 +1,4 @@
-"""The sums of a logical graph of very many attempts: by call path first, as there are few of these."""
+"""Sums of a logical graph with very many attempts, first by call path, because there are few call paths."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
 _KEY = "task_hi, task_lo, attempt"
-#: What tells function and caller; ``made``: the actor of an attempt without a name, ``up``: its parent, if
-#: neither its path nor the parent's id tells the caller.
+#: Columns that determine function and caller. ``made`` is the actor of an attempt without a name. ``up`` is
+#: the parent, if neither the path nor the parent's ID determines the caller.
 GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
-#: The actor of an attempt that filters by name find by its class: Ray's restarts of actors have no name.
+#: The actor of a restart. Restarts have no name in Ray, so filters by name find them by their actor's class.
 RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
-#: The columns ``blocked`` and ``awaiting`` of an attempt of ``keyed``; ``w`` is its row of :func:`wait_sums`.
+#: The columns ``blocked`` and ``awaiting`` of an attempt in ``keyed``. ``w`` is its row of :func:`wait_sums`.
 WAITED = waited_columns("w.")
-#: Call paths with the name of their caller.
+#: Call paths with the names of their callers.
 _KNOWN = (
     "known AS (SELECT own.path_id AS path_id, up.name AS name "
     "FROM paths own JOIN paths up ON up.path_id = own.parent_path_id)"
 )
 _EDGE = "is_node, func, caller_kind, caller"
-#: The times of which quantiles are told, and what the names of these begin with.
+#: Times with quantiles, each with the prefix of its columns.
 QUANTILES = (("total", "total_"), ("duration", ""))
 
 
 def called(
     reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str
 ) -> tuple[list[Row], list[tuple[str | None, None, str, int]]]:
-    """One row for each function (``is_node``), and for each caller and function, with estimated quantiles;
-    and rows (function, None, state, how many), in the order of states.
+    """Return a row per function (``is_node``) and per caller and function, with estimated quantiles.
 
-    ``spans``: whose waits are looked at, of ``picked``.
+    The second list has (function, None, state, number of attempts), ordered by state. ``spans`` is an SQL
+    condition on ``picked`` for the waits to read.
     """
-    # One after the other: at once they would need too much memory.
+    # These run one after another: a single statement would exceed the memory limit.
     wait_sums(reader, where, last, spans)
     buckets = f"{bucket('duration')} AS duration_in, {bucket('total')} AS total_in"
     reader.execute(
@@ -65,7 +65,7 @@ def called(
 
 
 def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str) -> None:
-    """Make the table ``waited``: what attempts waited, by their key."""
+    """Create the table ``waited`` with the sums of each attempt's waits, by key."""
     picked = (
         f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts{where.sql})"
     )
@@ -77,8 +77,9 @@ def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans:
 
 
 def keyed(where: Where, last: int) -> str:
-    """SQL of the CTEs ``known`` (paths with the name of the caller), ``picked`` and ``keyed``: attempts with
-    what they are summed up by. ``?``: the filters'.
+    """Return SQL of the CTEs ``known`` (paths with the caller's name), ``picked``, and ``keyed``.
+
+    ``keyed`` has the attempts with their grouping columns. The parameters are those of ``where``.
     """
     of_attempt = times(last)
     return f"""
@@ -99,12 +100,12 @@ keyed AS NOT MATERIALIZED (
     FROM picked)"""
 
 
-def one_by_one(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
-    """SQL of rows as :func:`by_edge` gives them, also by box, from ``of``: attempts with their function,
-    caller and boxes, ``duration``, ``executing``, ``awaiting``, ``blocked`` and ``total``.
+def sums_of_attempts(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
+    """Return SQL of rows in the format of :func:`by_edge`, also grouped by box.
 
-    ``is_method``: SQL of whether an attempt is one of an actor. ``quantile`` and ``sample``: the function
-    that quantiles are made with, and its last parameter.
+    ``of`` has attempts with their function, caller, boxes, ``duration``, ``executing``, ``awaiting``,
+    ``blocked``, and ``total``. ``is_method`` is SQL of whether an attempt belongs to an actor. ``quantile``
+    and ``sample`` are the function for quantiles and its last parameter.
     """
     quantiles = ", ".join(
         f"{quantile}({of}, {share}{sample})::BIGINT AS {prefix}p{share * 100:.0f}_ns"
@@ -122,9 +123,9 @@ FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, 
 
 
 def sums(group: str, buckets: str) -> str:
-    """SQL of what is summed up of attempts with their times, :data:`WAITED`, and ``output_bytes``.
+    """Return SQL of the sums over attempts with their times, :data:`WAITED`, and ``output_bytes``.
 
-    ``group``: by what, besides their state and their ``buckets`` (``duration_in``, ``total_in``).
+    ``group`` has the grouping columns besides the state and the ``buckets`` (``duration_in``, ``total_in``).
     """
     bounds = ", ".join(f"min({of}) AS min_{of}, max({of}) AS max_{of}" for of, _ in QUANTILES)
     return (
@@ -136,7 +137,7 @@ def sums(group: str, buckets: str) -> str:
 
 
 def named_groups(of: str) -> str:
-    """SQL of the rows of ``of``, with their function and caller instead of :data:`GROUP`."""
+    """Return SQL of the rows of ``of``, with function and caller instead of :data:`GROUP`."""
     callers = tasks_named(f"task_hi IN (SELECT up_hi FROM {of} WHERE up_hi IS NOT NULL)")
     return f"""
 WITH {_KNOWN},
@@ -152,7 +153,7 @@ LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo
 
 
 def _spread(of: str) -> str:
-    """SQL of the durations of one kind, by bucket."""
+    """Return SQL of the durations of one kind, by bucket."""
     return (
         f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
         f"min(min_{of}) AS min_took, max(max_{of}) AS max_took"
@@ -160,8 +161,9 @@ def _spread(of: str) -> str:
 
 
 def by_edge(named: str) -> str:
-    """SQL of the first rows of :func:`called`, from ``named``: SQL of rows of :func:`sums` with ``func``,
-    ``caller_kind``, ``caller`` and ``is_method``.
+    """Return SQL of the first rows of :func:`called`.
+
+    ``named`` is SQL of rows of :func:`sums` with ``func``, ``caller_kind``, ``caller``, and ``is_method``.
     """
     quantiles = ", ".join(
         f"{quantile(share, f'is_duration = {not prefix}')} AS {prefix}p{share * 100:.0f}_ns"

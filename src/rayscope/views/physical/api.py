@@ -1,4 +1,4 @@
-"""What is on which node at one time, one node in full, and what went from node to node."""
+"""The physical view: all nodes at one time, one node in detail, and transfers between nodes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def physical(
     annotation_name: Key = None,
     with_bytes: bool = False,
 ) -> Response:
-    """What ran, and what was reserved, on each worker of each node at a given time."""
+    """Return the tasks and reservations on each worker of each node at a given time."""
     chosen = records.resolve(session)
     is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.active())
 
     def look(file: SessionFile) -> dict[str, Any]:
         live = records.is_live(chosen)
-        found = (
+        contents = (
             current_snapshot(records, chosen, file)
             if is_plain
             else make_snapshot(
@@ -58,18 +58,18 @@ def physical(
                 )
             )
         )
-        told = found.placement
+        placement = contents.placement
         figures = None
         if live and at_ns is None:
-            figures = usage_columns(told, clusters.usage(chosen), usages.resources(chosen)[0])
+            figures = usage_columns(placement, clusters.usage(chosen), usages.resources(chosen)[0])
         return {
             "session": chosen,
-            "at_ns": found.at_ns,
+            "at_ns": contents.at_ns,
             "live": live,
-            **in_columns(told),
+            **in_columns(placement),
             "scripts": _scripts(file),
-            "workers_left_out": told.workers_total - len(told.workers.key),
-            "annotations": found.keys,
+            "workers_left_out": placement.workers_total - len(placement.workers.key),
+            "annotations": contents.keys,
             "measured": figures,
         }
 
@@ -85,7 +85,7 @@ def physical_node(
     at_ns: Nanoseconds = None,
     on_node: Annotated[str, Query(max_length=100)] = "",
 ) -> Response:
-    """One node at a given time: its workers, what runs on each, and its bundles."""
+    """Return one node at a given time: its workers with their tasks, and its bundles."""
     if not on_node:
         raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
     chosen = records.resolve(session)
@@ -116,7 +116,7 @@ def transfers(
     until_ns: Nanoseconds = None,
     span_ns: Span = None,
 ) -> Response:
-    """Objects consumed on another node than the one that produced them, by pairs of nodes."""
+    """Return objects consumed on another node than the one that produced them, by pairs of nodes."""
     chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The shapes of what the physical view answers, for the OpenAPI description."""
+"""The shapes of the physical view's responses, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
 
 
 class PhysicalNode(Answer):
-    """A node, what it has, what of that is reserved, and the sums of what is on it.
+    """A node, its resources, the reserved part of them, and the sums of everything on it.
 
-    ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
-    own, which ``internal`` counts.
+    ``workers``, ``actors``, ``running``, ``blocked``, and ``bytes`` exclude Ray's own processes, which
+    ``internal`` counts.
     """
 
     id: str
@@ -32,7 +32,7 @@ class PhysicalNode(Answer):
 
 
 class PhysicalNodes(Answer):
-    """Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none."""
+    """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
 
     id: list[str]
     name: list[str]
@@ -52,7 +52,7 @@ class PhysicalNodes(Answer):
 
 
 class PhysicalWorkers(Answer):
-    """Workers by columns of the same length; places in the lists of the answer, -1 for none."""
+    """Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown."""
 
     key: list[str]
     node: list[int]
@@ -72,7 +72,7 @@ class PhysicalWorkers(Answer):
 
 
 class PhysicalBundles(Answer):
-    """Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told)."""
+    """Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown)."""
 
     group: list[int]
     index: list[int]
@@ -81,14 +81,14 @@ class PhysicalBundles(Answer):
 
 
 class PhysicalGroup(Answer):
-    """A placement group that has bundles here."""
+    """A placement group with bundles here."""
 
     id: str
     name: str | None
 
 
 class PhysicalAnswer(Answer):
-    """What was where at ``at_ns``."""
+    """Contents of the nodes at ``at_ns``."""
 
     session: str
     at_ns: int | None
@@ -100,7 +100,7 @@ class PhysicalAnswer(Answer):
     amounts: list[dict[str, float]]
     kinds: list[str]
     jobs: list[str]
-    #: Job -> the script that it runs.
+    #: The script of each job.
     scripts: dict[str, str]
     classes: list[str]
     states: list[str]
@@ -112,7 +112,7 @@ class PhysicalAnswer(Answer):
     bundles_total: int
     workers_left_out: int
     annotations: list[str]
-    #: What is measured, for a session that lives and its present time alone.
+    #: Measured usage, only for the present time of a live session.
     measured: Measured | None
 
 
@@ -122,7 +122,7 @@ class NodeAnswer(Answer):
     session: str
     at_ns: int | None
     live: bool
-    #: Job -> the script that it runs.
+    #: The script of each job.
     scripts: dict[str, str]
     node: PhysicalNode
     labels: str | None
@@ -133,7 +133,7 @@ class NodeAnswer(Answer):
 
 
 class TransferPair(Answer):
-    """Objects made on ``source`` and taken on ``target``."""
+    """Objects produced on ``source`` and consumed on ``target``."""
 
     source: str
     target: str
@@ -143,7 +143,7 @@ class TransferPair(Answer):
 
 
 class TransfersAnswer(Answer):
-    """What went from node to node between two times."""
+    """Transfers between nodes in a time range."""
 
     session: str
     since_ns: int | None

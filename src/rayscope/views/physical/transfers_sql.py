@@ -1,4 +1,4 @@
-"""Which objects went from node to node, as far as tracers told."""
+"""Objects that moved between nodes, as far as tracers recorded them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _pairs(since: int, until: int, share: int) -> str:
     taken = _TAKEN.format(since=since, until=until)
     if share > 1:
         taken += f" AND {one_in(share)}"
-    # Who made an object is in its id, but for those that were put.
+    # An object's ID contains its producer, except for objects that were put.
     made = (
         f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE {taken} "
         f"AND (object_index >= {FIRST_PUT} OR bytes IS NULL))"
@@ -54,9 +54,11 @@ ORDER BY bytes DESC, objects DESC, source, target LIMIT {MAX_PAIRS}
 
 
 class Transfers(NamedTuple):
-    """Objects between nodes: ``pairs`` (``source``, ``target``: nodes; ``objects``, ``bytes``; ``unsized``:
-    objects of unknown size), the largest; how many pairs there are; the sums of all; of how many objects one
-    was looked at.
+    """Objects moved between nodes, and the sampling of the record.
+
+    ``pairs`` has the largest pairs of nodes, with ``source``, ``target``, ``objects``, ``bytes``, and
+    ``unsized`` (objects of unknown size). The other fields are the number of pairs, the sums over all pairs,
+    and the number of objects per sampled object.
     """
 
     pairs: list[Row]
@@ -67,10 +69,11 @@ class Transfers(NamedTuple):
 
 
 def transfers(file: SessionFile, since_ns: int, until_ns: int) -> Transfers:
-    """What tasks took between two times (ns) of what others had made on another node.
+    """Return the objects that tasks consumed in a time range (ns) and that other nodes had produced.
 
-    An object counts once for each node that took it, however many tasks there did. It was taken where that
-    attempt ran; of a task that made one, or that took one in an attempt not on record, the last one counts.
+    An object counts once per consuming node, even if several tasks there consumed it. The place of
+    consumption is where the attempt ran. For a task's result, or a value taken by an attempt without a
+    record, it is where the task's last attempt ran.
     """
     with file.reader() as reader:
         share, _ = share_of(reader)

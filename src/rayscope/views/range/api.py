@@ -1,4 +1,4 @@
-"""The statistics of a range of time."""
+"""The statistics of a time range."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def flow_range(
     by: By = "worker",
     levels: Levels = MAX_LEVELS,
 ) -> Response:
-    """Attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
+    """Return attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
     chosen = records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def flow_range(
 
 
 def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
-    """The answer: sums as they are, and set against the length of the range."""
+    """Return the response: the sums, and their ratios to the length of the range."""
     length = sums.until_ns - sums.since_ns
     return {
         "since_ns": sums.since_ns,

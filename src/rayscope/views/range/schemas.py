@@ -1,4 +1,4 @@
-"""The shape of the answer about a range of time, for the OpenAPI description. Times are ns."""
+"""The shape of the response about a time range, for the OpenAPI description. Times are in ns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rayscope.api.schemas import Answer
 
 
 class RangeFunction(Answer):
-    """What a function's attempts did inside the range."""
+    """A function's attempts inside the range."""
 
     name: str
     attempts: int
@@ -19,9 +19,9 @@ class RangeFunction(Answer):
 
 
 class RangeLane(Answer):
-    """A worker, node, actor or function, inside the range.
+    """A worker, node, actor, or function, inside the range.
 
-    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    ``functions`` are the first of ``functions_total`` functions that a worker ran.
     """
 
     id: str
@@ -50,7 +50,7 @@ class RangeRunning(Answer):
 
 
 class RangeAnswer(Answer):
-    """A range of time."""
+    """A time range."""
 
     session: str
     by: str

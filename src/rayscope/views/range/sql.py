@@ -1,4 +1,4 @@
-"""What happened in a range of time: attempts, their phases, functions and lanes, all cut to the range."""
+"""Attempts, their phases, functions, and lanes in a time range, all clipped to the range."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from rayscope.storage.sql.lanes import LABELLED, LABELS, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.worker_names import name_lanes
 
-#: Functions and lanes of an answer: those with the most time.
+#: Maximum number of functions and lanes in a response: those with the most time.
 MAX_ROWS = 100
-#: Of more attempts on workers than this nobody counts how many ran at a time at most: each is two events.
+#: With more attempts on workers than this, the maximum at a time is not computed. Each attempt is two events.
 MAX_COUNTED = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
 _PHASES = ", ".join(f"{total(f'{phase}_ns')} AS {phase}_ns" for phase in SCHEDULING_PHASES)
 
 
 class RangeSums(NamedTuple):
-    """Sums over the attempts that touch a range (docs/reference/api.md). ``phases`` are in ns.
+    """Sums over the attempts that overlap a range (docs/reference/api.md). ``phases`` are in ns.
 
-    Lanes have no ``rows``, and ``most`` is None, where nobody counted.
+    If the maximum was not computed, lanes have no ``rows``, and ``most`` is None.
     """
 
     since_ns: int
@@ -64,11 +64,10 @@ def range_sums(
     last_ns: int,
     levels: int = call_lanes.MAX_LEVELS,
 ) -> RangeSums:
-    """What the attempts that ``filters`` leave did between their ``since_ns`` and ``until_ns``; where one of
-    these is absent, the range reaches as far as the attempts.
+    """Return sums of the attempts that match ``filters`` between their ``since_ns`` and ``until_ns``.
 
-    ``by`` and ``levels``: what lanes are, as in the Gantt chart. ``last_ns``: until when what has not ended
-    has run. Raises BadQuery.
+    If one of these is absent, the range extends to the first or last attempt. ``by`` and ``levels`` select
+    the lanes, as in the Gantt chart. Attempts without an end last until ``last_ns``. Raises BadQuery.
     """
     lane, _, _ = lanes_by(by)
     where = attempt_filters(filters)
@@ -116,7 +115,7 @@ def range_sums(
 def _extent(
     reader: duckdb.DuckDBPyConnection, where: Where, filters: TaskFilters, last_ns: int
 ) -> tuple[int, int]:
-    """The range that is asked for: what is not told of it is where the attempts begin or end."""
+    """Return the requested range. A missing bound is where the attempts begin or end."""
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None:
         return int(since), int(until)
@@ -133,8 +132,10 @@ def _extent(
 
 
 def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str:
-    """SQL of one row for each lane, function and state: attempts, those of them that were on workers inside
-    the range (``placed``), their time there (``busy_ns``), and the phases. ``?``: the filters'.
+    """Return SQL of one row per lane, function, and state.
+
+    Each row has the attempts, how many of them were on workers inside the range (``placed``), their time
+    there (``busy_ns``), and the phases. The parameters are those of ``where``.
     """
     inside = (str(since), str(until))
     busy = f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))"
@@ -166,7 +167,7 @@ def _phase_inside(phase: str) -> str:
 
 
 def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
-    """The functions that executed longest in the range, and how many there are."""
+    """Return the functions that executed longest in the range, and the number of functions."""
     rows = rows_of(
         reader.execute(
             f"SELECT shown AS name, {total('attempts')} AS attempts, "
@@ -176,14 +177,14 @@ def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
             {"failed": "FAILED"},
         )
     )
-    many = rows[0]["functions_total"] if rows else 0
+    total_count = rows[0]["functions_total"] if rows else 0
     for row in rows:
         del row["functions_total"]
-    return rows, many
+    return rows, total_count
 
 
 def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
-    """The busiest lanes that had an attempt in the range, what labels are made of, and how many there are."""
+    """Return the busiest lanes of the range with their labels' fields, and the number of lanes."""
     _, label, _ = lanes_by(by)
     rows = rows_of(
         reader.execute(
@@ -194,11 +195,11 @@ def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
             f"ORDER BY busy_ns DESC, lane LIMIT {MAX_ROWS}"
         )
     )
-    many = rows[0]["lanes_total"] if rows else 0
+    total_count = rows[0]["lanes_total"] if rows else 0
     for row in rows:
         del row["lanes_total"], row["repr_name"]
         row["rows"] = None
-    return rows, many
+    return rows, total_count
 
 
 def _max_at_a_time(
@@ -210,9 +211,9 @@ def _max_at_a_time(
     last: int,
     lanes: list[Row],
 ) -> int:
-    """How many attempts were on workers at a time at most; and the same of each lane, as its ``rows``.
+    """Return the maximum number of attempts on workers at a time, and add that of each lane as its ``rows``.
 
-    One that begins when another ends takes its place.
+    An attempt that begins when another ends takes its place.
     """
     reader.execute(
         f"""

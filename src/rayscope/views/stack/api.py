@@ -1,4 +1,4 @@
-"""The distributed call stack at one time, and the activity over all of it."""
+"""The distributed call stack at one time, and the activity over the whole session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stack(
     session: Session = None,
     at_ns: Nanoseconds = None,
 ) -> Response:
-    """What was in flight at a given time, merged by callers, function, and situation; and the waits."""
+    """Return the attempts in flight at a time, merged by callers, function, and situation, with waits."""
     chosen = records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def activity(
     session: Session = None,
     buckets: Buckets = 400,
 ) -> Response:
-    """How many attempts were in flight and running, in equal parts of the session's time."""
+    """Return how many attempts were in flight and running, in equal parts of the session's time."""
     chosen = records.resolve(session)
     return answer_from_record(
         records,
@@ -70,6 +70,6 @@ def activity(
 
 
 def unit_of(row: dict[str, Any]) -> Unit:
-    """A row of the store's units."""
+    """Convert a row of the database to a unit."""
     examples = sorted((Example(**e) for e in row.pop("examples", None) or ()), key=lambda e: e.order)
     return Unit(**row, examples=tuple(examples))

@@ -1,7 +1,7 @@
-"""The distributed call stack: what is in flight at one time, merged into a prefix tree.
+"""The distributed call stack: the attempts in flight at one time, merged into a prefix tree.
 
-As LLNL's STAT does for the processes of an MPI job: attempts with the same function, in the same situation,
-under the same chain of callers become one node with a count.
+It does for Ray what LLNL's STAT does for the processes of an MPI job: attempts with the same function, in the
+same situation, under the same chain of callers become one node with a count.
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from hashlib import blake2b
 
 import msgspec
 
-#: Nodes of an answer, chains of it, and whom a node names.
+#: Maximum number of nodes in a response.
 MAX_NODES = 2000
+#: Maximum number of chains in a response.
 MAX_CHAINS = 20
+#: Maximum number of nodes that a node waits for by name.
 _NAMED = 10
+#: Maximum number of examples per node.
 _EXAMPLES = 5
-#: Of trees with more nodes than this a node tells one example, and this many of those that it waits for.
-_MANY = 500
+#: A tree with more nodes than this has one example per node, and the first `_FEW` targets of its waits.
+_LARGE_TREE_NODES = 500
+#: Maximum number of targets per node of a large tree.
 _FEW = 3
-#: What the search for chains looks at, and the links after which it ends a chain.
+#: Maximum number of steps in the search for chains.
 _STEPS = 20_000
+#: Maximum number of links in a chain.
 _LINKS = 200
 
-#: Situations that are not of an attempt in flight.
+#: Situations of attempts that are not in flight.
 ENDED = "ended"
 UNKNOWN = "unknown"
 _DRIVER = "DRIVER_TASK"
 
 
 class Example(msgspec.Struct, frozen=True):
-    """One attempt: since when (ns) it is in its situation, and where it is."""
+    """One attempt, its node, and the time since which it has been in its situation (ns)."""
 
     since_ns: int
     task_id: str
@@ -42,16 +47,16 @@ class Example(msgspec.Struct, frozen=True):
 
     @property
     def order(self) -> tuple[int, str, int]:
-        """The oldest first."""
+        """Sort key: the oldest first."""
         return self.since_ns, self.task_id, self.attempt
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """Attempts that are alike and have the same parent; or one that others have as theirs (``task_id``).
+    """Similar attempts with the same parent, or a task (``task_id``) that is the parent of others.
 
-    ``unit`` names it in :class:`Wait`. ``count``: attempts in flight that were asked for; ``others``: those
-    that are there for their descendants alone (a driver, one that has ended, one that the filters left out).
-    ``examples``: the oldest first.
+    ``unit`` is its number in :class:`Wait`. ``count`` is the number of matching attempts in flight.
+    ``others`` counts those included only for their descendants: a driver, an ended attempt, or one that the
+    filters exclude. ``examples`` has the oldest first.
     """
 
     unit: int
@@ -68,7 +73,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Attempts of ``waiter`` wait for attempts of ``target``: in ``count`` pairs; some of the targets."""
+    """Attempts of ``waiter`` wait for attempts of ``target``, in ``count`` pairs. Has some of the targets."""
 
     waiter: int
     target: int
@@ -77,7 +82,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class BlockedOn(msgspec.Struct):
-    """Whom the attempts of a node wait for: a node, and how many (who waits, for whom) there are."""
+    """A node that the attempts of another node wait for, and the number of (waiter, target) pairs."""
 
     node: str
     name: str
@@ -90,9 +95,10 @@ class BlockedOn(msgspec.Struct):
 class Node(msgspec.Struct):
     """Attempts of the same function in the same situation under the same chain of callers.
 
-    ``count`` of them are in flight, ``total`` with all below. ``others`` are here for those below alone.
-    ``deepest``: how many of them the job waits for now: they wait for nobody. ``awaited``: they or what they
-    wait for is what the job waits for. ``folded_nodes`` (``folded_count`` attempts) below it are left out.
+    ``count`` of them are in flight; ``total`` includes all below. ``others`` are included only for those
+    below. ``deepest`` is how many of them the job waits for now and wait for nothing themselves. ``awaited``
+    is true if the job waits for them, directly or indirectly. ``folded_nodes`` nodes below it
+    (``folded_count`` attempts) are left out.
     """
 
     id: str
@@ -115,7 +121,7 @@ class Node(msgspec.Struct):
 
 
 class Link(msgspec.Struct):
-    """One step of a chain; ``count``: as of :class:`BlockedOn`, of the first step attempts."""
+    """One step of a chain. ``count`` is as in :class:`BlockedOn`, but counts attempts in the first step."""
 
     node: str
     name: str
@@ -125,7 +131,7 @@ class Link(msgspec.Struct):
 
 
 class Stack(msgspec.Struct):
-    """The tree, each node behind its parent; ``in_flight`` attempts are in it, folded ones included."""
+    """The tree, each node after its parent. ``in_flight`` attempts are in it, including folded ones."""
 
     in_flight: int
     nodes: list[Node]
@@ -138,7 +144,7 @@ def _id(parent: str, name: str, situation: str) -> str:
 
 
 class _Tree:
-    """Nodes by id, and the node of each unit."""
+    """Nodes by ID, and the node of each unit."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self.nodes: dict[str, Node] = {}
@@ -150,7 +156,7 @@ class _Tree:
             self._add(self.nodes[self.of_unit[unit.unit]], unit)
 
     def _place(self, unit: Unit) -> None:
-        """Find the nodes of a unit and of its callers, from the outermost down."""
+        """Find or create the nodes of a unit and its callers, from the outermost down."""
         climbed: list[Unit] = []
         seen: set[int] = set()
         at: Unit | None = unit
@@ -165,9 +171,9 @@ class _Tree:
             elif one.type == _DRIVER:
                 parent = None
             else:
-                # Nobody told its parent, or that is not on record (or they name each other in a ring).
+                # Its parent is unknown or not in the record, or the parents form a cycle.
                 parent = self._node(None, "", None, UNKNOWN)
-            # Drivers of two jobs are two stacks.
+            # Drivers of two jobs have separate stacks.
             key = one.name if one.type != _DRIVER else f"{one.name}\0{one.task_id}"
             self.of_unit[one.unit] = self._node(parent, one.name, one.type, one.situation, key).id
 
@@ -204,11 +210,11 @@ class _Tree:
 
 
 def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MAX_NODES) -> Stack:
-    """The prefix tree of ``units`` with who waits for whom. The order of neither matters.
+    """Return the prefix tree of ``units`` and their waits. The order of both is irrelevant.
 
-    Of more than ``max_nodes`` those are kept that the job waits for, then the largest; the others are counted
-    in the ``folded_nodes`` of the nearest kept one above. Units of unknown parents, or of parents that call
-    each other in a ring, are under a node of situation ``unknown`` with no name.
+    At most ``max_nodes`` nodes are kept: first those that the job waits for, then the largest. The
+    nearest kept ancestor counts the others in ``folded_nodes``. Units of unknown parents, or of parents that
+    form a cycle, are under a node without a name in the situation ``unknown``.
     """
     units = sorted(units, key=lambda unit: unit.unit)
     tree = _Tree(units)
@@ -221,7 +227,7 @@ def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MA
             tree.nodes[node.parent].total += node.total
     chains = _chains(tree, edges)
     nodes, folded = _keep(tree, max_nodes)
-    if len(nodes) > _MANY:
+    if len(nodes) > _LARGE_TREE_NODES:
         for node in nodes:
             del node.examples[1:], node.blocked_on[_FEW:]
             for on in node.blocked_on:
@@ -231,14 +237,14 @@ def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MA
 
 
 def nodes_of(units: Iterable[Unit]) -> dict[int, str]:
-    """The id of the node of each unit in :func:`call_stack`."""
+    """Return the ID of each unit's node in :func:`call_stack`."""
     return _Tree(sorted(units, key=lambda unit: unit.unit)).of_unit
 
 
 def _mark(tree: _Tree, units: Sequence[Unit], waits: Sequence[Wait]) -> None:
-    """Mark what the job waits for: all that a blocked driver waits for, directly or through others.
+    """Mark everything that the job waits for: all direct and indirect targets of blocked drivers.
 
-    Nothing of a job whose driver is not known to be blocked: it runs, or nobody traced it.
+    Nothing is marked for a job whose driver is not known to be blocked: it is running, or it was not traced.
     """
     targets: dict[int, list[int]] = defaultdict(list)
     for wait in waits:
@@ -266,7 +272,7 @@ class _Edge(msgspec.Struct, frozen=True):
 
 
 def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
-    """Who waits for whom, by node; and tell each node its own."""
+    """Return the waits by node, and set each node's own."""
     edges: dict[str, dict[str, _Edge]] = defaultdict(dict)
     for wait in waits:
         into = edges[tree.of_unit[wait.waiter]]
@@ -285,9 +291,9 @@ def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
 
 
 def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[Link]]:
-    """The chains from whom nobody waits for to who waits for nobody: those of drivers, then the largest.
+    """Return the chains of waits, from nodes that no other node waits for to nodes that wait for none.
 
-    Of a graph with very many ways through it some are not looked at.
+    Those of drivers come first, then the largest. In a graph with very many paths, some are skipped.
     """
     waited_for = {target for into in edges.values() for target in into}
     starts = sorted(node for node in edges if node not in waited_for)
@@ -307,32 +313,32 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[Link]]
             steps += 1
             chain = todo.pop()
             visited.add(chain[-1].node)
-            on_it = {one.node for one in chain}
+            on_it = {step.node for step in chain}
             following = [(to, e.count) for to, e in edges.get(chain[-1].node, {}).items() if to not in on_it]
             if not following or len(chain) == _LINKS:
-                if any(tree.nodes[one.node].total for one in chain):
+                if any(tree.nodes[step.node].total for step in chain):
                     chains.append(chain)
                 continue
-            # The largest is looked at first.
+            # The largest one is searched first.
             for to, count in heapq.nlargest(_EXAMPLES * _NAMED, following, key=lambda f: (f[1], f[0]))[::-1]:
                 todo.append([*chain, link(to, count)])
 
     for start in starts:
         search(start)
-    # Who waits in a ring has no beginning.
+    # A cycle of waits has no first node.
     for start in sorted(edges):
         if start not in visited:
             search(start)
 
     def order(chain: list[Link]) -> tuple[bool, int, int, list[str]]:
         of_driver = tree.nodes[chain[0].node].type == _DRIVER
-        return not of_driver, -chain[-1].count, len(chain), [one.node for one in chain]
+        return not of_driver, -chain[-1].count, len(chain), [step.node for step in chain]
 
     return heapq.nsmallest(MAX_CHAINS, chains, key=order)
 
 
 def _keep(tree: _Tree, max_nodes: int) -> tuple[list[Node], int]:
-    """The nodes with something in flight, in the order of the tree; and how many were left out."""
+    """Return the nodes with attempts in flight, in the order of the tree, and how many were left out."""
     children: dict[str | None, list[Node]] = defaultdict(list)
     for node in tree.nodes.values():
         if node.total:
@@ -349,7 +355,7 @@ def _keep(tree: _Tree, max_nodes: int) -> tuple[list[Node], int]:
             heapq.heappush(heap, (not node.awaited, -node.total, node.id))
     nodes: list[Node] = []
     folded = 0
-    # With the nearest node above that is kept.
+    # Each node with its nearest kept ancestor.
     todo: list[tuple[Node, Node | None]] = [(node, None) for node in children[None][::-1]]
     while todo:
         node, above = todo.pop()
@@ -361,5 +367,5 @@ def _keep(tree: _Tree, max_nodes: int) -> tuple[list[Node], int]:
             if above is not None:
                 above.folded_nodes += 1
                 above.folded_count += node.count
-        todo.extend((one, above) for one in children.get(node.id, ())[::-1])
+        todo.extend((child, above) for child in children.get(node.id, ())[::-1])
     return nodes, folded

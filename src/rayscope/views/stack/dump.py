@@ -1,15 +1,17 @@
-"""What ``py-spy dump`` prints of one Python process, as data."""
+"""Parses the output of ``py-spy dump`` for one Python process."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-#: What is read of one dump: more is of no use on a screen.
+#: Maximum number of threads per dump. More would not fit on a screen.
 _MAX_THREADS = 1000
+#: Maximum number of frames per dump.
 _MAX_FRAMES = 20_000
+#: Maximum number of characters of a name or path.
 _MAX_TEXT = 300
-#: Characters of a line.
+#: Maximum number of characters of a line.
 _MAX_LINE = 2000
 
 _PROCESS = re.compile(r"Process (\d+): (.*)")
@@ -19,7 +21,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Frame(NamedTuple):
-    """One call: its function (from Python 3.11 on with class and enclosing functions), file and line."""
+    """One call: its function (since Python 3.11 with class and enclosing functions), file, and line."""
 
     name: str
     file: str
@@ -28,7 +30,7 @@ class Frame(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread: its frames from the outermost in. ``active``: it is on a CPU (or waits for Python's lock)."""
+    """A thread with its frames, the outermost first. ``active``: on a CPU, or waiting for Python's lock."""
 
     name: str
     active: bool
@@ -36,7 +38,7 @@ class Thread(NamedTuple):
 
 
 class Dump(NamedTuple):
-    """A process: its id, and its title or command line."""
+    """A process: its ID, and its title or command line."""
 
     pid: int
     title: str
@@ -44,9 +46,9 @@ class Dump(NamedTuple):
 
 
 def parse_dump(text: str) -> Dump:
-    """The first process of a dump. Raises ValueError for what is none.
+    """Return the first process of a dump. Raises ValueError if the text is not a dump.
 
-    Values of variables, which py-spy prints only if it is asked for them, are passed over.
+    Values of variables, which py-spy prints only on request, are skipped.
     """
     pid: int | None = None
     title = ""
@@ -68,5 +70,5 @@ def parse_dump(text: str) -> Dump:
             threads[-1][2].append(Frame(found[1][:_MAX_TEXT], found[2][-_MAX_TEXT:], number))
     if pid is None:
         raise ValueError("no process is in it")
-    # py-spy prints the innermost first.
+    # py-spy prints the innermost frame first.
     return Dump(pid, title, tuple(Thread(name, active, tuple(of[::-1])) for name, active, of in threads))

@@ -1,7 +1,7 @@
 """The Python frames of workers at one time, merged below the tree of :mod:`rayscope.views.stack.compute`.
 
-What is parsed is what ``py-spy dump`` prints of one process. A thread's frames are those of the user's code:
-what Ray runs it in is left out, unless the whole is asked for.
+The input is the output of ``py-spy dump`` for one process. The result has the frames of the user's code.
+Frames of Ray around it are left out unless all frames are requested.
 """
 
 from __future__ import annotations
@@ -19,17 +19,28 @@ import msgspec
 from rayscope.views.stack.compute import Node
 from rayscope.views.stack.dump import Dump, Frame, Thread
 
-#: Frames of an answer; of a deeper stack the outermost and the innermost so many.
+#: Maximum number of frames in a response.
 MAX_FRAMES = 2000
+#: Number of outermost and of innermost frames to keep of a deeper stack.
 _ENDS = 60
-#: The same frame so often in a row is shown: more is a recursion.
+#: More repetitions of a frame than this are a recursion, and are cut.
 _REPEATED = 3
+#: Maximum number of example workers per frame.
 _EXAMPLES = 5
 
-#: Kinds of frames: of code, or that stand for something else.
-CODE, THREAD, CUT, AWAIT, NONE = "code", "thread", "cut", "await", "none"
+#: A frame of code.
+CODE = "code"
+#: A thread that runs no task.
+THREAD = "thread"
+#: A number of frames left out.
+CUT = "cut"
+#: An event loop with nothing to run.
+AWAIT = "await"
+#: A stack without user code.
+NONE = "none"
 
-#: What Ray and Python run a task, an event loop or a thread in: (end of the file's path, functions or all).
+#: Code of Ray and Python that runs a task, an event loop, or a thread, as (end of the file's path, functions
+#: or None for all).
 _WRAPPERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("ray/_private/workers/default_worker.py", None),
     ("ray/_private/worker.py", frozenset({"main_loop"})),
@@ -46,7 +57,7 @@ _WRAPPERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("asyncio/runners.py", None),
     ("selectors.py", None),
 )
-#: Frames between the user's code and what it calls, wherever they are.
+#: Frames between the user's code and its calls, at any depth.
 _BETWEEN = re.compile(
     r"(^|/)(ray/_private/(client_mode_hook|auto_init_hook)\.py|ray/util/tracing/tracing_helper\.py"
     r"|rayscope/tracer/\w+\.py)$"
@@ -54,12 +65,12 @@ _BETWEEN = re.compile(
 _OF_RAY = re.compile(r"(^|/)(ray/_private/|_raylet\.pyx)")
 _RUNS_TASKS = ("ray/_private/worker.py", "ray/_private/function_manager.py")
 _LOOP = "AsyncIO Thread"
-#: The thread of a worker of Ray Train that runs the user's function.
+#: The thread of a Ray Train worker that runs the user's function.
 _TRAINING = "TrainingThread("
 
 
 class Stack(NamedTuple):
-    """One thread as it is shown: frames from the outermost in. ``own``: it runs tasks."""
+    """One thread as shown, the outermost frame first. ``own``: it runs tasks."""
 
     frames: tuple[Frame, ...]
     active: bool
@@ -67,7 +78,7 @@ class Stack(NamedTuple):
 
 
 class Place(NamedTuple):
-    """That a worker runs attempts of a node of the stack: ``names`` are those that their function goes by.
+    """A worker that runs attempts of a node of the stack. ``names`` are the possible names of their function.
 
     ``only``: the worker runs nothing else at that time (a task, not an actor).
     """
@@ -79,7 +90,7 @@ class Place(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """A worker that runs attempts of a unit of :mod:`rayscope.views.stack.compute`, with its process id."""
+    """A worker that runs attempts of a unit of :mod:`rayscope.views.stack.compute`, with its process ID."""
 
     unit: int
     worker: str
@@ -90,11 +101,11 @@ class Busy(NamedTuple):
 
 
 class MergedFrame(msgspec.Struct):
-    """Stacks with the same frames from the outermost to this one: ``count``; ``own`` end here.
+    """``count`` stacks with the same frames from the outermost to this one. ``own`` of them end here.
 
-    ``active`` of them are on a CPU. ``kind``: ``code``; ``thread`` (a thread that runs no task; ``name`` is
-    its name), ``cut`` (``line`` frames are left out), ``await`` (an event loop with nothing to run: what
-    awaits has no stack), ``none`` (no code of the user's).
+    ``active`` of them are on a CPU. ``kind`` is ``code``, ``thread`` (a thread that runs no task, with its
+    ``name``), ``cut`` (``line`` frames are left out), ``await`` (an event loop with nothing to run, because
+    suspended calls have no stack), or ``none`` (no user code).
     """
 
     id: str
@@ -112,9 +123,9 @@ class MergedFrame(msgspec.Struct):
 
 
 class NodeFrames(msgspec.Struct):
-    """The frames below one node of the stack, each behind its parent.
+    """The frames below one node of the stack, each after its parent.
 
-    ``workers`` were looked at; ``idle_threads`` of theirs run no task, are idle, and are not shown.
+    ``workers`` were sampled. Their ``idle_threads`` that run no task are not shown.
     """
 
     node: str
@@ -126,10 +137,10 @@ class NodeFrames(msgspec.Struct):
 def choose(
     tree: Sequence[Node], of_unit: Mapping[int, str], busy: Iterable[Busy], root: str | None, limit: int
 ) -> tuple[dict[str, Busy], list[Place], int]:
-    """The workers to look at: by id, where each is, and how many are left out beyond ``limit``.
+    """Return the workers to sample by ID, the place of each, and how many are left out beyond ``limit``.
 
-    With ``root`` those of that node and below it, its own first; else those of the whole ``tree``. What the
-    job waits for comes first, what is blocked last; of nodes that are alike each gets its turn.
+    With ``root``, these are the workers at and below that node, its own first; else those of the whole
+    ``tree``. Workers that the job waits for come first, and blocked ones last. Similar nodes take turns.
     """
     within = _below(tree, root)
     by_node: dict[str, dict[str, Busy]] = defaultdict(dict)
@@ -158,27 +169,27 @@ def _below(tree: Sequence[Node], root: str | None) -> set[str]:
     if root is None:
         return {node.id for node in tree}
     found = {root}
-    for node in tree:  # each is behind its parent
+    for node in tree:  # each node is after its parent
         if node.parent in found:
             found.add(node.id)
     return found & {node.id for node in tree}
 
 
 def has_moved_on(place: Place, title: str) -> bool:
-    """Whether a worker with this title does something else by now than ``place`` says.
+    """Return whether the title shows that a worker has moved on from ``place``.
 
-    Ray names a worker's process ``ray::FUNCTION`` while a task runs, ``ray::IDLE`` after it. The title of an
-    actor says which of its calls began or ended last, so it says nothing of the others.
+    Ray names a worker's process ``ray::FUNCTION`` while a task runs, and ``ray::IDLE`` afterwards. An actor's
+    title names only the call that began or ended last, so it proves nothing about the others.
     """
     named = title.removeprefix("ray::")
-    # A long title is cut.
+    # Long titles are truncated.
     return place.only and not any(name.startswith(named) for name in place.names if named)
 
 
 def stacks_of(dump: Dump, whole: bool = False) -> tuple[list[Stack], int]:
-    """The stacks to show of a process, and how many idle threads of the user's are left out.
+    """Return the stacks of a process to show, and how many idle user threads are left out.
 
-    ``whole``: all threads with all their frames, each under its thread.
+    With ``whole``, the result has all threads with all their frames, each under its thread.
     """
     shown: list[Stack] = []
     idle = 0
@@ -223,18 +234,18 @@ def _is_file(path: str, end: str) -> bool:
 
 
 def _of_user(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Without what the user's code runs in, and without what is between it and Ray's own calls."""
+    """Return the frames without Ray's code around the user's code, and between it and Ray's own calls."""
     start = next((at for at, frame in enumerate(frames) if not _is_wrapper(frame)), len(frames))
     return tuple(frame for frame in frames[start:] if not _BETWEEN.search(frame.file))
 
 
 def _named(thread: Thread) -> Frame:
-    """A frame that stands for a thread; those of a pool, whose names end in numbers, are the same."""
+    """Return a frame for a thread. Threads of a pool, whose names end in numbers, share one frame."""
     return Frame(re.sub(r"\d+", "#", thread.name), "", None, THREAD)
 
 
 def _cut(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Without what a recursion repeats, and without the middle of what is deep all the same."""
+    """Return the frames without repetitions of a recursion, and without the middle of a deep stack."""
     shown: list[Frame] = []
     for frame, run in groupby(frames):
         same = len(list(run))
@@ -252,10 +263,11 @@ def _left_out(number: int) -> Frame:
 def merge(
     dumps: Mapping[str, Dump], places: Sequence[Place], whole: bool = False, max_frames: int = MAX_FRAMES
 ) -> tuple[list[NodeFrames], int]:
-    """The frames below each node of ``places``, by the workers' dumps; and how many frames are left out.
+    """Return the frames below each node of ``places``, and how many frames are left out.
 
-    Of a worker at several nodes (a threaded or async actor) each stack is below the node whose function it
-    begins with, or else the first. Of more than ``max_frames`` those of the most stacks are kept.
+    ``dumps`` are by worker. If a worker is at several nodes (a threaded or async actor), each stack is below
+    the node whose function it begins with, or else the first. At most ``max_frames`` frames are kept: those
+    of the most stacks.
     """
     by_worker: dict[str, list[Place]] = defaultdict(list)
     for place in places:
@@ -315,20 +327,20 @@ class _Tree:
         if parent is not None:
             parent.own += 1
 
-    def ordered(self, kept: set[str]) -> list[MergedFrame]:
-        """The frames that are kept, each behind its parent, the most stacks first."""
+    def ordered(self, kept_ids: set[str]) -> list[MergedFrame]:
+        """Return the kept frames, each after its parent, the one with the most stacks first."""
         children: dict[str | None, list[MergedFrame]] = defaultdict(list)
         for frame in self.frames.values():
-            if frame.id in kept:
+            if frame.id in kept_ids:
                 children[frame.parent].append(frame)
         for below in children.values():
-            below.sort(key=_order, reverse=True)  # the first is popped first
+            below.sort(key=_order, reverse=True)  # the first one is popped first
         todo = children[None]
-        found = []
+        ordered = []
         while todo:
-            found.append(todo.pop())
-            todo.extend(children.get(found[-1].id, ()))
-        return found
+            ordered.append(todo.pop())
+            todo.extend(children.get(ordered[-1].id, ()))
+        return ordered
 
 
 def _id(parent: str, frame: Frame) -> str:
@@ -337,12 +349,12 @@ def _id(parent: str, frame: Frame) -> str:
 
 
 def _order(frame: MergedFrame) -> tuple[bool, int, str, str, int]:
-    """What runs tasks before other threads, then the most stacks, then by name."""
+    """Sort key: frames that run tasks before other threads, then the most stacks, then by name."""
     return frame.kind == THREAD, -frame.count, frame.name, frame.file, frame.line or 0
 
 
 def _keep(trees: Iterable[_Tree], max_frames: int) -> tuple[set[str], int]:
-    """Ids of the frames with the most stacks, none without those it is below; how many are not among them."""
+    """Return the IDs of the frames with the most stacks, with their ancestors, and how many are left out."""
     below: dict[str | None, list[MergedFrame]] = defaultdict(list)
     total = 0
     for tree in trees:

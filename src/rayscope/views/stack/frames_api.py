@@ -1,4 +1,4 @@
-"""The Python frames of what runs now, below the distributed call stack."""
+"""The Python frames of running workers, below the distributed call stack."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from rayscope.views.stack.sampling import (
 WorkerId = Annotated[str, Field(pattern=r"^[0-9a-f]{56}$")]
 
 
-class Wanted(Body):
-    """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
+class FramesRequest(Body):
+    """The workers to sample: every busy one, those at or below one stack line, or the listed ones."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -51,11 +51,11 @@ def frames(
     records: CurrentRecords,
     clusters: CurrentClusters,
     dumps: Annotated[Dumps, provide(Dumps)],
-    wanted: Wanted,
+    selection: FramesRequest,
     filters: Filters,
 ) -> Response:
-    """The Python stacks of the workers that are running something now, merged by stack line."""
-    session = records.resolve(wanted.session)
+    """Return the Python stacks of the workers that are running something now, merged by stack line."""
+    session = records.resolve(selection.session)
     if not records.is_live(session):
         raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")
     gcs = clusters.gcs_of(session)
@@ -72,11 +72,11 @@ def frames(
     )
     units = [unit_of(row) for row in found.units]
     tree = call_stack(units, (Wait(**row) for row in found.waits)).nodes
-    if wanted.node is not None and all(node.id != wanted.node for node in tree):
+    if selection.node is not None and all(node.id != selection.node for node in tree):
         raise BadQuery("Nothing on this line is in flight any more.", "Use a node of the current stack.")
-    asked = None if wanted.workers is None else set(wanted.workers)
+    asked = None if selection.workers is None else set(selection.workers)
     busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
-    chosen, places, left_out = choose(tree, nodes_of(units), busy, wanted.node, MAX_WORKERS)
+    chosen, places, left_out = choose(tree, nodes_of(units), busy, selection.node, MAX_WORKERS)
     answers = dumps.take(session, gcs, chosen)
     problems: dict[Problem, list[dict[str, Any]]] = defaultdict(list)
     good: dict[str, Dump] = {}
@@ -92,12 +92,12 @@ def frames(
         problems[MOVED_ON].append(_named(chosen[worker]))
     for worker in sorted((asked or set()) - chosen.keys()):
         problems[NOT_RUNNING].append({"worker_id": worker, "node_id": None, "pid": None})
-    merged, folded = merge(good, current, wanted.whole)
+    merged, folded = merge(good, current, selection.whole)
     return answer(
         {
             "session": session,
             "at_ns": time.time_ns(),
-            "whole": wanted.whole,
+            "whole": selection.whole,
             "asked": len(chosen),
             "left_out": left_out,
             "nodes": merged,

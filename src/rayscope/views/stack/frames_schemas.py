@@ -1,4 +1,4 @@
-"""The shapes of what the Python frames of workers are answered in, for the OpenAPI description."""
+"""The shapes of responses with the Python frames of workers, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NodeFrames(Answer):
 
 
 class FramesWorker(Answer):
-    """A worker that was asked; nothing but its id is known of one that runs nothing."""
+    """A requested worker. If it runs nothing, only its ID is known."""
 
     worker_id: str
     node_id: str | None
@@ -42,7 +42,7 @@ class FramesWorker(Answer):
 
 
 class SeenWorker(FramesWorker):
-    """A worker whose frames are in the answer; ``title`` is its process's."""
+    """A worker whose frames are in the response. ``title`` is its process's title."""
 
     title: str
 

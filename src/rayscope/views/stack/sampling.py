@@ -1,7 +1,7 @@
-"""The Python frames of workers of live sessions: asked for, shared among viewers, bounded.
+"""Samples the Python frames of workers in live sessions. Samples are shared among viewers and limited.
 
-Each dump stops its process for some ms. So a worker is dumped once a second at most, however many people
-look; at most four dumps run on a node and sixteen altogether.
+Each dump stops its process for some ms. So a worker is dumped at most once per second, regardless of the
+number of viewers. At most four dumps run on a node, and sixteen in total.
 """
 
 from __future__ import annotations
@@ -21,19 +21,28 @@ from rayscope.storage.slots import Slots
 from rayscope.views.stack.dump import Dump, parse_dump
 from rayscope.views.stack.frames import Busy
 
-#: Workers that one request looks at.
+#: Maximum number of workers per request.
 MAX_WORKERS = 64
-_AT_ONCE, _ON_A_NODE = 16, 4
-#: How long a dump holds, how long one may take, and all of a request's, s.
-_HOLD_S, _TIMEOUT_S, _DEADLINE_S = 1.0, 5.0, 15.0
+#: Maximum number of concurrent dumps.
+_MAX_DUMPS = 16
+#: Maximum number of concurrent dumps on one node.
+_MAX_DUMPS_PER_NODE = 4
+#: How long a dump is reused, in s.
+_HOLD_S = 1.0
+#: Time limit of one dump, in s.
+_TIMEOUT_S = 5.0
+#: Time limit of all dumps of a request, in s.
+_DEADLINE_S = 15.0
+#: Maximum number of concurrent requests.
 _REQUESTS = 8
+#: Maximum number of workers listed with a problem.
 _SHOWN_WORKERS = 20
-#: So the processes of workers are called; what is called otherwise is none any more.
+#: Prefix of the titles of worker processes. A process with another title is no longer a worker.
 _TITLE = "ray::"
 
 
 class Problem(NamedTuple):
-    """Why there are no frames of a worker; ``of_node``: nor of any other on its node."""
+    """Why a worker has no frames. ``of_node``: the same is true for all workers on its node."""
 
     code: str
     message: str
@@ -42,7 +51,7 @@ class Problem(NamedTuple):
 
 
 _LATE = Problem("timeout", "Timed out.", "Sample fewer workers: those of one line.")
-_GONE = Problem("gone", "The process has ended.", "Take the stacks again.")
+_PROCESS_ENDED = Problem("gone", "The process has ended.", "Take the stacks again.")
 MOVED_ON = Problem(
     "moved_on",
     "The worker has moved on: the record is a few seconds behind.",
@@ -58,54 +67,54 @@ Answer = Dump | Problem
 
 
 class Dumps:
-    """Takes dumps. One for a server; thread-safe."""
+    """Takes dumps. One per server; thread-safe."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_AT_ONCE, "rayscope-frames")
+        self._pool = ThreadPoolExecutor(_MAX_DUMPS, "rayscope-frames")
         self._slots = Slots(_REQUESTS, "Too many stack samples are being taken.")
         self._lock = threading.Lock()
-        #: By session, worker and process id: until when it holds.
+        #: Expiry and result by session, worker, and process ID.
         self._taken: dict[tuple[str, str, int], tuple[float, Future[Answer]]] = {}
 
     def take(self, session: str, gcs: GcsClient, workers: Mapping[str, Busy]) -> dict[str, Answer]:
-        """The dump of each of ``workers`` (by id), or why there is none.
+        """Return the dump of each of ``workers`` (by ID), or the reason why there is none.
 
-        Raises Busy while too many others ask.
+        Raises Busy while there are too many other requests.
         """
         with self._slots.take():
             queues: dict[str, deque[Busy]] = defaultdict(deque)
             for worker in workers.values():
                 queues[worker.node_id].append(worker)
-            found: dict[str, Answer] = {}
+            answers: dict[str, Answer] = {}
             ended = threading.Event()
             nodes = [_Node(gcs, node_id, queue) for node_id, queue in queues.items()]
-            # Each node has its turn before any has its second.
-            turns = [node for turn in range(_ON_A_NODE) for node in nodes if turn < node.jobs]
-            jobs = [self._pool.submit(self._empty, session, node, found, ended) for node in turns]
+            # Each node has a turn before any node has its second one.
+            turns = [node for turn in range(_MAX_DUMPS_PER_NODE) for node in nodes if turn < node.jobs]
+            jobs = [self._pool.submit(self._drain, session, node, answers, ended) for node in turns]
             wait(jobs, _DEADLINE_S)
             ended.set()
-            taken = dict(found)
+            taken = dict(answers)
         return {worker: taken.get(worker, _LATE) for worker in workers}
 
-    def _empty(self, session: str, node: _Node, found: dict[str, Answer], ended: threading.Event) -> None:
-        """Take what is left to take on a node, one after another."""
+    def _drain(self, session: str, node: _Node, answers: dict[str, Answer], ended: threading.Event) -> None:
+        """Take the remaining dumps of a node, one after another."""
         try:
             while node.queue and not ended.is_set():
                 try:
                     worker = node.queue.popleft()
                 except IndexError:
                     return
-                answer = node.problem or self._once(
+                answer = node.problem or self._reuse_or_dump(
                     (session, worker.worker, worker.pid), functools.partial(node.dump, worker.pid)
                 )
                 if isinstance(answer, Problem) and answer.of_node:
                     node.problem = answer
-                found[worker.worker] = answer
+                answers[worker.worker] = answer
         finally:
             node.leave()
 
-    def _once(self, key: tuple[str, str, int], make: Callable[[], Answer]) -> Answer:
-        """The dump of the last second, the one that is being taken, or a new one."""
+    def _reuse_or_dump(self, key: tuple[str, str, int], make: Callable[[], Answer]) -> Answer:
+        """Return a dump that is at most a second old, one in progress, or a new one."""
         now = time.monotonic()
         with self._lock:
             self._taken = {k: kept for k, kept in self._taken.items() if now < kept[0]}
@@ -129,14 +138,14 @@ class Dumps:
 
 
 class _Node:
-    """A node's workers that are still to be asked for, and its agent once one is.
+    """A node's queue of workers to dump, and its agent once it is connected.
 
-    So many ``jobs`` take them; each leaves at its end.
+    ``jobs`` threads take dumps from the queue, and each leaves when it is done.
     """
 
     def __init__(self, gcs: GcsClient, node_id: str, queue: deque[Busy]) -> None:
         self.queue = queue
-        self.jobs = min(_ON_A_NODE, len(queue))
+        self.jobs = min(_MAX_DUMPS_PER_NODE, len(queue))
         self.problem: Problem | None = None
         self._node_id = node_id
         self._gcs = gcs
@@ -144,7 +153,7 @@ class _Node:
         self._lock = threading.Lock()
 
     def dump(self, pid: int) -> Answer:
-        """The dump of a process, or why there is none."""
+        """Return the dump of a process, or the reason why there is none."""
         try:
             with self._lock:
                 if self._agent is None:
@@ -156,10 +165,10 @@ class _Node:
             return Problem("gcs", error.message, error.remedy, True)
         except ValueError:
             return Problem("failed", "py-spy returned something other than stacks.", "Take the stacks again.")
-        return dump if dump.title.startswith(_TITLE) else _GONE
+        return dump if dump.title.startswith(_TITLE) else _PROCESS_ENDED
 
     def leave(self) -> None:
-        """The last one closes the connection."""
+        """Close the connection if this is the last job."""
         with self._lock:
             self.jobs -= 1
             if self.jobs == 0 and self._agent is not None:
@@ -167,7 +176,7 @@ class _Node:
 
 
 def describe_problems(problems: Mapping[Problem, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The problems of an answer, that of the most workers first; some of the workers."""
+    """Return the problems in a response with some of their workers, the most frequent problem first."""
     return [
         {
             "code": problem.code,

@@ -1,4 +1,4 @@
-"""The shapes of what the distributed call stack answers, for the OpenAPI description."""
+"""The shapes of the distributed call stack's responses, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rayscope.cluster.placement.schemas import Situation
 
 
 class StackExample(Answer):
-    """One attempt of a node: where it is, and since when in its situation."""
+    """One attempt of a node: its location, and the time since which it has been in its situation."""
 
     since_ns: int
     task_id: str
@@ -17,7 +17,7 @@ class StackExample(Answer):
 
 
 class StackBlockedOn(Answer):
-    """Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for."""
+    """A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs."""
 
     node: str
     name: str
@@ -30,7 +30,7 @@ class StackBlockedOn(Answer):
 class StackNode(Answer):
     """Attempts of one function in one situation under the same chain of callers.
 
-    ``name``: of a driver its script, or ``driver``.
+    The ``name`` of a driver is its script, or ``driver``.
     """
 
     id: str
@@ -53,7 +53,7 @@ class StackNode(Answer):
 
 
 class StackLink(Answer):
-    """A step of a chain of who waits for whom."""
+    """One step of a chain of waits."""
 
     node: str
     name: str
@@ -63,7 +63,7 @@ class StackLink(Answer):
 
 
 class StackAnswer(Answer):
-    """What was in flight at ``at_ns``, and who waited for whom."""
+    """The attempts in flight at ``at_ns``, and their waits."""
 
     session: str
     at_ns: int | None

@@ -1,4 +1,4 @@
-"""What is in flight at one time, who waits for whom then, and how much was in flight over time."""
+"""Attempts in flight at one time with their waits, and how many were in flight over time."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_t
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, create_flight
 
-#: Groups of like attempts that are looked at: those that others hang on first, then the largest.
+#: Maximum number of groups of similar attempts. Groups with dependents come first, then the largest.
 _MAX_UNITS = 100_000
+#: Maximum number of waits.
 _MAX_WAITS = 200_000
-#: Levels of callers that have ended, above what is in flight: each is a look through the record. So many are
-#: looked for in any case, and more for so long (s).
+#: Minimum number of levels of ended callers to look up above the attempts in flight, if there are as many.
 _LEVELS = 50
+#: Time limit for looking up further levels, in s.
 _CLIMB_S = 2.0
+#: Maximum number of examples per group.
 _EXAMPLES = 5
 
 _TASK = hex_id("task")
 
 
-#: (who waits, for whom): those in ray.get, ray.wait or await, and those whose arguments are not made yet.
+#: (waiter, target): attempts in ray.get, ray.wait, or await, and attempts whose arguments are not ready.
 _PAIRS = f"""
 CREATE TEMP TABLE pairs AS
 SELECT DISTINCT w.task_hi, w.task_lo, w.attempt,
@@ -53,7 +55,7 @@ JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.kind =
 JOIN flight f ON f.task_hi = e.object_hi AND f.task_lo = e.object_lo
 WHERE w.situation = 'waiting_args' AND e.object_index < {FIRST_PUT}
 """
-#: Each attempt with the group that it is looked at in.
+#: Each attempt with its group.
 _PLACED = """
 CREATE TEMP TABLE placed AS
 SELECT *, hash(CASE WHEN is_parent THEN task_hi END, CASE WHEN is_parent THEN task_lo END,
@@ -79,7 +81,7 @@ SELECT unit, CASE WHEN any_value(is_parent) THEN any_value({_TASK}) END AS task_
 FROM placed WHERE counted OR is_parent OR waits OR is_target
 GROUP BY unit ORDER BY task_id IS NULL, count(*) DESC, unit LIMIT {_MAX_UNITS}
 """
-#: Who runs the attempts of a group: an actor's worker may run several at a time.
+#: The workers of a group's attempts. An actor's worker may run several at a time.
 _WORKERS = f"""
 SELECT unit, worker_id, node_id, worker_pid, any_value(name) AS name, any_value(task_name) AS task_name,
     min(type) AS type
@@ -88,8 +90,8 @@ WHERE counted AND situation IN ('loading', 'fetching', 'running', 'blocked', 'st
     AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
 GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
 """
-#: The workers of Ray Train: they run the user's function in a thread, and no task meanwhile. They are shown
-#: where their controller is.
+#: Ray Train workers run the user's function in a thread and run no task meanwhile. They are shown at their
+#: controller.
 _TRAINERS = f"""
 SELECT p.unit, a.worker_id, w.node_id, w.pid AS worker_pid, any_value(p.name) AS name,
     NULL AS task_name, 'ACTOR_TASK' AS type
@@ -102,7 +104,7 @@ _ABOVE = """
 CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, parent_lo VARCHAR,
     name VARCHAR, type VARCHAR, end_ns BIGINT)
 """
-#: One more level of callers that are not in flight.
+#: Adds one more level of callers that are not in flight.
 _CLIMB = f"""
 INSERT INTO above
 SELECT task_hi, task_lo, arg_max(parent_hi, attempt), arg_max(parent_lo, attempt),
@@ -153,10 +155,11 @@ GROUP BY ALL ORDER BY count DESC, waiter, target LIMIT {_MAX_WAITS}
 
 
 class InFlight(NamedTuple):
-    """What is in flight at ``at_ns``: ``units`` and ``waits`` with the fields of those of
-    ``compute``; ``in_flight``: attempts that the filters leave. ``workers``, if they were
-    asked for: ``unit``, ``worker_id``, ``node_id``, ``worker_pid``, ``name``, ``task_name``, ``type``.
-    ``callers_left_out``: some have more ended callers above each other than were looked for.
+    """The attempts in flight at ``at_ns``: ``units`` and ``waits`` with the fields of ``compute``.
+
+    ``in_flight`` counts the attempts that match the filters. ``workers``, if requested, have ``unit``,
+    ``worker_id``, ``node_id``, ``worker_pid``, ``name``, and ``task_name``, ``type``. ``callers_left_out``:
+    some attempts have more levels of ended callers than were looked up.
     """
 
     at_ns: int | None
@@ -176,10 +179,11 @@ def in_flight(
     live: bool,
     workers: bool = False,
 ) -> InFlight:
-    """The attempts that ``filters`` leave and that were created but had not ended at ``at_ns``, in groups.
+    """Return the attempts matching ``filters`` that were created but had not ended at ``at_ns``, in groups.
 
-    Without ``at_ns``: at ``last_ns`` (now) of a live session, of one that is over when the last of them was
-    in flight; None if there never was one. ``workers``: also who runs them. Raises BadQuery.
+    Without ``at_ns``, the time is ``last_ns`` (now) in a live session. In an ended session it is the last
+    time with an attempt in flight, or None if there was none. ``workers`` includes their workers. Raises
+    BadQuery.
     """
     where = attempt_filters(filters)
     with file.reader() as reader:
@@ -207,7 +211,7 @@ def in_flight(
 
 
 def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
-    """Put the callers that have ended into ``above``, one level after the other; whether those are all."""
+    """Add ended callers to ``above``, one level after another. Returns whether these are all."""
     until = time.monotonic() + _CLIMB_S
     below, level = "flight", 0
     while level < _LEVELS or time.monotonic() < until:
@@ -220,12 +224,11 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
 
 
 def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Row:
-    """How many of the attempts that ``filters`` leave were in flight, and running, in each of so many equal
-    parts of the time from the first one's creation to the last one's end: the mean over the part. And how
-    many failed in it.
+    """Return the mean number of attempts in flight and running per time bucket, and the number of failures.
 
-    ``begin_ns`` and ``end_ns`` are None where there is none. ``last_ns``: until when what has not ended is in
-    flight. Raises BadQuery.
+    The ``buckets`` divide the time from the creation of the first attempt matching ``filters`` to the end of
+    the last one. ``begin_ns`` and ``end_ns`` are None if there are no attempts. Attempts without an end are
+    in flight until ``last_ns``. Raises BadQuery.
     """
     where = attempt_filters(filters)
     where.add(NOT_DRIVER)
@@ -270,7 +273,7 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
 
 
 def _means(sums: list[list[Any]], width: int) -> list[float]:
-    """The mean number in each bucket from what began less what ended in it, and how long before its end."""
+    """Return the mean number in each bucket, from its begins minus its ends and their time before its end."""
     means = []
     before = 0
     for count, rest in sums:

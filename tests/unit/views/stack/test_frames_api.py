@@ -251,7 +251,7 @@ def test_what_py_spy_cannot_do_has_a_remedy_and_fails_no_other(
 def test_a_dead_agent_is_asked_once_and_told_for_its_node_alone(
     fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "_ON_A_NODE", 1)
+    monkeypatch.setattr(sampling, "_MAX_DUMPS_PER_NODE", 1)
     story = _story(12)
     for number, attempt in enumerate(story.batch.attempts):
         attempt.node_id = (NODE, "b" * 56, "c" * 56, "d" * 56)[number % 4]

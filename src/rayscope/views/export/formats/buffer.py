@@ -1,4 +1,4 @@
-"""What a sink has written and nobody has taken yet."""
+"""Output that a sink has written and that is not yet sent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class Buffer:
         self._out = bytearray()
 
     def size(self) -> int:
-        """How many bytes wait."""
+        """Return the number of buffered bytes."""
         return len(self._out)
 
     def take(self) -> bytes:
-        """What was written since this was last called."""
+        """Return the bytes written since the last call."""
         out, self._out = bytes(self._out), bytearray()
         return out

@@ -1,4 +1,4 @@
-"""Attempts on lanes as slices on tracks, in which any two are apart or one inside the other."""
+"""Draws attempts on lanes as slices on tracks. Two slices of a track are disjoint or nested."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-#: What a slice is about; also its category in the files.
-ATTEMPT, FAILED, DRIVER, PHASE, BLOCKED, USER, SPAN, WAIT = (
-    "task",
-    "failed",
-    "driver",
-    "phase",
-    "blocked",
-    "user",
-    "span",
-    "wait",
-)
+#: Kinds of slices, which are also their categories in the files.
+ATTEMPT = "task"
+FAILED = "failed"
+DRIVER = "driver"
+PHASE = "phase"
+BLOCKED = "blocked"
+USER = "user"
+SPAN = "span"
+WAIT = "wait"
 _BLOCKING = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
-#: A sink is emptied once it holds so many bytes.
+#: A sink is emptied once it holds this many bytes.
 CHUNK = 1 << 18
-#: The processes that stand for no node.
-WAITING, UNKNOWN_NODE = "waiting to run", "unknown node"
+#: The process that has the waits.
+WAITING = "waiting to run"
+#: The process of lanes whose node is not known.
+UNKNOWN_NODE = "unknown node"
 _EXTRA_CHARS = 500
 Args = Mapping[str, Any]
 
 
 class Lane(NamedTuple):
-    """A worker's lane, or a driver's (``job_id`` is given)."""
+    """A worker's lane, or a driver's if ``job_id`` is set."""
 
     lane: int
     node_id: str | None = None
@@ -43,7 +43,7 @@ class Lane(NamedTuple):
 
     @property
     def node(self) -> str:
-        """What the node is called."""
+        """The label of the node."""
         if self.node_id is None:
             return UNKNOWN_NODE
         said = " ".join(filter(None, (self.node_name, "(head)" if self.is_head else "")))
@@ -51,7 +51,7 @@ class Lane(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the worker or driver is called."""
+        """The label of the worker or driver."""
         if self.job_id is not None:
             who = f"driver of job {self.job_id}"
         else:
@@ -60,11 +60,11 @@ class Lane(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """An attempt in row ``row`` of its lane, or a driver (``type`` is ``DRIVER_TASK``). Times in ns.
+    """An attempt in row ``row`` of its lane, or a driver (``type`` is ``DRIVER_TASK``). Times are in ns.
 
-    ``created_ns`` to ``begin_ns`` it waited (drawn in ``wait_row``, None: not drawn); without ``begin_ns`` it
-    waited to the end. ``gives`` are the ids of the arrows that begin here, ``takes`` of those that end here,
-    with the begin of the span that took them, if it was one.
+    It waited from ``created_ns`` to ``begin_ns``, or to its end if it has no ``begin_ns``. The wait is drawn
+    in ``wait_row``, unless that is None. ``gives`` are the IDs of the arrows that begin here. ``takes`` are
+    those of the arrows that end here, each with the begin of the span that took it, if any.
     """
 
     ordinal: int
@@ -104,7 +104,7 @@ class Attempt(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What was measured inside the attempt of that ordinal. Times in ns; ``extra`` is JSON."""
+    """A span inside the attempt with the given ordinal. Times are in ns; ``extra`` is JSON."""
 
     ordinal: int
     name: str
@@ -114,14 +114,14 @@ class Span(NamedTuple):
 
 
 class Sink(Protocol):
-    """Writes slices. Those of one track come properly nested, in the order of their begins.
+    """Writes slices. Those of one track arrive properly nested, in the order of their begins.
 
-    ``key`` names a track, ``of`` the process it belongs to and ``name`` is how it is called; ``gives`` and
-    ``takes`` are ids of arrows.
+    ``key`` identifies a track, ``of`` is its process, and ``name`` its label. ``gives`` and ``takes`` are IDs
+    of arrows.
     """
 
     def track(self, key: object, of: str, name: str) -> int:
-        """The number of a track, made when it is first named."""
+        """Return the number of a track, creating it on first use."""
 
     def begin(
         self,
@@ -134,24 +134,24 @@ class Sink(Protocol):
         gives: Iterable[int],
         takes: Iterable[int],
     ) -> None:
-        """A slice opens."""
+        """Open a slice."""
 
     def end(self, track: int, begin: int, end: int, takes: Iterable[int]) -> None:
-        """The slice that was opened last on this track closes."""
+        """Close the slice that was opened last on this track."""
 
     def instant(
         self, track: int, at: int, name: str, category: str, args: Args, gives: Iterable[int]
     ) -> None:
-        """Something that takes no time."""
+        """Write an event without a duration."""
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
-        """A number of a process at a time."""
+        """Write the value of a process's counter at a time."""
 
     def take(self) -> bytes:
-        """What was written since this was last called."""
+        """Return the bytes written since the last call."""
 
     def size(self) -> int:
-        """How many bytes :meth:`take` would give."""
+        """Return how many bytes :meth:`take` would return."""
 
 
 class _Slice(NamedTuple):
@@ -168,21 +168,21 @@ class _Slice(NamedTuple):
 
 
 class _Track:
-    """The slices of a track that are open: (begin, end, arrows that end there), the outermost first."""
+    """The open slices of a track as (begin, end, arrows that end there), the outermost first."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.open: list[tuple[int, int, tuple[int, ...]]] = []
 
     def close(self, until: int | None, sink: Sink) -> None:
-        """Close what has ended by ``until``; None: everything."""
+        """Close the slices that ended by ``until``, or all if it is None."""
         while self.open and (until is None or self.open[-1][1] <= until):
             begin, end, takes = self.open.pop()
             sink.end(self.number, begin, end, takes)
 
-    def put(self, one: _Slice, sink: Sink, gives: Iterable[int] = (), takes: Iterable[int] = ()) -> None:
-        sink.begin(self.number, one.begin, one.end, one.name, one.category, one.args, gives, takes)
-        self.open.append((one.begin, one.end, one.takes))
+    def put(self, part: _Slice, sink: Sink, gives: Iterable[int] = (), takes: Iterable[int] = ()) -> None:
+        sink.begin(self.number, part.begin, part.end, part.name, part.category, part.args, gives, takes)
+        self.open.append((part.begin, part.end, part.takes))
 
 
 class _Drawing:
@@ -191,10 +191,10 @@ class _Drawing:
         self.sink = sink
         self.waits = waits
         self.tracks: dict[tuple[object, ...], _Track] = {}
-        self.beside: dict[int, list[_Track]] = {}
+        self.crossing_tracks: dict[int, list[_Track]] = {}
 
     def on(self, lane: int, row: int) -> _Track:
-        """The track of a row of a lane; the first bears the lane's name alone."""
+        """Return the track for a row of a lane. The first row's track has just the lane's name."""
         found = self.tracks.get((lane, row))
         if found is None:
             of = self.lanes[lane]
@@ -209,11 +209,11 @@ class _Drawing:
             found = self.tracks[WAITING, row] = _Track(number)
         return found
 
-    def crossing(self, lane: int, one: _Slice) -> _Track:
-        """A track of a lane that has room for a slice which crosses the others."""
-        rows = self.beside.setdefault(lane, [])
+    def crossing(self, lane: int, part: _Slice) -> _Track:
+        """Return a track of a lane with room for a slice that crosses the others."""
+        rows = self.crossing_tracks.setdefault(lane, [])
         for track in rows:
-            track.close(one.begin, self.sink)
+            track.close(part.begin, self.sink)
             if not track.open:
                 return track
         of = self.lanes[lane]
@@ -221,68 +221,70 @@ class _Drawing:
         rows.append(_Track(self.sink.track((lane, "overlapping", len(rows)), of.node, name)))
         return rows[-1]
 
-    def attempt(self, one: Attempt, spans: Iterable[Span]) -> None:
-        args = _args(one)
-        if self.waits and one.type != "DRIVER_TASK":
-            self._wait(one, args)
-        if one.begin_ns is None or one.lane is None:
+    def attempt(self, attempt: Attempt, spans: Iterable[Span]) -> None:
+        args = _args(attempt)
+        if self.waits and attempt.type != "DRIVER_TASK":
+            self._wait(attempt, args)
+        if attempt.begin_ns is None or attempt.lane is None:
             return
         took: dict[int, list[int]] = {}
         whole: list[int] = []
-        for arrow in one.takes or ():
+        for arrow in attempt.takes or ():
             at = arrow["at_ns"]
             whole.append(arrow["id"]) if at is None else took.setdefault(at, []).append(arrow["id"])
-        category = DRIVER if one.type == "DRIVER_TASK" else FAILED if one.state == "FAILED" else ATTEMPT
-        track = self.on(one.lane, one.row)
-        track.close(one.begin_ns, self.sink)
-        if one.caller_lane is not None and one.caller_row is not None:
-            caller = self.on(one.caller_lane, one.caller_row).number
-            # Ids of calls are odd and those of data even, so that they do not meet.
+        category = (
+            DRIVER if attempt.type == "DRIVER_TASK" else FAILED if attempt.state == "FAILED" else ATTEMPT
+        )
+        track = self.on(attempt.lane, attempt.row)
+        track.close(attempt.begin_ns, self.sink)
+        if attempt.caller_lane is not None and attempt.caller_row is not None:
+            caller = self.on(attempt.caller_lane, attempt.caller_row).number
+            # IDs of calls are odd and those of data even, so that they never collide.
             self.sink.instant(
                 caller,
-                one.created_ns,
-                f"call {one.name}",
+                attempt.created_ns,
+                f"call {attempt.name}",
                 "call",
-                {"task_id": one.task_id},
-                [2 * one.ordinal + 1],
+                {"task_id": attempt.task_id},
+                [2 * attempt.ordinal + 1],
             )
-            whole.append(-one.ordinal)
-        box = _Slice(one.begin_ns, one.end_ns, one.name or "(unnamed)", category, args)
-        track.put(box, self.sink, _data(one.gives or ()), _arrows(whole))
+            whole.append(-attempt.ordinal)
+        box = _Slice(attempt.begin_ns, attempt.end_ns, attempt.name or "(unnamed)", category, args)
+        track.put(box, self.sink, _data(attempt.gives or ()), _arrows(whole))
         depth = len(track.open)
-        inner = heapq.merge(_phases(one), (_span(span, took) for span in spans), key=lambda s: s.order)
+        inner = heapq.merge(_phases(attempt), (_span(span, took) for span in spans), key=lambda s: s.order)
         for part in inner:
             while len(track.open) > depth and track.open[-1][1] <= part.begin:
                 begin, end, takes = track.open.pop()
                 self.sink.end(track.number, begin, end, takes)
             inside = part.begin >= track.open[-1][0] and part.end <= track.open[-1][1]
-            (track if inside else self.crossing(one.lane, part)).put(part, self.sink)
+            (track if inside else self.crossing(attempt.lane, part)).put(part, self.sink)
         if category == FAILED:
-            track.close(one.end_ns - 1, self.sink)
+            track.close(attempt.end_ns - 1, self.sink)
             self.sink.instant(
                 track.number,
-                one.end_ns,
-                f"FAILED {one.error_type or ''}".strip(),
+                attempt.end_ns,
+                f"FAILED {attempt.error_type or ''}".strip(),
                 FAILED,
-                {"error": one.error_summary or "", "task_id": one.task_id},
+                {"error": attempt.error_summary or "", "task_id": attempt.task_id},
                 (),
             )
 
-    def _wait(self, one: Attempt, args: Args) -> None:
-        ran = one.begin_ns is not None
-        end = one.end_ns if one.begin_ns is None else one.begin_ns
-        name = one.name or "(unnamed)"
-        if one.wait_row is None:
+    def _wait(self, attempt: Attempt, args: Args) -> None:
+        ran = attempt.begin_ns is not None
+        end = attempt.end_ns if attempt.begin_ns is None else attempt.begin_ns
+        name = attempt.name or "(unnamed)"
+        if attempt.wait_row is None:
             if not ran:
                 first = self.waiting(0).number
-                self.sink.instant(first, one.created_ns, f"{name} has not run", WAIT, args, ())
+                self.sink.instant(first, attempt.created_ns, f"{name} has not run", WAIT, args, ())
             return
-        track = self.waiting(one.wait_row)
-        track.close(one.created_ns, self.sink)
-        told = {"task_id": one.task_id, "attempt": one.attempt} if ran else args
-        track.put(_Slice(one.created_ns, end, name, WAIT, told), self.sink)
-        begins = [("waiting_args", one.created_ns)]
-        for phase, at in (("waiting_node", one.node_assignment_ns), ("queued", one.submitted_ns)):
+        track = self.waiting(attempt.wait_row)
+        track.close(attempt.created_ns, self.sink)
+        args_shown = {"task_id": attempt.task_id, "attempt": attempt.attempt} if ran else args
+        track.put(_Slice(attempt.created_ns, end, name, WAIT, args_shown), self.sink)
+        begins = [("waiting_args", attempt.created_ns)]
+        for phase, at in (("waiting_node", attempt.node_assignment_ns), ("queued", attempt.submitted_ns)):
             if at is not None:
                 begins.append((phase, min(max(at, begins[-1][1]), end)))
         ends = [at for _, at in begins[1:]] + [end]
@@ -292,8 +294,8 @@ class _Drawing:
                 track.put(_Slice(begin, until, phase, WAIT, {}), self.sink)
 
     def close(self) -> None:
-        """Close everything."""
-        for track in (*self.tracks.values(), *(t for rows in self.beside.values() for t in rows)):
+        """Close all tracks."""
+        for track in (*self.tracks.values(), *(t for rows in self.crossing_tracks.values() for t in rows)):
             track.close(None, self.sink)
 
 
@@ -305,12 +307,12 @@ def draw(
     *,
     by_lane: bool = False,
 ) -> Iterator[bytes]:
-    """What ``sink`` makes of the attempts, piece by piece.
+    """Draw the attempts into ``sink``, and yield its output piece by piece.
 
-    ``attempts`` come with rising ordinals, those of a row of a lane in the order of time and without overlap;
-    ``spans`` in the same order, those of an attempt by begin and then the longest first. A slice that crosses
-    another one is put on a track beside it, never cut. ``by_lane``: they come lane by lane, each is closed
-    before the next begins, and what waits is not drawn.
+    ``attempts`` arrive with rising ordinals, and those in one row of a lane in order of time without overlap.
+    ``spans`` arrive in the same order, and within an attempt by begin and then the longest first. A slice
+    that crosses another is never cut, but moves to a separate track. With ``by_lane`` they arrive lane by
+    lane, each lane is closed before the next one begins, and waits are not drawn.
     """
     drawing = _Drawing(lanes, sink, waits=not by_lane)
     lane: int | None = None
@@ -340,24 +342,24 @@ def _data(ids: Iterable[int]) -> list[int]:
 
 
 def _arrows(ids: Iterable[int]) -> list[int]:
-    """Ids of arrows; a negative one is that of a call."""
+    """Return IDs of arrows. A negative number is a call."""
     return [2 * number if number > 0 else 1 - 2 * number for number in ids]
 
 
-def _phases(one: Attempt) -> list[_Slice]:
-    """Fetching, executing and storing, as the worker tells them."""
-    begin, end = one.begin_ns, one.end_ns
-    if begin is None or one.execute_begin_ns is None:
+def _phases(attempt: Attempt) -> list[_Slice]:
+    """Return the slices of fetching, executing, and storing, as reported by the worker."""
+    begin, end = attempt.begin_ns, attempt.end_ns
+    if begin is None or attempt.execute_begin_ns is None:
         return []
-    since = min(max(one.execute_begin_ns, begin), end)
-    until = end if one.execute_end_ns is None else min(max(one.execute_end_ns, since), end)
+    since = min(max(attempt.execute_begin_ns, begin), end)
+    until = end if attempt.execute_end_ns is None else min(max(attempt.execute_end_ns, since), end)
     parts = (("fetching", begin, since), ("executing", since, until), ("storing", until, end))
     return [_Slice(b, e, name, PHASE, {}) for name, b, e in parts if e > b]
 
 
 def _span(span: Span, took: Mapping[int, list[int]]) -> _Slice:
     extra = span.extra or ""
-    # As in flow_sql.WAITS: a span of a user's own blocks nobody, whatever its name.
+    # As in flow_sql.WAITS: a user's own span never counts as blocked, whatever its name.
     waits = BLOCKED if span.name in _BLOCKING else SPAN
     category = USER if extra.startswith('{"user":') else waits
     args = {"extra": extra[:_EXTRA_CHARS]} if extra else {}
@@ -365,7 +367,7 @@ def _span(span: Span, took: Mapping[int, list[int]]) -> _Slice:
     return _Slice(span.begin_ns, end, span.name, category, args, tuple(_data(took.get(span.begin_ns, ()))))
 
 
-_TOLD = (
+_ARG_FIELDS = (
     "task_id",
     "attempt",
     "func_name",
@@ -383,11 +385,15 @@ _TOLD = (
     "finish_ns",
     "output_bytes",
 )
-_AS = {"error_summary": "error", "finish_ns": "end_ns"}
+_ARG_NAMES = {"error_summary": "error", "finish_ns": "end_ns"}
 
 
-def _args(one: Attempt) -> dict[str, Any]:
-    args = {_AS.get(name, name): value for name in _TOLD if (value := getattr(one, name)) is not None}
-    for note in one.notes or ():
+def _args(attempt: Attempt) -> dict[str, Any]:
+    args = {
+        _ARG_NAMES.get(name, name): value
+        for name in _ARG_FIELDS
+        if (value := getattr(attempt, name)) is not None
+    }
+    for note in attempt.notes or ():
         args.setdefault(f"annotation.{note['name']}", note["value"])
     return args

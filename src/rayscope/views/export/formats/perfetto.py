@@ -1,8 +1,8 @@
-"""Perfetto's own trace format: a stream of protobuf packets, written as they come.
+"""Perfetto's own trace format: a stream of protobuf packets.
 
-Only a few messages of it are needed, so their fields are written by hand, which takes a third of the time of
-protobuf's classes. Names of numbers are those of ``protos/perfetto/trace``; a test reads all of it with the
-official ones.
+Only a few of its messages are needed, so their fields are encoded by hand, in a third of the time of
+protobuf's classes. Field numbers follow ``protos/perfetto/trace``. A test decodes the result with the
+official classes.
 """
 
 from __future__ import annotations
@@ -13,24 +13,31 @@ from collections.abc import Iterable
 from rayscope.views.export.formats.buffer import Buffer
 from rayscope.views.export.formats.draw import Args
 
-_BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
-_BOOTTIME, _REALTIME = 6, 1
+#: Types of TrackEvent.
+_BEGIN = 1
+_END = 2
+_INSTANT = 3
+_COUNTER = 4
+#: Numbers of Perfetto's built-in clocks.
+_BOOTTIME = 6
+_REALTIME = 1
 _DOUBLE = struct.Struct("<d")
 _FIXED = struct.Struct("<Q")
 _INT64 = 2**63
-#: Arguments that are kept encoded, since most come again.
-_KEPT = 20_000
-#: The process and the category of what the file says of itself.
+#: Maximum number of encoded arguments to cache. Most of them occur again.
+_MAX_CACHED_ARGS = 20_000
+#: Process and category of the event that describes the file.
 ABOUT = "rayscope"
 
 
-#: Varints of two bytes, and the two bytes of 14 bits that others follow.
+#: Varints of up to two bytes, by value.
 _SHORT = [bytes([n]) if n < 128 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(1 << 14)]
+#: Two bytes for 14 bits of a longer varint, with the bit that more bytes follow.
 _GROUP = [bytes([n & 0x7F | 0x80, n >> 7 | 0x80]) for n in range(1 << 14)]
 
 
 def varint(value: int) -> bytes:
-    """An unsigned number below 2**64, or the two's complement of a negative one."""
+    """Encode an unsigned number below 2**64, or a negative one as its two's complement."""
     if value < 0:
         value += 1 << 64
     out = b""
@@ -53,7 +60,7 @@ def _text(field: int, value: str) -> bytes:
 
 
 class _Interned:
-    """Texts that are told once and then meant by their number; ``field`` of InternedData."""
+    """Texts written once and then referenced by number. ``field`` is their field in InternedData."""
 
     def __init__(self, field: int) -> None:
         self._field = field
@@ -76,7 +83,7 @@ class PerfettoTrace(Buffer):
     def __init__(self, session: str) -> None:
         super().__init__()
         self._categories, self._names, self._args = _Interned(1), _Interned(2), _Interned(3)
-        self._said: dict[tuple[str, object], bytes] = {}
+        self._encoded_args: dict[tuple[str, object], bytes] = {}
         self._next = 1
         self._tracks: dict[object, int] = {}
         self._pids: dict[int, int] = {}
@@ -85,7 +92,7 @@ class PerfettoTrace(Buffer):
         self._session = session
 
     def start(self, begin_ns: int, about: Args) -> None:
-        """Tell the clock (times are those of the wall, in ns since the epoch), and what the file is."""
+        """Write the clock and the file's description. ``begin_ns`` is wall time in ns since the epoch."""
         clocks = b"".join(
             _bytes(1, _number(1, clock) + _number(2, begin_ns)) for clock in (_BOOTTIME, _REALTIME)
         )
@@ -114,7 +121,7 @@ class PerfettoTrace(Buffer):
         return known
 
     def track(self, key: object, of: str, name: str) -> int:
-        """A thread of the process ``of``."""
+        """Return the track of a thread in the process ``of``."""
         process = self._process(of)
         known = self._tracks.get(key)
         if known is None:
@@ -131,12 +138,12 @@ class PerfettoTrace(Buffer):
     def _named(self, name: str, category: str, args: Args) -> bytes:
         out = _number(10, self._names.number(name)) + _number(3, self._categories.number(category))
         for key, value in args.items():
-            known = self._said.get((key, value))
+            known = self._encoded_args.get((key, value))
             if known is None:
                 known = _bytes(4, _number(1, self._args.number(key)) + _value(value))
-                if len(self._said) > _KEPT:
-                    self._said.clear()
-                self._said[key, value] = known
+                if len(self._encoded_args) > _MAX_CACHED_ARGS:
+                    self._encoded_args.clear()
+                self._encoded_args[key, value] = known
             out += known
         return out
 
@@ -151,23 +158,23 @@ class PerfettoTrace(Buffer):
         gives: Iterable[int],
         takes: Iterable[int],
     ) -> None:
-        """A slice begins."""
+        """Open a slice."""
         self._event(
             _BEGIN, track, begin, self._named(name, category, args) + _flows(47, gives) + _flows(48, takes)
         )
 
     def end(self, track: int, begin: int, end: int, takes: Iterable[int]) -> None:
-        """It ends."""
+        """Close the slice."""
         self._event(_END, track, end, _flows(48, takes))
 
     def instant(
         self, track: int, at: int, name: str, category: str, args: Args, gives: Iterable[int]
     ) -> None:
-        """A slice without length."""
+        """Write a slice of zero length."""
         self._event(_INSTANT, track, at, self._named(name, category, args) + _flows(47, gives))
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
-        """A counter of the process ``of``."""
+        """Write a value of a counter in the process ``of``."""
         known = self._counters.get((of, name))
         if known is None:
             parent = self._process(of)
@@ -177,9 +184,10 @@ class PerfettoTrace(Buffer):
         self._event(_COUNTER, known, at, varint(44 << 3 | 1) + _DOUBLE.pack(value))
 
 
-#: What ends a packet: its sequence, the only one, and whether that begins here or goes on.
-_FIRST, _LATER = (_number(10, 1) + _number(13, flags) for flags in (3, 2))
-#: The begin of an event, by its kind.
+#: The first packet begins the state of the trace's only sequence. Later packets depend on it.
+_FIRST = _number(10, 1) + _number(13, 3)
+_LATER = _number(10, 1) + _number(13, 2)
+#: The first bytes of an event, by type.
 _KINDS = {kind: _number(9, kind) + varint(11 << 3) for kind in (_BEGIN, _END, _INSTANT, _COUNTER)}
 
 

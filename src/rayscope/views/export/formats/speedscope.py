@@ -1,4 +1,4 @@
-"""speedscope's own JSON: the time of all attempts by call path, and what each worker did."""
+"""speedscope's own JSON: the time of all attempts by call path, and what each worker was doing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from rayscope.views.export.formats.draw import Args
 from rayscope.views.flame.compute import Frame
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-DRIVERS, UNKNOWN = "driver", "(call path unknown)"
+DRIVERS = "driver"
+UNKNOWN = "(call path unknown)"
 
 
 class Speedscope(Buffer):
     """A sink (see :class:`rayscope.views.export.formats.draw.Sink`) that writes profiles of workers.
 
-    Slices have to come lane by lane. Arrows, instants and counters have no place in such a file.
+    Slices must arrive lane by lane. The format has no arrows, instants, or counters.
     """
 
     media_type = "application/json"
@@ -35,11 +36,11 @@ class Speedscope(Buffer):
         self._open: dict[int, _Profile] = {}
         self._first = True
 
-    def start(self, begin_ns: int, frames: Sequence[Frame], most: int) -> int:
-        """The first profile: the executing time of ``frames`` (those of a flame graph, parents first).
+    def start(self, begin_ns: int, frames: Sequence[Frame], max_frames: int) -> int:
+        """Write the first profile: the executing time of ``frames`` of a flame graph, parents first.
 
-        Its stacks have at most ``most`` frames together; beyond, those of the least time are left out.
-        Returns how many these are.
+        Its stacks have at most ``max_frames`` frames together. Stacks with the least time are left out beyond
+        that. Returns how many were left out.
         """
         self._origin = begin_ns
         self._out += b'{"$schema":"' + _SCHEMA.encode() + b'","profiles":['
@@ -57,8 +58,8 @@ class Speedscope(Buffer):
         busy = [place for place, frame in enumerate(frames) if frame.own]
         kept = []
         for place in sorted(busy, key=lambda place: -frames[place].own):
-            if depths[place] <= most:
-                most -= depths[place]
+            if depths[place] <= max_frames:
+                max_frames -= depths[place]
                 kept.append(place)
         kept.sort()
         samples: list[list[int]] = []
@@ -84,7 +85,7 @@ class Speedscope(Buffer):
         return len(busy) - len(kept)
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """The last lane, the names, and what is to be known of the file."""
+        """Write the last lane, the frames' names, and the description of the file."""
         self._flush()
         shared = {"frames": [{"name": name} for name in self._frames]}
         rest = {
@@ -104,7 +105,7 @@ class Speedscope(Buffer):
         return self._frames.setdefault(name, len(self._frames))
 
     def _flush(self) -> None:
-        """Write the profiles of the lane that is done."""
+        """Write the profiles of the finished lane."""
         for track, profile in self._open.items():
             head = {
                 "type": "evented",
@@ -118,7 +119,7 @@ class Speedscope(Buffer):
         self._open = {}
 
     def track(self, key: object, of: str, name: str) -> int:
-        """A profile; ``key`` begins with the lane."""
+        """Return the number of a profile. ``key`` begins with the lane."""
         known = self._tracks.get(key)
         if known is None:
             known = self._tracks[key] = len(self._names)
@@ -137,7 +138,7 @@ class Speedscope(Buffer):
         gives: Iterable[int],
         takes: Iterable[int],
     ) -> None:
-        """A frame opens."""
+        """Open a frame."""
         if self._lanes[track] != self._lane:
             self._flush()
             self._lane = self._lanes[track]
@@ -149,17 +150,17 @@ class Speedscope(Buffer):
         profile.add("O", profile.stack[-1], at)
 
     def end(self, track: int, begin: int, end: int, takes: Iterable[int]) -> None:
-        """It closes."""
+        """Close the frame."""
         profile = self._open[track]
         profile.add("C", profile.stack.pop(), end - self._origin)
 
     def instant(
         self, track: int, at: int, name: str, category: str, args: Args, gives: Iterable[int]
     ) -> None:
-        """Not told."""
+        """Do nothing: the format has no instants."""
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
-        """Not told."""
+        """Do nothing: the format has no counters."""
 
 
 class _Profile:
