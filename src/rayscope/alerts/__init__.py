@@ -1,1 +1,1 @@
-"""Alerts: rules in Prometheus' form, their state machine, silences, and channels that are told."""
+"""Alerts: rules in Prometheus' form, their state machine, silences, and notification channels."""

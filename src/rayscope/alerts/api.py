@@ -1,4 +1,4 @@
-"""Alerts: what fires, the rules, what happened, silences, acknowledgements and channels."""
+"""Routes for alerts, rules, history, silences, acknowledgements, and channels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ router = APIRouter()
 
 @router.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
 def alerts(records: CurrentRecords, alerts: CurrentAlerts, session: Session = None) -> Response:
-    """Firing and pending alerts, and those resolved within the last 15 minutes."""
+    """Return firing and pending alerts, and those resolved within the last 15 minutes."""
     chosen, now_ns = records.resolve(session), time.time_ns()
     active, resolved = alerts.active(chosen), alerts.resolved(chosen)
     pending = sum(alert.state is State.PENDING for alert in active)
@@ -66,7 +66,7 @@ def alerts(records: CurrentRecords, alerts: CurrentAlerts, session: Session = No
 
 @router.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
 def rules(records: CurrentRecords, alerts: CurrentAlerts, session: Session = None) -> Response:
-    """All rules with their state in a session, and the files that are invalid."""
+    """Return all rules with their state in a session, and the files that are invalid."""
     chosen = records.resolve(session)
     states = alerts.about_rules(chosen)
     found = alerts.rules
@@ -91,7 +91,7 @@ def history(
     rule: Text = None,
     limit: Limit = 100,
 ) -> Response:
-    """The newest transitions of a session's alerts, each with the series that caused it."""
+    """Return the newest transitions of a session's alerts, each with the series that caused it."""
     chosen = records.resolve(session)
     events = [each for each in alerts.events(chosen) if rule is None or each.rule == rule]
     return answer(
@@ -106,14 +106,14 @@ def history(
 
 @router.get("/api/alerts/silences", responses={**ERRORS, 200: {"model": schemas.SilencesAnswer}})
 def silences(alerts: CurrentAlerts) -> Response:
-    """Active and scheduled silences, and those that expired within five days."""
+    """Return active and scheduled silences, and those that expired within five days."""
     now_ns = time.time_ns()
-    return answer({"items": [_silence_info(each, now_ns) for each in alerts.silences.listed(now_ns)]})
+    return answer({"items": [_silence_info(each, now_ns) for each in alerts.silences.list_visible(now_ns)]})
 
 
 @router.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
 def channels(alerts: CurrentAlerts) -> Response:
-    """The channels, their targets, and the state of their deliveries."""
+    """Return the channels, their targets, and the state of their deliveries."""
     config = alerts.notifier.config
     return answer(
         {
@@ -130,7 +130,7 @@ def channels(alerts: CurrentAlerts) -> Response:
 def exported(
     alerts: CurrentAlerts, rule: Annotated[list[str] | None, Query(max_length=100)] = None
 ) -> Response:
-    """The rules (all, or the named ones) as a file that Prometheus loads."""
+    """Return all rules, or the named ones, as a file that Prometheus loads."""
     known = alerts.rules.rules
     chosen = known if rule is None else [named(known, name) for name in rule]
     return Response(export(chosen), media_type="application/yaml")
@@ -138,19 +138,19 @@ def exported(
 
 @router.post("/api/alerts/test", responses={**BODY_ERRORS, 200: {"model": schemas.TestAnswer}})
 def tested(
-    records: CurrentRecords, metrics: CurrentMetrics, alerts: CurrentAlerts, given: schemas.TestBody
+    records: CurrentRecords, metrics: CurrentMetrics, alerts: CurrentAlerts, body: schemas.TestBody
 ) -> Response:
     """Test a rule against the record: when would it have fired? Changes nothing."""
-    chosen = records.resolve(given.session)
-    rule = _parse_rule(alerts, given)
+    chosen = records.resolve(body.session)
+    rule = _parse_rule(alerts, body)
     first_ns, _ = records.read_cached(chosen, sessions_sql.time_range)
     store = metrics.store(chosen)
     newest_ns = max(records.last_ns(chosen), store.newest_ns)
-    to_ns = given.to_ns if given.to_ns is not None else newest_ns
-    from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
+    to_ns = body.to_ns if body.to_ns is not None else newest_ns
+    from_ns = body.from_ns if body.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
     found = backtest(rule, store, from_ns, to_ns, alerts.rendering)
-    told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
-    return answer(told)
+    item = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
+    return answer(item)
 
 
 @router.post(
@@ -158,16 +158,16 @@ def tested(
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
-def silence(alerts: CurrentAlerts, given: schemas.SilenceBody) -> Response:
+def silence(alerts: CurrentAlerts, body: schemas.SilenceBody) -> Response:
     """Mute notifications of matching alerts for a while."""
     now_ns = time.time_ns()
-    starts_ns = max(now_ns, given.starts_ns or 0)
+    starts_ns = max(now_ns, body.starts_ns or 0)
     made = alerts.silences.add(
-        [Matcher(each.label, each.op, each.value) for each in given.matchers],
+        [Matcher(each.label, each.op, each.value) for each in body.matchers],
         starts_ns,
-        starts_ns + int(given.duration_s * 1e9),
-        given.created_by,
-        given.comment,
+        starts_ns + int(body.duration_s * 1e9),
+        body.created_by,
+        body.comment,
         now_ns=now_ns,
     )
     return answer(_silence_info(made, now_ns))
@@ -189,10 +189,10 @@ def unsilence(alerts: CurrentAlerts, silence_id: str) -> Response:
     dependencies=OPERATOR_ONLY,
     responses={**BODY_ERRORS, 200: {"model": schemas.AlertInfo}},
 )
-def acknowledge(records: CurrentRecords, alerts: CurrentAlerts, given: schemas.AckBody) -> Response:
+def acknowledge(records: CurrentRecords, alerts: CurrentAlerts, body: schemas.AckBody) -> Response:
     """Acknowledge an alert: no reminders are sent until it fires again."""
-    chosen, now_ns = records.resolve(given.session), time.time_ns()
-    alert = alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
+    chosen, now_ns = records.resolve(body.session), time.time_ns()
+    alert = alerts.acknowledge(chosen, body.fingerprint, body.by, body.comment, now_ns)
     return answer(alert_info(alerts, chosen, alert, now_ns))
 
 
@@ -218,29 +218,29 @@ _OFF: dict[str, Any] = {
 }
 
 
-def _parse_rule(alerts: AlertService, given: schemas.TestBody) -> Rule:
-    if (given.rule is None) == (given.yaml is None):
+def _parse_rule(alerts: AlertService, body: schemas.TestBody) -> Rule:
+    if (body.rule is None) == (body.yaml is None):
         raise BadQuery("No rule given.", "Give the name of a rule, or the YAML of one.")
-    if given.yaml is None:
+    if body.yaml is None:
         known = (*alerts.rules.rules, *alerts.rules.disabled)
-        return named(known, str(given.rule))
-    rules = parse_rules(given.yaml, "given").rules
+        return named(known, str(body.rule))
+    rules = parse_rules(body.yaml, "given").rules
     if len(rules) != 1:
         raise BadQuery(f"This has {len(rules)} rules.", "Give exactly one rule, in a group.")
     return rules[0]
 
 
 def _rule_info(rule: Rule) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(rule)
+    item: dict[str, Any] = msgspec.to_builtins(rule)
     for name, unit in (("interval", "interval"), ("for", "for"), ("keep_firing", "keep_firing_for")):
-        told[f"{unit}_s"] = told.pop(f"{name}_ns") / 1e9
-    return {**told, "severity": rule.severity}
+        item[f"{unit}_s"] = item.pop(f"{name}_ns") / 1e9
+    return {**item, "severity": rule.severity}
 
 
 def _silence_info(silence: Silence, now_ns: int) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(silence)
-    told["matchers"] = [each._asdict() for each in silence.matchers]
-    return {**told, "state": silence.state(now_ns)}
+    item: dict[str, Any] = msgspec.to_builtins(silence)
+    item["matchers"] = [each._asdict() for each in silence.matchers]
+    return {**item, "state": silence.state(now_ns)}
 
 
 def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A rule tried on what is on record: when it would have fired."""
+"""Evaluates a rule on recorded series, to find when it would have fired."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rayscope.storage.errors import BadQuery
 
 _MAX_EVALUATIONS = 20_000
 _MAX_TRANSITIONS = 500
-#: Queries of the rule's templates in all evaluations.
+#: Maximum number of queries by the rule's templates over all evaluations.
 _MAX_QUERIES = 1000
 
 
@@ -27,11 +27,11 @@ def backtest(
     end_ns: int,
     rendering: Callable[[SeriesStore, int], Rendering] = lambda *_: Rendering(),
 ) -> dict[str, Any]:
-    """Evaluate a rule from start to end at its own interval, as if it had been there.
+    """Evaluate a rule from start to end at its own interval, as if it had been active then.
 
-    ``transitions`` (the first 500, ``left_out`` counts the others), ``fired``: how many alerts fired, and
-    ``evaluations``. ``rendering``: what the rule's templates may use at a time. Raises BadQuery for a range
-    that is too long for the interval.
+    The result has the first 500 ``transitions`` (``left_out`` counts the others), ``fired`` (the number of
+    alerts that fired), and ``evaluations``. ``rendering`` returns the context of the rule's templates at a
+    time. Raises BadQuery for a range that is too long for the interval.
     """
     step_ns = rule.interval_ns
     evaluations = (end_ns - start_ns) // step_ns + 1
@@ -41,7 +41,7 @@ def backtest(
             f"This rule is evaluated every {step_ns / 1e9:g} s: give a shorter range.",
         )
     machine, alerts = Machine(rule), Alerts()
-    told: list[dict[str, Any]] = []
+    transitions: list[dict[str, Any]] = []
     left_out = fired = 0
     queries_left = _MAX_QUERIES
     for begin in range(start_ns, end_ns + 1, step_ns * MAX_STEPS):
@@ -57,10 +57,10 @@ def backtest(
             queries_left = now.queries_left
             for change in changes:
                 fired += change.after is State.FIRING
-                if len(told) >= _MAX_TRANSITIONS:
+                if len(transitions) >= _MAX_TRANSITIONS:
                     left_out += 1
                     continue
-                told.append(
+                transitions.append(
                     {
                         "time_ns": change.time_ns,
                         "before": change.before.value,
@@ -72,7 +72,7 @@ def backtest(
                 )
     firing = [msgspec.to_builtins(each) for each in alerts.values() if each.state is State.FIRING]
     return {
-        "transitions": told,
+        "transitions": transitions,
         "left_out": left_out,
         "fired": fired,
         "firing_at_end": firing[:100],

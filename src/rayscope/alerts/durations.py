@@ -1,4 +1,4 @@
-"""Durations as Prometheus writes them: ``1m30s``."""
+"""Durations in Prometheus' notation, such as ``1m30s``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 
 import promql_parser
 
-#: The parser takes other texts for numbers, and panics on NaN.
+#: promql_parser accepts other texts as numbers, and panics on NaN.
 _DURATION = re.compile(r"(?:\d{1,12}(?:ms|[smhdwy]))+|0")
 
 
 def duration_s(text: str) -> float:
-    """A duration in seconds. Raises ValueError."""
+    """Return a duration in seconds. Raises ValueError."""
     if not _DURATION.fullmatch(text):
         raise ValueError(f"not a valid duration string: {text[:60]!r}")
     return float(promql_parser.parse_duration(text).total_seconds()) if text != "0" else 0.0

@@ -1,4 +1,4 @@
-"""Rules and channels made, changed and removed by the operator."""
+"""Routes with which the operator adds, changes, and removes rules and channels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 from rayscope.alerts import editing, schemas
 from rayscope.alerts.rules import duration_text, named
 from rayscope.alerts.service import AlertService, CurrentAlerts
-from rayscope.alerts.simple_form import in_our_form
+from rayscope.alerts.simple_form import as_rule_file
 from rayscope.api.parameters import BODY_ERRORS, answer
 from rayscope.api.write_access import OPERATOR_ONLY
 
@@ -20,8 +20,8 @@ Name = Annotated[str, InPath(min_length=1, max_length=100)]
 
 
 def _refuse_simple_form(body: Any) -> Any:
-    """Answer a rule of another form with the same rule in ours."""
-    if (text := in_our_form(body)) is not None:
+    """Reject a rule in another form with an error that shows it in Rayscope's form."""
+    if (text := as_rule_file(body)) is not None:
         raise ValueError(f"A rule needs `expr`. As a file of rules this one is:\n{text}")
     return body
 
@@ -32,14 +32,14 @@ router = APIRouter(dependencies=OPERATOR_ONLY, responses={**BODY_ERRORS, 200: {"
 
 
 @router.put("/api/alerts/rules/{name}")
-def put_rule(alerts: CurrentAlerts, name: Name, given: NewRule) -> Response:
+def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Response:
     """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
     rule = {
-        "expr": given.expr,
-        "for": duration_text(int(given.for_s * 1e9)),
-        "keep_firing_for": duration_text(int(given.keep_firing_for_s * 1e9)),
-        "labels": given.labels,
-        "annotations": given.annotations,
+        "expr": body.expr,
+        "for": duration_text(int(body.for_s * 1e9)),
+        "keep_firing_for": duration_text(int(body.keep_firing_for_s * 1e9)),
+        "labels": body.labels,
+        "annotations": body.annotations,
     }
     editing.put_rule(alerts.folder, name, rule)
     return _changed(alerts, name)
@@ -53,19 +53,19 @@ def delete_rule(alerts: CurrentAlerts, name: Name) -> Response:
 
 
 @router.put("/api/alerts/rules/{name}/enabled")
-def switch_rule(alerts: CurrentAlerts, name: Name, given: schemas.EnabledBody) -> Response:
+def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) -> Response:
     """Turn any rule on or off."""
     known = alerts.rules
     named((*known.rules, *known.disabled), name)
-    editing.switch_rule(alerts.folder, name, given.enabled)
+    editing.switch_rule(alerts.folder, name, body.enabled)
     return _changed(alerts, name)
 
 
 @router.put("/api/alerts/channels/{name}")
-def put_channel(alerts: CurrentAlerts, name: Name, given: schemas.ChannelBody) -> Response:
+def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) -> Response:
     """Add a channel, or replace the channel of that name in ``channels.yml``."""
-    entry = given.model_dump(include={"type", "match", "send_resolved", "send_info"})
-    editing.put_channel(alerts.folder, name, entry, given.config)
+    entry = body.model_dump(include={"type", "match", "send_resolved", "send_info"})
+    editing.put_channel(alerts.folder, name, entry, body.config)
     return _changed(alerts, name)
 
 

@@ -1,7 +1,7 @@
 """Rules and channels that the operator changes, written to the files that the server reads.
 
-Rules go to ``ui.yml``, so that files with comments stay as somebody wrote them. Channels have one file, of
-which a changed channel replaces its own entry. The code that reads the files checks what is written.
+Rules go to ``ui.yml``, so that hand-written files keep their comments. All channels are in one file, and a
+changed channel replaces its own entry. Changes are checked by the code that reads the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 RULES_FILE = "ui.yml"
 _GROUP = "ui"
-#: What a channel's type reads; everything else of an entry is ours.
+#: Keys of a channel's entry that Rayscope reads. The channel's type reads all others.
 _OURS = {
     "name",
     "type",
@@ -34,12 +34,12 @@ _OURS = {
     "group_interval",
     "repeat_interval",
 }
-#: One change at a time: each begins with what the one before has written.
+#: Serializes changes, because each one starts from the file that the previous one wrote.
 _lock = threading.Lock()
 
 
 def put_rule(folder: Path, name: str, rule: Mapping[str, Any]) -> None:
-    """Add a rule of the UI's own, or replace it. Raises BadQuery for a rule that could not be read back."""
+    """Add a rule to the UI's file, or replace it. Raises BadQuery if it could not be read back."""
 
     def change(document: dict[str, Any]) -> None:
         rules = _rules(document)
@@ -50,7 +50,7 @@ def put_rule(folder: Path, name: str, rule: Mapping[str, Any]) -> None:
 
 
 def delete_rule(folder: Path, name: str) -> None:
-    """Remove a rule of the UI's own; a built-in one of that name is back. Raises NotFound."""
+    """Remove a rule from the UI's file, which restores a built-in one of that name. Raises NotFound."""
 
     def change(document: dict[str, Any]) -> None:
         rules = _rules(document)
@@ -64,7 +64,7 @@ def delete_rule(folder: Path, name: str) -> None:
 
 
 def switch_rule(folder: Path, name: str, enabled: bool) -> None:
-    """Turn a rule on or off, whatever file it is in."""
+    """Turn a rule on or off, in any file."""
 
     def change(document: dict[str, Any]) -> None:
         _switch(document, "enable", name, on=enabled)
@@ -73,23 +73,23 @@ def switch_rule(folder: Path, name: str, enabled: bool) -> None:
     _edit_rules(folder, change)
 
 
-def put_channel(folder: Path, name: str, given: Mapping[str, Any], config: Mapping[str, Any] | None) -> None:
-    """Add a channel, or replace it. Raises BadQuery for one that could not be used.
+def put_channel(folder: Path, name: str, fields: Mapping[str, Any], config: Mapping[str, Any] | None) -> None:
+    """Add a channel, or replace it. Raises BadQuery if it could not be used.
 
-    ``config``: where it sends to, with its secrets, as a whole. None keeps what is there: a secret never goes
-    to an address that came without it.
+    ``config`` has the channel's addresses and secrets, all of them. None keeps the current ones, so that a
+    secret never goes to an address that was set separately.
     """
 
     def change(document: dict[str, Any]) -> None:
         channels = document.setdefault("channels", [])
         at = _place(channels, name)
         before = {} if at is None else channels[at]
-        if config is None and (at is None or before.get("type") != given["type"]):
+        if config is None and (at is None or before.get("type") != fields["type"]):
             raise BadQuery("The channel has no address.", "Give the address that it sends to.")
         if set(config or ()) & _OURS:
             raise BadQuery(f"`config` must not have {', '.join(sorted(_OURS))}.", "Leave them out.")
         kept = {key: value for key, value in before.items() if key in _OURS or config is None}
-        entry = {**kept, "name": name, **given, **(config or {})}
+        entry = {**kept, "name": name, **fields, **(config or {})}
         if at is None:
             channels.append(entry)
         else:
@@ -112,7 +112,7 @@ def delete_channel(folder: Path, name: str) -> None:
 
 
 def _place(channels: list[Any], name: str) -> int | None:
-    """Where the channel is; one without a name is called by its number."""
+    """Return the index of the channel. A channel without a name is named by its number."""
     for at, each in enumerate(channels):
         if isinstance(each, dict) and str(each.get("name") or f"channel-{at + 1}") == name:
             return at
@@ -138,7 +138,7 @@ def _edit_rules(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     with _lock:
         path = folder / RULES_FILE
         text = _text(path)
-        parse_rules(text, RULES_FILE)  # what is wrong with the file is told before it is changed
+        parse_rules(text, RULES_FILE)  # report problems of the file before changing it
         document = parse_yaml(text) or {}
         change(document)
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
@@ -178,7 +178,7 @@ def _text(path: Path) -> str:
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """``mode``: of a new file; one that is there keeps its own, less what it does not grant."""
+    """Write a file with ``mode``. An existing file keeps its own mode, limited to ``mode``."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():

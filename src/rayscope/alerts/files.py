@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def save(path: Path, document: Any) -> bool:
-    """Write a document. Returns whether that went well."""
+    """Write a document. Returns whether that succeeded."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, msgspec.json.encode(document))
@@ -27,9 +27,9 @@ def save(path: Path, document: Any) -> bool:
 
 
 def load(path: Path, decoder: msgspec.json.Decoder[T], new: T) -> T:
-    """Read a document; ``new`` if there is none. A damaged one is set aside first.
+    """Read a document, or return ``new`` if there is none. A damaged file is set aside first.
 
-    Raises StoreError for one that cannot be read now: who went on with ``new`` would soon overwrite it.
+    Raises StoreError if it cannot be read now, because continuing with ``new`` would soon overwrite it.
     """
     try:
         return decoder.decode(path.read_bytes())

@@ -1,4 +1,4 @@
-"""What happened to the alerts of a session: transitions with the values that caused them, and what is now."""
+"""The history of a session's alerts: transitions with the values that caused them, and the current state."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from rayscope.storage.errors import StoreError
 
 MAX_EVENTS = 500
 _POINTS = 60
-#: How much of the series before the condition began to hold is kept with a transition.
+#: Time before the condition began to hold for which a transition's series is kept, in ns.
 _BEFORE_NS = 60 * 10**9
 _LONGEST_NS = 3600 * 10**9
 
-#: A series' labels but for those that its rule sets.
+#: Labels of a series without those that its rule sets.
 _Own = frozenset[tuple[str, str]]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """A transition that was kept. ``times_ms`` and ``values``: what was compared, up to the transition."""
+    """A recorded transition. ``times_ms`` and ``values`` are the compared series up to the transition."""
 
     time_ns: int
     rule: str
@@ -45,7 +45,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class SavedState(msgspec.Struct):
-    """Everything of a session that outlives the server: ``alerts`` by rule and fingerprint."""
+    """A session's state that survives restarts of the server. ``alerts`` are by rule and fingerprint."""
 
     alerts: dict[str, Alerts] = {}
     events: list[Event] = []
@@ -56,7 +56,7 @@ _SAVED_STATE = msgspec.json.Decoder(SavedState)
 
 
 class RuleValues(NamedTuple):
-    """What a rule's expression gave at ``time_ns``; ``stamp``: of the metrics ``names`` just before."""
+    """A rule's result at ``time_ns``. ``stamp`` is that of the metrics ``names`` just before."""
 
     vector: list[tuple[Mapping[str, str], float]]
     time_ns: int
@@ -73,15 +73,15 @@ class Session:
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
         self.evaluated_ns = kept.evaluated_ns
-        #: Rule -> when it is due, what went wrong the last time, what it cost (s), and its values then.
+        #: Next evaluation, last error, cost in s, and last values of each rule.
         self.due_ns: dict[str, int] = {}
         self.errors: dict[str, str] = {}
-        #: Rule -> why a label or annotation of its could not be rendered the last time.
+        #: Why a label or annotation could not be rendered the last time, by rule.
         self.template_errors: dict[str, str | None] = {}
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
-        #: Rule -> what its expression gave last.
-        self.given: dict[str, RuleValues] = {}
+        #: Last result of each rule's expression.
+        self.results: dict[str, RuleValues] = {}
 
     @property
     def is_removed(self) -> bool:
@@ -89,13 +89,13 @@ class Session:
         return not self._path.parent.is_dir()
 
     def save(self) -> bool:
-        """Keep it through a restart; not of a session that retention has dropped."""
+        """Save the state for the next start, unless retention has deleted the session."""
         return not self.is_removed and save(
             self._path, SavedState(self.alerts, list(self.events), self.evaluated_ns)
         )
 
     def of(self, *states: State) -> list[Alert]:
-        """The alerts in these states, the newest first."""
+        """Return the alerts in these states, the newest first."""
         found = [
             each for of_rule in self.alerts.values() for each in of_rule.values() if each.state in states
         ]
@@ -107,15 +107,15 @@ def _since(alert: Alert) -> int:
 
 
 class TransitionSeries:
-    """The values that led to the transitions of one rule in one turn: like alerts share an evaluation."""
+    """The series behind one rule's transitions in one turn. Similar alerts share an evaluation."""
 
     def __init__(self, rule: Rule, store: SeriesStore) -> None:
         self._rule, self._store = rule, store
         self._made: dict[tuple[int, int], tuple[list[int], dict[_Own, list[float | None]]]] = {}
 
     def of(self, alert: Alert, end_ns: int) -> tuple[list[int], list[float | None]]:
-        """Times (ms) and values of an alert's series; nothing where there is none."""
-        # At most the last hour: an alert that fired for days is over for what happened last.
+        """Return the times (ms) and values of an alert's series, or empty lists if there are none."""
+        # At most the last hour: a resolved alert that fired for days ended because of recent values.
         since_ns = max(alert.active_ns - _BEFORE_NS, end_ns - _LONGEST_NS)
         # Ranges have one of four lengths, so that all alerts of a turn share a few evaluations.
         shared_ns = _BEFORE_NS
@@ -126,7 +126,7 @@ class TransitionSeries:
         found = series.get(frozenset((name, text) for name, text in mine.items() if name != "alertname"))
         if found is None:
             found = next(
-                (told for own, told in series.items() if all(mine.get(name) == text for name, text in own)),
+                (items for own, items in series.items() if all(mine.get(name) == text for name, text in own)),
                 None,
             )
         first = bisect_left(times, since_ns // 10**6)
@@ -154,7 +154,7 @@ class TransitionSeries:
 
 
 def event_of(rule: Rule, change: Transition, series: TransitionSeries) -> Event:
-    """A transition with the series that caused it."""
+    """Return a transition with the series that caused it."""
     alert = change.alert
     times, values = series.of(alert, change.time_ns)
     return Event(
@@ -178,6 +178,6 @@ def _finite(value: float | None) -> float | None:
 
 
 def newest_first(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Events as the API tells them."""
-    told: list[dict[str, Any]] = [msgspec.to_builtins(event) for event in events]
-    return told[::-1]
+    """Return events in the API's format."""
+    items: list[dict[str, Any]] = [msgspec.to_builtins(event) for event in events]
+    return items[::-1]

@@ -1,6 +1,6 @@
-"""Recording rules: where a rule uses the name of one, the recorded expression is evaluated instead.
+"""Recording rules: references to their names are replaced by the recorded expressions.
 
-Prometheus stores the results as series of their own. Here nothing is stored.
+Prometheus stores the results as series of their own. Rayscope stores nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 from rayscope.storage.errors import BadQuery
 
 _KEYS = {"record", "expr", "labels"}
-#: Recorded names within recorded expressions, and the longest expression that may come of it.
+#: Maximum nesting of recorded names within recorded expressions.
 _MAX_DEPTH = 10
+#: Maximum length of an expanded expression, in characters.
 _MAX_CHARS = 20_000
 _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
-#: Texts and matchers, which name no series, names, and whatever selects from a series behind its name.
+#: Strings and matchers (which contain no series names), names, and selectors behind a name.
 _TOKEN = re.compile(
     r"""(?P<other>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\{(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^}"'])*\})"""
     r"|(?P<name>[A-Za-z_:][A-Za-z0-9_:]*)(?P<selects>\s*[\[{])?"
@@ -25,7 +26,7 @@ _TOKEN = re.compile(
 
 
 def recorded_expression(rule: Mapping[str, Any]) -> tuple[str, str]:
-    """The name and the expression of a recording rule, with its labels. Raises BadQuery."""
+    """Return the name and the expression of a recording rule, with its labels. Raises BadQuery."""
     name, expr, labels = rule["record"], rule.get("expr"), rule.get("labels") or {}
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadQuery(f"{str(name)[:60]!r} is not a name of a series.", "Use letters, digits, _ and :.")
@@ -37,7 +38,7 @@ def recorded_expression(rule: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def expand(expr: str, records: Mapping[str, str]) -> str:
-    """``expr`` with the expressions of ``records`` in place of their names. Raises BadQuery."""
+    """Replace the names of ``records`` in ``expr`` by their expressions. Raises BadQuery."""
 
     def replace(match: re.Match[str]) -> str:
         name = match["name"]

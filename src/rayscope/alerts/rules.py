@@ -1,7 +1,7 @@
-"""Alert rules: read from files in Prometheus' own form, checked, and written back as such.
+"""Alert rules: read from files in Prometheus' form, checked, and written back in that form.
 
-Beside ``expr`` there is a shorthand, ``metric`` (a selector), ``op`` and ``threshold``; and a file may
-``disable`` and ``enable`` rules by name. A rule of a user's file takes the place of the shipped one.
+Besides ``expr`` there is a short form with ``metric`` (a selector), ``op``, and ``threshold``. A file may
+``disable`` and ``enable`` rules by name. A rule in a user's file replaces a shipped rule of that name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import yaml
 
 from rayscope.alerts.durations import duration_s
 from rayscope.alerts.recorded import expand, recorded_expression
-from rayscope.alerts.simple_form import in_our_form
+from rayscope.alerts.simple_form import as_rule_file
 from rayscope.alerts.templates import Template
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
 from rayscope.metrics.promql.evaluate import parsed
@@ -31,8 +31,9 @@ _OPERATORS = (">", ">=", "<", "<=", "==", "!=")
 _MAX_RULES = 500
 _MAX_NAME = 200
 _LONGEST_S = 366 * 86400
-#: How often rules are evaluated whose group does not say so, and how often at most.
+#: Evaluation interval of groups that do not set one, in ns.
 INTERVAL_NS = 10 * 10**9
+#: Minimum evaluation interval, in ns.
 _MIN_INTERVAL_NS = 10**9
 _FILE_KEYS = ("groups", "disable", "enable")
 _RULE_KEYS = {
@@ -49,10 +50,10 @@ _RULE_KEYS = {
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One alert rule. Durations in ns.
+    """One alert rule. Durations are in ns.
 
-    ``value_expr``: what is compared, ``op`` and ``threshold`` with what; the three are None where the
-    expression is no comparison with a number. ``source``: the file's name, or ``shipped``.
+    ``value_expr`` is compared with ``threshold`` by ``op``. The three are None if the expression does not
+    compare with a number. ``source`` is the name of the file, or ``shipped``.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def severity(self) -> str:
-        """``critical``, ``warning``, ``info``, or whatever the rule's label says; ``none`` without one."""
+        """``critical``, ``warning``, ``info``, or another value of the label; ``none`` without it."""
         return self.labels.get("severity", "none")
 
     @property
@@ -80,7 +81,7 @@ class Rule(msgspec.Struct, frozen=True):
         return f"{expr} for {duration_text(self.for_ns)}" if self.for_ns else expr
 
     def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
-        """The labels and annotations, to be filled in."""
+        """Return the templates of the labels and annotations."""
         return (
             {name: Template(text) for name, text in self.labels.items()},
             {name: Template(text) for name, text in self.annotations.items()},
@@ -88,9 +89,9 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file or a rule of it, and what to do about it.
+    """A problem in a file or one of its rules, and the remedy.
 
-    ``rule``: the name of the rule, "" for the whole file.
+    ``rule`` is the name of the rule, or "" for the whole file.
     """
 
     file: str
@@ -100,7 +101,7 @@ class Problem(NamedTuple):
 
 
 class RuleFile(NamedTuple):
-    """What a file says: its rules, and the names of those that it switches off and on."""
+    """A parsed file: its rules, and the names of the rules that it switches off and on."""
 
     rules: list[Rule]
     disable: list[str]
@@ -108,7 +109,7 @@ class RuleFile(NamedTuple):
 
 
 class _Document(NamedTuple):
-    """A file's groups as they stand there, and the names of the rules that it switches off and on."""
+    """A file's groups as written, and the names of the rules that it switches off and on."""
 
     groups: list[Any]
     disable: list[str]
@@ -116,7 +117,7 @@ class _Document(NamedTuple):
 
 
 class RuleSet(NamedTuple):
-    """All rules, in order; those that are switched off; what cannot be used; and recording rules by name."""
+    """All rules in order, those that are switched off, problems, and recording rules by name."""
 
     rules: tuple[Rule, ...]
     disabled: tuple[Rule, ...]
@@ -125,7 +126,7 @@ class RuleSet(NamedTuple):
 
 
 def duration_ns(text: Any) -> int:
-    """``1m30s`` in ns. Raises BadQuery."""
+    """Convert a duration such as ``1m30s`` to ns. Raises BadQuery."""
     if re.fullmatch(r"0+(ms|s|m|h|d|w|y)?", str(text).strip()):
         return 0
     plain = re.fullmatch(r"\d{1,12}(?:\.\d{1,9})?", str(text))  # a number is in seconds
@@ -139,12 +140,12 @@ def duration_ns(text: Any) -> int:
 
 
 def duration_text(ns: int) -> str:
-    """The same back."""
+    """Convert ns to a duration such as ``1m30s``."""
     return promql_parser.display_duration(timedelta(milliseconds=ns // 10**6)) if ns else "0s"
 
 
 def parse_rules(text: str, source: str) -> RuleFile:
-    """What a file says, also a ``PrometheusRule`` of Kubernetes. Raises BadQuery."""
+    """Parse a file of rules, which may be a ``PrometheusRule`` of Kubernetes. Raises BadQuery."""
     document = _read_document(text)
     rules = _rules(document.groups, source, _records(document.groups))
     return RuleFile(rules, document.disable, document.enable)
@@ -158,8 +159,8 @@ def _read_document(text: str) -> _Document:
     document = {} if document is None else document
     if isinstance(document, dict) and document.get("kind") == "PrometheusRule":
         document = document.get("spec")
-    for given in document if isinstance(document, list) else (document,):
-        _refuse_simple_form(given)
+    for part in document if isinstance(document, list) else (document,):
+        _refuse_simple_form(part)
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
         raise BadQuery(f"It must be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md.")
     groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
@@ -174,10 +175,10 @@ def _read_document(text: str) -> _Document:
 def _rules(
     groups: list[Any], source: str, records: Mapping[str, str], refused: list[Problem] | None = None
 ) -> list[Rule]:
-    """The rules of a file's groups. Raises BadQuery.
+    """Return the rules in a file's groups. Raises BadQuery.
 
-    ``refused``: takes what is wrong with single rules, which are then left out; without it the first one is
-    raised.
+    With ``refused``, problems of single rules are added to it and these rules are left out. Without it, the
+    first problem is raised.
     """
     rules: list[Rule] = []
     for group in groups:
@@ -187,17 +188,17 @@ def _rules(
                 "A group must have a `name` and a list of `rules`.", "See docs/reference/alerts.md."
             )
         interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
-        for given in group.get("rules") or []:
+        for entry in group.get("rules") or []:
             try:
-                if isinstance(given, dict) and "record" in given:
-                    parsed(expand(recorded_expression(given)[1], records))
+                if isinstance(entry, dict) and "record" in entry:
+                    parsed(expand(recorded_expression(entry)[1], records))
                 else:
-                    rules.append(_rule(given, name, source, max(_MIN_INTERVAL_NS, interval_ns), records))
+                    rules.append(_rule(entry, name, source, max(_MIN_INTERVAL_NS, interval_ns), records))
             except BadQuery as problem:
                 if refused is None:
                     raise
-                keys = ("alert", "record", "name", "id") if isinstance(given, dict) else ()
-                rule = str(next((given[key] for key in keys if given.get(key)), ""))[:_MAX_NAME]
+                keys = ("alert", "record", "name", "id") if isinstance(entry, dict) else ()
+                rule = str(next((entry[key] for key in keys if entry.get(key)), ""))[:_MAX_NAME]
                 message = problem.message.removeprefix(f"{rule}: ")
                 refused.append(Problem(source, message, problem.remedy, rule))
             if len(rules) > _MAX_RULES:
@@ -206,56 +207,56 @@ def _rules(
 
 
 def _records(groups: list[Any]) -> dict[str, str]:
-    """The recording rules of groups, without those that cannot be used."""
+    """Return the usable recording rules in groups, by name."""
     records: dict[str, str] = {}
     for group in groups:
         rules = group.get("rules") if isinstance(group, dict) else None
-        for given in rules if isinstance(rules, list) else ():
-            if isinstance(given, dict) and "record" in given:
+        for entry in rules if isinstance(rules, list) else ():
+            if isinstance(entry, dict) and "record" in entry:
                 with contextlib.suppress(BadQuery):
-                    name, expr = recorded_expression(given)
+                    name, expr = recorded_expression(entry)
                     parsed(expr)
                     records[name] = expr
     return records
 
 
-def _refuse_simple_form(given: Any) -> None:
-    if (text := in_our_form(given)) is not None:
+def _refuse_simple_form(entry: Any) -> None:
+    if (text := as_rule_file(entry)) is not None:
         raise BadQuery(
             "A rule needs `expr`; this one has `metric`, `operator`, and `threshold`.", f"Write:\n{text}"
         )
 
 
-def _rule(given: Any, group: str, source: str, interval_ns: int, records: Mapping[str, str]) -> Rule:
-    _refuse_simple_form(given)
-    if not isinstance(given, dict) or not isinstance(given.get("alert"), str):
+def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mapping[str, str]) -> Rule:
+    _refuse_simple_form(entry)
+    if not isinstance(entry, dict) or not isinstance(entry.get("alert"), str):
         raise BadQuery(
             "A rule must be a mapping with the name of its `alert`, or of what it is to `record`.",
             "See docs/reference/alerts.md.",
         )
-    name = given["alert"]
+    name = entry["alert"]
     if len(name) > _MAX_NAME:
         raise BadQuery(f"The name {name[:60]!r}… is too long.", f"At most {_MAX_NAME} characters.")
-    unknown = set(given) - _RULE_KEYS
+    unknown = set(entry) - _RULE_KEYS
     if unknown:
         raise BadQuery(
             f"{name}: unknown keys: {', '.join(sorted(map(str, unknown)))[:100]}.",
             f"Known keys: {', '.join(sorted(_RULE_KEYS))}.",
         )
-    labels, annotations = (_texts(name, key, given.get(key)) for key in ("labels", "annotations"))
+    labels, annotations = (_texts(name, key, entry.get(key)) for key in ("labels", "annotations"))
     try:
-        if isinstance(given.get("expr"), str):
-            given = {**given, "expr": expand(given["expr"], records)}
-        value_expr, op, threshold = _comparison(given, name)
-        expr = given["expr"].strip() if "expr" in given else f"{value_expr} {op} {threshold:g}"
+        if isinstance(entry.get("expr"), str):
+            entry = {**entry, "expr": expand(entry["expr"], records)}
+        value_expr, op, threshold = _comparison(entry, name)
+        expr = entry["expr"].strip() if "expr" in entry else f"{value_expr} {op} {threshold:g}"
         rule = Rule(
             name,
             expr,
             group,
             source,
             interval_ns,
-            duration_ns(given.get("for", 0)),
-            duration_ns(given.get("keep_firing_for", 0)),
+            duration_ns(entry.get("for", 0)),
+            duration_ns(entry.get("keep_firing_for", 0)),
             labels,
             annotations,
             value_expr,
@@ -268,9 +269,9 @@ def _rule(given: Any, group: str, source: str, interval_ns: int, records: Mappin
     return rule
 
 
-def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | None, float | None]:
-    if "expr" not in given:
-        metric, op, threshold = given.get("metric"), given.get("op"), given.get("threshold")
+def _comparison(entry: Mapping[str, Any], name: str) -> tuple[str | None, str | None, float | None]:
+    if "expr" not in entry:
+        metric, op, threshold = entry.get("metric"), entry.get("op"), entry.get("threshold")
         is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not isinstance(metric, str) or op not in _OPERATORS or not is_number:
             raise BadQuery(
@@ -282,9 +283,9 @@ def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | 
             return metric.strip(), op, float(threshold or 0)
         except OverflowError as error:
             raise BadQuery("The threshold is too large.", "Write it as 1e300.") from error
-    if not isinstance(given["expr"], str) or {"metric", "op", "threshold"} & set(given):
+    if not isinstance(entry["expr"], str) or {"metric", "op", "threshold"} & set(entry):
         raise BadQuery("`expr` must be a string, and replaces the shorthand.", "Use only one of the two.")
-    tree = parsed(given["expr"])
+    tree = parsed(entry["expr"])
     while isinstance(tree, promql_parser.ParenExpr):
         tree = tree.expr
     if isinstance(tree, promql_parser.BinaryExpr) and str(tree.op) in _OPERATORS:
@@ -296,23 +297,23 @@ def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | 
     return None, None, None
 
 
-def _are_texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(each, str) for each in given)
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _texts(rule: str, key: str, given: Any) -> dict[str, str]:
-    given = {} if given is None else given
-    if not isinstance(given, dict) or not all(
-        isinstance(name, str) and isinstance(value, (str, int, float)) for name, value in given.items()
+def _texts(rule: str, key: str, texts: Any) -> dict[str, str]:
+    texts = {} if texts is None else texts
+    if not isinstance(texts, dict) or not all(
+        isinstance(name, str) and isinstance(value, (str, int, float)) for name, value in texts.items()
     ):
         raise BadQuery(f"{rule}: `{key}` must map names to strings.", "See docs/reference/alerts.md.")
-    return {name: str(value) for name, value in given.items()}
+    return {name: str(value) for name, value in texts.items()}
 
 
 def load_rules(folder: Path) -> RuleSet:
-    """The shipped rules and those of the files in ``folder``.
+    """Return the shipped rules and those of the files in ``folder``.
 
-    A file or rule that cannot be used is a problem, no more: the others are used.
+    A file or rule that cannot be used becomes a problem, and all others are used.
     """
     shipped = parse_rules(SHIPPED.read_text(), "shipped")
     rules = {rule.name: rule for rule in shipped.rules}
@@ -355,28 +356,28 @@ def load_rules(folder: Path) -> RuleSet:
 
 
 def rule_files(folder: Path) -> list[Path]:
-    """The files with rules, by name; that of the channels is none."""
+    """Return the files with rules, by name, without the file of channels."""
     return sorted(
         path for path in folder.glob("*.y*ml") if path.suffix in (".yml", ".yaml") and path.stem != "channels"
     )
 
 
 def export(rules: Iterable[Rule]) -> str:
-    """The rules as a file that Prometheus loads."""
+    """Return the rules as a file that Prometheus loads."""
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for rule in rules:
-        told: dict[str, Any] = {"alert": rule.name, "expr": rule.expr}
+        entry: dict[str, Any] = {"alert": rule.name, "expr": rule.expr}
         if rule.for_ns:
-            told["for"] = duration_text(rule.for_ns)
+            entry["for"] = duration_text(rule.for_ns)
         if rule.keep_firing_ns:
-            told["keep_firing_for"] = duration_text(rule.keep_firing_ns)
-        told |= {key: value for key in ("labels", "annotations") if (value := getattr(rule, key))}
-        groups.setdefault((rule.group, rule.interval_ns), []).append(told)
+            entry["keep_firing_for"] = duration_text(rule.keep_firing_ns)
+        entry |= {key: value for key in ("labels", "annotations") if (value := getattr(rule, key))}
+        groups.setdefault((rule.group, rule.interval_ns), []).append(entry)
     names = [name for name, _ in groups]
     document = {
         "groups": [
             {
-                # Prometheus wants names of its own for groups of one file.
+                # Prometheus requires unique names for the groups of a file.
                 "name": name if names.count(name) == 1 else f"{name} every {duration_text(interval_ns)}",
                 "interval": duration_text(interval_ns),
                 "rules": rules,
@@ -389,7 +390,7 @@ def export(rules: Iterable[Rule]) -> str:
 
 
 def named(rules: Sequence[Rule], name: str) -> Rule:
-    """The rule of that name. Raises BadQuery."""
+    """Return the rule of that name. Raises BadQuery."""
     for rule in rules:
         if rule.name == name:
             return rule

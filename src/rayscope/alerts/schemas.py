@@ -1,4 +1,4 @@
-"""The shapes of what the alerts answer and are asked, for the OpenAPI description."""
+"""The shapes of alerts' requests and responses, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rayscope.api.schemas import Answer, Body
 
 
 class AckInfo(Answer):
-    """Who has taken an alert on."""
+    """The acknowledgement of an alert."""
 
     by: str
     comment: str
@@ -18,9 +18,9 @@ class AckInfo(Answer):
 
 
 class AlertInfo(Answer):
-    """One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+    """One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
 
-    ``condition``: the rule's expression and how long it has to hold.
+    ``condition`` is the rule's expression with the duration for which it must hold.
     """
 
     fingerprint: str
@@ -40,9 +40,10 @@ class AlertInfo(Answer):
 
 
 class AlertsAnswer(Answer):
-    """``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+    """The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
 
-    ``firing``: also those that fired until the session ended; ``info`` of them have the severity ``info``.
+    ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
+    ``info``.
     """
 
     session: str
@@ -58,10 +59,10 @@ class AlertsAnswer(Answer):
 
 
 class RuleInfo(Answer):
-    """A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+    """A rule and its state in the session. ``threshold`` applies to ``value_expr``.
 
-    ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
-    ``unknown_metrics``: names in the expression of a rule of somebody's own that no series has (yet).
+    ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
+    rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
     """
 
     name: str
@@ -87,7 +88,7 @@ class RuleInfo(Answer):
 
 
 class FileProblem(Answer):
-    """A file of rules, or a rule of it (``rule``, else empty), that cannot be used."""
+    """A rule file, or one of its rules (``rule``, else empty), that cannot be used."""
 
     file: str
     rule: str
@@ -96,7 +97,7 @@ class FileProblem(Answer):
 
 
 class RulesAnswer(Answer):
-    """All rules, those that are switched off too."""
+    """All rules, including those that are switched off."""
 
     session: str
     items: list[RuleInfo]
@@ -122,7 +123,7 @@ class AlertEvent(Answer):
 
 
 class HistoryAnswer(Answer):
-    """The newest transitions; ``kept_at_most``: older ones are dropped beyond."""
+    """The newest transitions. Only ``kept_at_most`` are kept."""
 
     session: str
     items: list[AlertEvent]
@@ -149,7 +150,7 @@ class SilenceBody(Body):
 
 
 class SilenceInfo(Answer):
-    """A silence and whether it holds."""
+    """A silence and its state."""
 
     id: str
     matchers: list[MatcherBody]
@@ -161,13 +162,13 @@ class SilenceInfo(Answer):
 
 
 class SilencesAnswer(Answer):
-    """All silences that hold or ended within five days."""
+    """All silences that are active, scheduled, or ended within five days."""
 
     items: list[SilenceInfo]
 
 
 class AckBody(Body):
-    """Take an alert on."""
+    """Acknowledge an alert."""
 
     session: str | None = Field(None, max_length=200)
     fingerprint: str = Field(max_length=100)
@@ -176,7 +177,7 @@ class AckBody(Body):
 
 
 class ChannelInfo(Answer):
-    """A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s."""
+    """A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s."""
 
     name: str
     type: str
@@ -213,14 +214,14 @@ class ChannelsAnswer(Answer):
 
 
 class ChannelTested(Answer):
-    """How a test notification went."""
+    """The result of a test notification."""
 
     ok: bool
     error: str | None
 
 
 class TestBody(Body):
-    """A rule (by name, or a file's text with one rule) to be tried on what is on record."""
+    """A rule to evaluate on recorded series: its name, or the text of a file with one rule."""
 
     session: str | None = Field(None, max_length=200)
     rule: str | None = Field(None, max_length=200)
@@ -230,7 +231,7 @@ class TestBody(Body):
 
 
 class TestAnswer(Answer):
-    """When the rule would have gone from one state to another."""
+    """When the rule would have changed its state."""
 
     session: str
     rule: RuleInfo | dict[str, Any]
@@ -244,7 +245,7 @@ class TestAnswer(Answer):
 
 
 class RuleBody(Body):
-    """A rule of the operator's."""
+    """A rule that the operator sets."""
 
     expr: str = Field(min_length=1, max_length=4000)
     for_s: float = Field(0, ge=0, le=366 * 86400)
@@ -254,13 +255,13 @@ class RuleBody(Body):
 
 
 class EnabledBody(Body):
-    """Whether a rule is to be evaluated."""
+    """Whether a rule is evaluated."""
 
     enabled: bool
 
 
 class ChannelBody(Body):
-    """A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is."""
+    """A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones."""
 
     type: str = Field(min_length=1, max_length=100)
     config: dict[str, Any] | None = Field(None, max_length=20)
@@ -270,6 +271,6 @@ class ChannelBody(Body):
 
 
 class Changed(Answer):
-    """What was changed."""
+    """The rule or channel that was changed."""
 
     name: str

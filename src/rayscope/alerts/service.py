@@ -1,4 +1,4 @@
-"""Alerts of all sessions that live: rules evaluated, state kept, channels told."""
+"""Alerts of all live sessions: evaluates rules, keeps state, and notifies channels."""
 
 from __future__ import annotations
 
@@ -43,24 +43,26 @@ from rayscope.storage.errors import BadQuery, StoreError
 log = logging.getLogger("rayscope.alerts")
 
 _TICK_S = 1.0
-#: A longer time without evaluations is one that we were away.
+#: A longer time without evaluations means that the server was away, in ns.
 _AWAY_NS = 3 * INTERVAL_NS
-#: Pending alerts that nobody has looked at for longer begin anew.
+#: Pending alerts that were not evaluated for longer start again, in ns.
 _FORGET_NS = 3600 * 10**9
-#: What cannot be done without a transition (values, timers) is kept at least so often.
+#: Changes without a transition (values, timers) are saved at least this often, in ns.
 _SAVE_NS = 60 * 10**9
-#: Sessions whose alerts are kept in memory, unless more than that live.
+#: Number of sessions whose alerts stay in memory, unless more are live.
 _SESSIONS = 20
 _MAX_ALERTS = 1000
-#: As long as a rule's series have no newer sample, what they gave holds: a window has hardly moved.
+#: While a rule's series have no newer sample, its last result stays valid for this long, in ns.
 _HOLDS_NS = 5 * 10**9
 
 
 class AlertService:
-    """``live()``: the sessions that are measured; ``store(session)``: their series; ``home(session)``: where
-    a session's files are; ``has_ended(session)`` and ``is_lost(session)``: whether its cluster has ended, or
-    does not answer now; ``link(session)``: its page; ``url()``: of this server. :meth:`start` before use,
-    :meth:`stop` at the end.
+    """Evaluates the rules of live sessions and notifies channels, between :meth:`start` and :meth:`stop`.
+
+    ``live()`` returns the sessions that are measured, ``store(session)`` their series, and ``home(session)``
+    the folder of a session. ``has_ended(session)`` and ``is_lost(session)`` return whether its cluster has
+    ended, or does not respond now. ``link(session)`` is the session's page and ``url()`` the server's
+    address.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class AlertService:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._machines: dict[str, Machine] = {}
         self._saved_ns: dict[str, int] = {}
-        #: Session -> when it ended. Its channels are notified for a while.
+        #: When each session ended. Its channels are notified for a while after that.
         self._ended_ns: dict[str, int] = {}
         self._stamp: object = None
         self.rules = RuleSet((), (), ())
@@ -100,11 +102,11 @@ class AlertService:
         self.reload()
 
     def start(self) -> None:
-        """Begin to evaluate."""
+        """Start evaluating."""
         self._task.start()
 
     def stop(self) -> None:
-        """Stop, and keep everything."""
+        """Stop, and save all state."""
         self._task.stop()
         self.notifier.stop()
         with self._lock:
@@ -112,7 +114,7 @@ class AlertService:
                 self._sessions[name].save()
 
     def reload(self) -> None:
-        """Read the rules again if a file has changed, come or gone."""
+        """Read the rules again if a file was changed, added, or removed."""
         try:
             stamp = [(path, path.stat().st_mtime_ns) for path in rule_files(self.folder)]
         except OSError:
@@ -128,15 +130,15 @@ class AlertService:
         with self._lock:
             self._machines = {}
             for session in self._sessions.values():
-                session.given = {}
+                session.results = {}
             for session in self._sessions.values():
                 for name in [name for name in session.alerts if name not in names]:
                     del session.alerts[name]
 
     def turn(self, now_ns: int) -> None:
-        """Evaluate what is due, and tell whom it concerns.
+        """Evaluate all due rules, and notify the channels.
 
-        One turn at a time: what an older one saw must not be told after what a newer one did.
+        Turns are serialized, so that results of an older turn never follow those of a newer one.
         """
         with self._turning:
             self._turn(now_ns)
@@ -145,24 +147,24 @@ class AlertService:
         self.reload()
         self.notifier.reload()
         live = self._live()
-        told = self._save_ended(live, now_ns)
+        notified = self._save_ended(live, now_ns)
         for name in live:
             try:
                 self._evaluate(name, now_ns)
-                told[name] = self._of(name).of(State.FIRING, *OVER)
-            except StoreError as problem:  # retention has just dropped the session, for one
+                notified[name] = self._of(name).of(State.FIRING, *OVER)
+            except StoreError as problem:  # such as when retention has just deleted the session
                 log.info("alerts of %s: %s", name, problem.message)
             except Exception:
                 log.exception("alerts of %s", name)
         try:
-            self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
+            self.notifier.tick(notified, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
         except StoreError as problem:
             log.warning("notifications wait: %s", problem.message)
 
     def _save_ended(self, live: Collection[str], now_ns: int) -> dict[str, list[Alert]]:
-        """Save the alerts of sessions that have ended since the last turn; then memory may drop them.
+        """Save the alerts of sessions that ended since the last turn, so that memory may drop them.
 
-        Returns their alerts that ended with them, by session.
+        Returns the alerts that ended with them, by session.
         """
         ended: dict[str, list[Alert]] = {}
         with self._lock:
@@ -175,7 +177,7 @@ class AlertService:
                         series = TransitionSeries(rule, self._store(name))
                         session.events.extend(event_of(rule, change, series) for change in changes)
                 if session.save() or session.is_removed:
-                    session.given = {}
+                    session.results = {}
                     del self._saved_ns[name]
             for name, ended_ns in list(self._ended_ns.items()):
                 if now_ns - ended_ns > RESOLVED_NS or name in live:
@@ -186,7 +188,7 @@ class AlertService:
         return ended
 
     def _of(self, name: str) -> Session:
-        """The alerts of a session. Raises NotFound for a name that is none."""
+        """Return the alerts of a session. Raises NotFound if there is no such session."""
         with self._lock:
             known = self._sessions.get(name)
             if known is None:
@@ -228,7 +230,7 @@ class AlertService:
     def _evaluate_rule(
         self, session: Session, rule: Rule, store: SeriesStore, now_ns: int, is_lost: Callable[[], bool]
     ) -> bool:
-        """Whether there was any transition."""
+        """Evaluate a rule. Returns whether any alert changed its state."""
         began = time.monotonic()
         try:
             vector = _vector(session, rule, store, now_ns)
@@ -237,7 +239,7 @@ class AlertService:
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
                 firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
-            # This asks the cluster, which may take long: not with the lock.
+            # This asks the cluster, which may take long, so it is done without the lock.
             lost = bool(firing - rendered.alerts.keys()) and is_lost()
             with self._lock:
                 changes = machine.advance(alerts, rendered.alerts, now_ns, lost)
@@ -251,7 +253,8 @@ class AlertService:
             return False
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # a panic of native code is no Exception; the other rules go on
+        # a panic of native code is not an Exception; other rules must not fail
+        except BaseException as error:
             if rule.name not in session.errors:
                 log.exception("the alert rule %s", rule.name)
             session.errors[rule.name] = f"Evaluation failed: {type(error).__name__}: {str(error)[:300]}"
@@ -275,7 +278,7 @@ class AlertService:
             return known
 
     def rendering(self, store: SeriesStore, now_ns: int) -> Rendering:
-        """The context of a rule's templates in an evaluation at a time."""
+        """Return the context of a rule's templates for an evaluation at a time."""
         records = self.rules.records
 
         def query(expr: str) -> list[Sample]:
@@ -286,10 +289,10 @@ class AlertService:
 
         return Rendering(query, self._url())
 
-    # What the API tells and does.
+    # Methods for the API.
 
     def active(self, session: str) -> list[Alert]:
-        """The alerts that fire or ended with the session, then the pending ones.
+        """Return the alerts that are firing or ended with the session, then the pending ones.
 
         Raises NotFound.
         """
@@ -299,18 +302,18 @@ class AlertService:
             return [msgspec.structs.replace(alert) for state in states for alert in found.of(state)]
 
     def resolved(self, session: str) -> list[Alert]:
-        """What has been resolved within the last quarter of an hour."""
+        """Return the alerts resolved within the last 15 minutes."""
         states = OVER if not self._has_ended(session) else (State.RESOLVED,)
         with self._lock:
             return [msgspec.structs.replace(alert) for alert in self._of(session).of(*states)]
 
     def events(self, session: str) -> list[Any]:
-        """The transitions on record, the oldest first."""
+        """Return the recorded transitions, the oldest first."""
         with self._lock:
             return list(self._of(session).events)
 
     def about_rules(self, session: str) -> dict[str, dict[str, Any]]:
-        """Of each rule: its state here, how many alerts it has, what went wrong, and what it cost (s)."""
+        """Return each rule's state here, its number of alerts, its errors, and its cost in s, by rule."""
         known = set(self._store(session).names())
         with self._lock:
             found = self._of(session)
@@ -327,12 +330,12 @@ class AlertService:
             }
 
     def evaluated_ns(self, session: str) -> int:
-        """When the session's rules were evaluated last, 0 if never."""
+        """Return when the session's rules were last evaluated, or 0 if never."""
         with self._lock:
             return self._of(session).evaluated_ns
 
     def acknowledge(self, session: str, fingerprint: str, by: str, comment: str, now_ns: int) -> Alert:
-        """Somebody takes an alert on. Raises NotFound, and BadQuery for one that does not fire or pend."""
+        """Acknowledge an alert. Raises NotFound, or BadQuery if it is neither firing nor pending."""
         with self._lock:
             found = self._of(session)
             for alert in found.of(State.FIRING, State.PENDING):
@@ -343,7 +346,7 @@ class AlertService:
         raise BadQuery("This alert is not firing (any more).", "GET /api/alerts lists firing alerts.")
 
     def test_channel(self, name: str, session: str, now_ns: int) -> str | None:
-        """Send a test notification. What went wrong, or None. Raises NotFound."""
+        """Send a test notification. Returns the error, or None. Raises NotFound."""
         labels = {"alertname": "TestNotification", "severity": "info"}
         alert = Alert(
             "0" * 16,
@@ -364,11 +367,11 @@ class AlertService:
 
 
 def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> list[str]:
-    """Names that no series has (yet). Shipped rules are about what a cluster need not have."""
-    given = session.given.get(rule.name)
-    if rule.source == "shipped" or given is None or given.names is None:
+    """Return the names without series. Shipped rules may refer to things that a cluster does not have."""
+    results = session.results.get(rule.name)
+    if rule.source == "shipped" or results is None or results.names is None:
         return []
-    return sorted(given.names - set(known))
+    return sorted(results.names - set(known))
 
 
 def _worst(alerts: Any) -> State:
@@ -382,25 +385,25 @@ def _worst(alerts: Any) -> State:
 def _vector(
     session: Session, rule: Rule, store: SeriesStore, now_ns: int
 ) -> list[tuple[Mapping[str, str], float]]:
-    """The same, or what it gave just before if nothing that it is made of has had a sample since."""
-    last = session.given.get(rule.name)
+    """Return :func:`vector_at`, or the last result if there are no newer samples."""
+    last = session.results.get(rule.name)
     stamp = None if last is None or last.names is None else store.stamp(last.names)
     if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
         return last.vector
     names, vector = _evaluate_expr(rule, store, now_ns)
-    session.given[rule.name] = RuleValues(vector, now_ns, names, stamp)
+    session.results[rule.name] = RuleValues(vector, now_ns, names, stamp)
     return vector
 
 
 def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping[str, str], float]]:
-    """What a rule's expression gives at a time. Raises StoreError."""
+    """Return the result of a rule's expression at a time. Raises StoreError."""
     return _evaluate_expr(rule, store, now_ns)[1]
 
 
 def _evaluate_expr(
     rule: Rule, store: SeriesStore, now_ns: int
 ) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
-    """The metrics that it is made of (None where they are not all named), and what it gives."""
+    """Return the metrics in the expression (None if they are not all named), and its result."""
     found = evaluate(store, rule.expr, now_ns, now_ns, 0)
     vector: list[tuple[Mapping[str, str], float]] = [
         (labels, values[0]) for labels, values in found.series if values[0] is not None

@@ -1,6 +1,6 @@
-"""The state machine of alerts: Prometheus' own (``rules/alerting.go``), as a function of what it sees.
+"""The state machine of alerts, which follows Prometheus' (``rules/alerting.go``), as a pure function.
 
-An alert is one series of a rule's result. Nothing here knows of clocks, stores or files.
+An alert is one series of a rule's result. This module does not access clocks, stores, or files.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from rayscope.storage.errors import BadQuery
 
 
 class State(str, enum.Enum):
-    """Where an alert is."""
+    """State of an alert."""
 
-    #: The condition does not hold: of a rule that has no alerts, and where an alert begins.
+    #: The condition does not hold. State of a rule without alerts, and the first state of an alert.
     INACTIVE = "inactive"
-    #: The condition holds, but not yet for as long as the rule wants (``for``).
+    #: The condition holds, but not yet for the duration of ``for``.
     PENDING = "pending"
-    #: It has held for that long; it goes on firing until the condition has not held for ``keep_firing_for``.
+    #: The condition held long enough. It fires until the condition has been false for ``keep_firing_for``.
     FIRING = "firing"
-    #: It fired, and its condition holds no more. Kept for a while, so that whoever was told is told this too.
+    #: It fired, and the condition is false now. Kept for a while, so that channels can report the end.
     RESOLVED = "resolved"
     #: It fired until its cluster ended. Kept and sent like a resolved one.
     ENDED = "ended"
 
 
-#: States in which the channels are notified of the end.
+#: States in which the channels report the end.
 OVER = (State.RESOLVED, State.ENDED)
 
 
-#: How long a resolved alert is kept.
+#: How long a resolved alert is kept, in ns.
 RESOLVED_NS = 15 * 60 * 10**9
 
 
 class Acknowledgement(msgspec.Struct, frozen=True):
-    """Somebody has taken an alert on: it is shown, but nobody is reminded of it."""
+    """An acknowledged alert is still shown, but no reminders are sent."""
 
     by: str
     comment: str
@@ -52,9 +52,10 @@ class Acknowledgement(msgspec.Struct, frozen=True):
 
 
 class Alert(msgspec.Struct):
-    """One alert of a rule. Times in ns since the epoch, 0 where that has not happened.
+    """One alert of a rule. Times are in ns since the epoch, or 0 if they do not apply.
 
-    ``keep_ns``: since when it fires on for ``keep_firing_for`` alone. ``value``: None where it is no number.
+    ``keep_ns`` is since when it has been firing only because of ``keep_firing_for``. ``value`` is None if it
+    is not a number.
     """
 
     fingerprint: str
@@ -72,7 +73,7 @@ class Alert(msgspec.Struct):
 
 
 class Transition(NamedTuple):
-    """An alert went from one state to another; ``alert`` is as it was then."""
+    """An alert's change of state. ``alert`` is a copy from that time."""
 
     time_ns: int
     before: State
@@ -85,9 +86,9 @@ Vector = Sequence[tuple[Mapping[str, str], float]]
 
 
 class Rendered(NamedTuple):
-    """The result of a rule's expression as alerts by fingerprint: labels, annotations and value.
+    """The result of a rule's expression as alerts by fingerprint: labels, annotations, and value.
 
-    ``problem``: why a label or annotation could not be rendered (the first one), or None.
+    ``problem`` is the first reason why a label or annotation could not be rendered, or None.
     """
 
     alerts: dict[str, tuple[dict[str, str], dict[str, str], float]]
@@ -95,7 +96,7 @@ class Rendered(NamedTuple):
 
 
 class Machine:
-    """One rule's state machine: the rule with its templates read."""
+    """The state machine of one rule, with its parsed templates."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -104,7 +105,7 @@ class Machine:
     def step(
         self, alerts: Alerts, vector: Vector, now_ns: int, rendering: Rendering | None = None
     ) -> list[Transition]:
-        """:meth:`render` and :meth:`advance`. Raises BadQuery; then nothing is changed."""
+        """Call :meth:`render` and :meth:`advance`. If it raises BadQuery, nothing has changed."""
         return self.advance(alerts, self.render(vector, rendering or Rendering()).alerts, now_ns)
 
     def advance(
@@ -114,10 +115,10 @@ class Machine:
         now_ns: int,
         is_lost: bool = False,
     ) -> list[Transition]:
-        """Take in the alerts whose condition holds now; ``alerts`` (by fingerprint) is changed.
+        """Update ``alerts`` (by fingerprint) with those whose condition holds now. Returns the transitions.
 
-        ``is_lost``: whether the cluster does not answer. Then no alert is resolved: its series may have
-        ended with the cluster.
+        ``is_lost`` means that the cluster does not respond. Then no alert is resolved, because its series may
+        have ended with the cluster.
         """
         changes: list[Transition] = []
 
@@ -167,7 +168,7 @@ class Machine:
         return now_ns - alert.keep_ns < self.rule.keep_firing_ns
 
     def render(self, vector: Vector, rendering: Rendering) -> Rendered:
-        """The alerts of what the expression gave. Raises BadQuery when two series would be the same alert."""
+        """Return the alerts of an expression's result. Raises BadQuery if two series are the same alert."""
         alerts: dict[str, tuple[dict[str, str], dict[str, str], float]] = {}
         problems: list[str] = []
 
@@ -181,7 +182,7 @@ class Machine:
         for series, value in vector:
             plain = {name: text for name, text in series.items() if name != "__name__"}
             labels = plain | {name: fill(name, each, series, value) for name, each in self._labels.items()}
-            labels = {name: text for name, text in labels.items() if text}  # an empty label is none
+            labels = {name: text for name, text in labels.items() if text}  # an empty label counts as absent
             labels["alertname"] = self.rule.name
             key = fingerprint(labels)
             if key in alerts:
@@ -195,13 +196,13 @@ class Machine:
 
 
 def fingerprint(labels: Mapping[str, str]) -> str:
-    """What tells an alert by: its labels."""
-    told = "\xff".join(f"{name}\xfe{value}" for name, value in sorted(labels.items()))
-    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+    """Return the hash of an alert's labels, which identifies it."""
+    text = "\xff".join(f"{name}\xfe{value}" for name, value in sorted(labels.items()))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def end_alerts(alerts: Alerts, now_ns: int) -> list[Transition]:
-    """End what fires, as its cluster has ended; ``alerts`` is changed."""
+    """End the firing alerts, because their cluster has ended. Changes ``alerts``."""
     changes = []
     for alert in alerts.values():
         if alert.state is State.FIRING:
@@ -211,7 +212,7 @@ def end_alerts(alerts: Alerts, now_ns: int) -> list[Transition]:
 
 
 def shift_pending(alerts: Alerts, gap_ns: int) -> None:
-    """Nobody looked for ``gap_ns``: for pending alerts that time does not count (as Prometheus restores)."""
+    """Exclude a time of ``gap_ns`` without evaluations from pending alerts, as Prometheus does on restart."""
     for alert in alerts.values():
         if alert.state is State.PENDING:
             alert.active_ns += gap_ns

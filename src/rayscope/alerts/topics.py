@@ -1,4 +1,4 @@
-"""The topic of the live push about alerts."""
+"""The live push topic for alerts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALERTS = 100
 
 
 def alerts(records: SessionReader, alerts: AlertService, session: str) -> dict[str, Any]:
-    """What fires and is pending (the first 100), and how much of each; of an ended session, when it ended."""
+    """Return the firing and pending alerts (the first 100), their numbers, and when a session ended."""
     active = alerts.active(session)
     now_ns = time.time_ns()
     items = [alert_info(alerts, session, alert, now_ns) for alert in active[:_ALERTS]]
@@ -30,13 +30,13 @@ def alerts(records: SessionReader, alerts: AlertService, session: str) -> dict[s
 
 
 def info_count(active: list[Alert]) -> int:
-    """How many of the alerts that fire have the severity ``info``: no badge counts them."""
+    """Return how many firing alerts have the severity ``info``, which badges do not count."""
     return sum(each.state is not State.PENDING and each.labels.get("severity") == "info" for each in active)
 
 
 def alert_info(alerts: AlertService, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
-    """An alert as the API tells it, with the silences that hold for it."""
-    told: dict[str, Any] = msgspec.to_builtins(alert)
-    told["severity"] = alert.labels.get("severity", "none")
-    told["silenced_by"] = alerts.silences.silencing({**alert.labels, "session": session}, now_ns)
-    return told
+    """Return an alert in the API's format, with the silences that match it."""
+    item: dict[str, Any] = msgspec.to_builtins(alert)
+    item["severity"] = alert.labels.get("severity", "none")
+    item["silenced_by"] = alerts.silences.silencing({**alert.labels, "session": session}, now_ns)
+    return item

@@ -1,4 +1,4 @@
-"""YAML of users: read within limits, whatever stands in it."""
+"""Reads users' YAML files within limits."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import yaml
 from rayscope.errors import RayscopeError
 
 MAX_BYTES = 256 << 10
-#: A file of 500 rules has some 15,000 nodes, and is nested eight deep.
+#: Limits for the parser. A file of 500 rules has about 15,000 nodes, and is nested eight deep.
 _MAX_NODES = 40_000
 _MAX_DEPTH = 20
 
 
 class BadYaml(RayscopeError):
-    """A text cannot be read as YAML; says why, which may quote the text."""
+    """A text is not valid YAML. The message may quote the text."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Bounded while it reads: a few bytes can stand for more than fits into memory or onto the stack."""
+    """A loader with limits, because a few bytes can expand beyond the memory or the stack."""
 
     depth = nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """As the base class; raises BadYaml for an alias, and for what is too deep or too much."""
+        """Compose a node. Raises BadYaml for an alias, and if the document is too deep or too large."""
         if self.check_event(yaml.AliasEvent):
             raise BadYaml("aliases (`*name`) are not allowed")
         self.depth += 1
@@ -40,21 +40,21 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse_yaml(text: str) -> Any:
-    """The document of a text. Raises BadYaml."""
+    """Return the document of a text. Raises BadYaml."""
     if len(text) > MAX_BYTES:
         raise BadYaml(f"it is larger than {MAX_BYTES >> 10} KiB")
     try:
-        return yaml.load(text, _Loader)  # noqa: S506  it is a safe one
+        return yaml.load(text, _Loader)  # noqa: S506  based on SafeLoader
     except BadYaml:
         raise
     except (
         Exception
-    ) as error:  # values raise whatever Python does: a date of month 99, a number of 5,000 digits
+    ) as error:  # invalid values raise any error of Python: month 99 of a date, a number of 5,000 digits
         raise BadYaml(str(error)[:300]) from error
 
 
 def read_text(path: Path) -> str:
-    """A file, no more of it than is ever parsed. Raises OSError, and ValueError for what is not UTF-8."""
+    """Read a file up to the parser's limit. Raises OSError, or ValueError if it is not UTF-8."""
     if not path.is_file():  # a pipe would never end
         raise OSError("it is not a regular file")
     with path.open("rb") as file:

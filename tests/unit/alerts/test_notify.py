@@ -272,7 +272,7 @@ def test_silences(tmp_path: Path) -> None:
     assert again.silencing(labels, T0 + MINUTE) == []
     assert again.silencing(labels | {"node_id": "abc"}, T0) == []
     again.end(made.id, T0 + S)
-    assert [each.state(T0 + S) for each in again.listed(T0 + S)] == ["expired"]
+    assert [each.state(T0 + S) for each in again.list_visible(T0 + S)] == ["expired"]
     with pytest.raises(NotFound):
         again.end("nothing", T0)
     refused: list[tuple[list[Matcher], int, str]] = [
@@ -293,5 +293,5 @@ def test_silences(tmp_path: Path) -> None:
 )
 def test_damaged_silences_are_set_aside(tmp_path: Path, damaged: bytes) -> None:
     (tmp_path / "silences.json").write_bytes(damaged)
-    assert Silences(tmp_path / "silences.json").listed(T0) == []
+    assert Silences(tmp_path / "silences.json").list_visible(T0) == []
     assert [path.read_bytes() for path in tmp_path.glob("silences.damaged-*.json")] == [damaged]

@@ -1,7 +1,7 @@
-"""Alertmanager (v2) as a channel: it groups, silences and repeats by itself, so it gets everything again.
+"""Alertmanager (v2) as a channel. It groups, silences, and repeats itself, so it receives all alerts again.
 
-As Prometheus does: all that fires is sent every minute with an end some minutes ahead, so that an alert
-ends by itself when we are gone; what is resolved is sent with its end.
+As in Prometheus, firing alerts are sent every minute with an end a few minutes ahead, so that an alert ends
+if the server disappears. Resolved alerts are sent with their actual end.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rayscope.alerts.state import Alert
 from rayscope.storage.errors import BadQuery
 
 _RESEND_NS = 60 * 10**9
-#: Prometheus' rule: four times the time between two sendings.
+#: End of a firing alert after each sending, in ns. Prometheus also uses four times the interval.
 _HOLDS_NS = 4 * _RESEND_NS
 
 
 class AlertmanagerChannel:
-    """``url``: Alertmanager's, as people open it. ``username`` and ``password``, or ``token``, if it asks."""
+    """``url`` is Alertmanager's web address. ``username`` and ``password``, or ``token``, if required."""
 
     route: Route | None = Route((), 0, 0, _RESEND_NS)
 
@@ -46,11 +46,11 @@ class AlertmanagerChannel:
         self._url = url.rstrip("/") + "/api/v2/alerts"
 
     def targets(self) -> list[str]:
-        """Its host and port."""
+        """Return its host and port."""
         return [self._host]
 
     def send(self, notification: Notification) -> None:
-        """Post all alerts at once. Raises ChannelError."""
+        """Post all alerts in one request. Raises ChannelError."""
         alerts = [_payload(alert, notification) for alert in notification.firing + notification.resolved]
         try:
             answer = self._client.post(
@@ -61,7 +61,7 @@ class AlertmanagerChannel:
         except httpx.HTTPError as error:
             raise ChannelError(f"Could not reach {self._host}: {type(error).__name__}.") from error
         if not answer.is_success:
-            # Without the body: readers see this, and the address may be one that only the server reaches.
+            # Omit the body: users see this text, and the address may be reachable only from the server.
             raise ChannelError(f"{self._host} answered {answer.status_code}.")
 
 

@@ -1,4 +1,4 @@
-"""Notifications through apprise: mail, chat, web hooks and some 130 more services, each by its URL."""
+"""Notifications through apprise: email, chat, webhooks, and about 130 more services, each by its URL."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ log = logging.getLogger("rayscope.alerts")
 
 _MAX_URLS = 20
 _LOGGED_CHARS = 300
-#: The HTTP status of an answer in Apprise's messages.
+#: HTTP status of a response in Apprise's messages.
 _STATUS = re.compile(r"\b(?:error=|failed: |status=)(\d{3})\b")
 _UNREACHABLE = re.compile(r"connection error|socket exception|timed? ?out", re.IGNORECASE)
-#: Arguments that name a file on this machine. (``template`` is a file for some services, an id for others.)
+#: URL arguments that name a local file. (``template`` is a file for some services, an ID for others.)
 _FILE_ARGUMENTS = frozenset({"keyfile", "subfile", "pgpkey", "pgppub", "pgpprv"})
-#: Services that write to a log of this machine.
+#: Services that write to a local log.
 _LOCAL_LOGS = frozenset({"syslog"})
-# Apprise reads no local file in this process, whatever an argument is called in its next version.
+# Apprise must not read local files in this process, whatever new arguments its next version has.
 AttachFile.location = ContentLocation.INACCESSIBLE
 
 
@@ -67,13 +67,14 @@ class AppriseChannel:
         self._apprise.add(service)
 
     def targets(self) -> list[str]:
-        """The services' names: addresses and secrets stand in one text in such URLs."""
+        """Return only the services' names, because their URLs mix addresses and secrets."""
         return [str(service.service_name or "apprise") for service in self._apprise]
 
     def send(self, notification: Notification) -> None:
-        """Notify all services. Raises ChannelError with the status of the answer, and nothing else of it.
+        """Notify all services. Raises ChannelError with just the status of the response.
 
-        What Apprise logs can hold the body of an answer, also of an inner address: the server's log has it.
+        Apprise's log messages may contain the body of a response, even from an internal address, so they go
+        only to the server's log.
         """
         kinds = {True: apprise.NotifyType.WARNING, False: apprise.NotifyType.SUCCESS}
         kind = kinds[bool(notification.firing)]
@@ -88,7 +89,7 @@ class AppriseChannel:
 
 
 def _refuse_local(url: str, number: int) -> None:
-    """Raises BadQuery for a URL that makes Apprise use files or logs of this machine, or follow redirects."""
+    """Raise BadQuery for a URL that makes Apprise use local files or logs, or follow redirects."""
     scheme, _, rest = url.partition("://")
     if scheme.strip().lower() in _LOCAL_LOGS:
         raise BadQuery(
@@ -106,7 +107,7 @@ def _refuse_local(url: str, number: int) -> None:
 
 
 def _has_file(service: object, depth: int = 3) -> bool:
-    """Whether a service is to read a file or another URL, such as a template, for its messages."""
+    """Return whether a service would read a file or another URL, such as a template, for its messages."""
     if isinstance(service, apprise.AppriseAttachment):
         return len(service) > 0
     is_ours = type(service).__module__.partition(".")[0] == "apprise" and hasattr(service, "__dict__")
@@ -134,7 +135,7 @@ def _problem(result: apprise.NotifyResult) -> str:
 
 
 def _redacted(text: str, urls: list[str]) -> str:
-    """``text`` without any part of the URLs but the name of the service."""
+    """Return ``text`` without any part of the URLs except the name of the service."""
     parts: set[str] = set()
     for url in urls:
         rest = url.partition("://")[2]

@@ -1,8 +1,8 @@
-"""Channels: where notifications go. The door for plug-ins, and the file that says which there are.
+"""Notification channels: the plug-in interface, and the file with the configured channels.
 
-A kind of channel is a class that the entry point group ``rayscope.channels`` names; ours come through the
-same door. Which channels there are, with their addresses and secrets, stands in ``channels.yml`` in the
-data directory and nowhere else: nothing of it comes from a request, and no address leaves by the API.
+A kind of channel is a class in the entry point group ``rayscope.channels``; the built-in kinds use the same
+group. ``channels.yml`` in the data directory is the only place for the channels with their addresses and
+secrets: no request can set an address, and the API never returns one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rayscope.errors import RayscopeError
 from rayscope.storage.errors import BadQuery, NotFound
 
 GROUP = "rayscope.channels"
-#: For an installation whose metadata is older than this door; the names are those of the entry points.
+#: Built-in kinds, for an installation with metadata older than the entry points. The names are the same.
 _OURS = {
     "apprise": "rayscope.alerts.notification.apprise_channel:AppriseChannel",
     "alertmanager": "rayscope.alerts.notification.alertmanager_channel:AlertmanagerChannel",
@@ -31,11 +31,11 @@ _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
 
 class ChannelError(RayscopeError):
-    """A notification could not be delivered; the text says why and holds no secrets."""
+    """A notification could not be delivered. The message has the reason, without secrets."""
 
 
 class Route(NamedTuple):
-    """When a group of alerts is told of: durations in ns, as Alertmanager means them."""
+    """When a group of alerts is notified. Durations are in ns, with Alertmanager's meaning."""
 
     group_by: tuple[str, ...] = ("alertname",)
     group_wait_ns: int = 10 * 10**9
@@ -44,13 +44,13 @@ class Route(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """What is told at once: alerts of one group that fire, and those that are over since the last time."""
+    """One message: the firing alerts of a group, and those that ended since the last message."""
 
     session: str
     group: Mapping[str, str]
     firing: list[Alert]
     resolved: list[Alert]
-    #: Where the UI shows them; None where we do not know under which name people reach us.
+    #: Address of the page with the alerts, or None if the server's public address is unknown.
     url: str | None
     now_ns: int
     is_test: bool = False
@@ -58,20 +58,19 @@ class Notification(NamedTuple):
 
     @property
     def title(self) -> str:
-        """One line: what a single alert says, of several their rules."""
+        """One line: the summary of a single alert, or the rules of several."""
         return texts.title(self.firing, self.resolved, self.language, self.is_test)
 
     @property
     def body(self) -> str:
-        """A plain text: a paragraph for each alert."""
+        """A plain text with a paragraph for each alert."""
         return texts.body(self.firing, self.resolved, self.language, self.session, self.url)
 
 
 class Channel(Protocol):
-    """What a plug-in provides: made with its mapping of ``channels.yml``, and told to send.
+    """Interface of a plug-in. ``config`` is its mapping of ``channels.yml``.
 
-    ``route``: when it wants to be told; None leaves that to the file. ``targets`` says where it sends to,
-    without secrets.
+    ``route`` sets when it is notified; None leaves that to the file.
     """
 
     route: Route | None
@@ -79,16 +78,16 @@ class Channel(Protocol):
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
     def send(self, notification: Notification) -> None:
-        """Deliver, in a thread of the channel's own. Raises ChannelError (to be tried again)."""
+        """Deliver a notification, in the channel's own thread. Raises ChannelError if a retry may help."""
 
     def targets(self) -> list[str]:
-        """Where it sends to, for people; no secrets."""
+        """Return readable targets without secrets."""
 
 
 class ConfiguredChannel(NamedTuple):
-    """A channel of the file. ``match``: labels that an alert must have. ``channel``: None if unusable.
+    """A channel in the file. Alerts must have the labels ``match``. ``channel`` is None if unusable.
 
-    ``send_info``: whether it wants alerts of severity ``info``.
+    ``send_info`` includes alerts of severity ``info``.
     """
 
     name: str
@@ -103,14 +102,14 @@ class ConfiguredChannel(NamedTuple):
 
 
 class Config(NamedTuple):
-    """All of ``channels.yml``; ``problem`` and ``remedy`` if it cannot be read."""
+    """All of ``channels.yml``, with ``problem`` and ``remedy`` if it cannot be read."""
 
     channels: tuple[ConfiguredChannel, ...] = ()
     problem: str | None = None
     remedy: str | None = None
 
     def named(self, name: str) -> ConfiguredChannel:
-        """The channel of that name. Raises NotFound."""
+        """Return the channel of that name. Raises NotFound."""
         for each in self.channels:
             if each.name == name:
                 return each
@@ -118,7 +117,7 @@ class Config(NamedTuple):
 
 
 def kinds() -> list[str]:
-    """The kinds of channels that are installed."""
+    """Return the installed kinds of channels."""
     return sorted({*_OURS, *(each.name for each in entry_points(group=GROUP))})
 
 
@@ -134,14 +133,14 @@ def _kind(name: str) -> Any:
 
 
 def channels_file(folder: Path) -> Path:
-    """The file of the channels: ``channels.yml``, or ``channels.yaml`` if only that exists."""
+    """Return the channels' file: ``channels.yml``, or ``channels.yaml`` if only that exists."""
     other = folder / "channels.yaml"
     path = folder / "channels.yml"
     return other if other.exists() and not path.exists() else path
 
 
 def load_channels(path: Path) -> Config:
-    """Read the file; what is wrong with one channel is its own problem."""
+    """Read the file. A problem with one channel does not affect the others."""
     if not path.exists():
         return Config()
     try:
@@ -155,18 +154,18 @@ def load_channels(path: Path) -> Config:
                 "channels.yml must be a mapping with `channels` and `route`.", "See docs/reference/alerts.md."
             )
         route = _route(document.get("route") or {}, Route())
-        given = [] if document.get("channels") is None else document["channels"]
-        if not isinstance(given, list) or len(given) > _MAX_CHANNELS:
+        entries = [] if document.get("channels") is None else document["channels"]
+        if not isinstance(entries, list) or len(entries) > _MAX_CHANNELS:
             raise BadQuery(
                 f"`channels` must be a list of at most {_MAX_CHANNELS} channels.",
                 "See docs/reference/alerts.md.",
             )
-        channels = tuple(_configured(each, number, route) for number, each in enumerate(given))
+        channels = tuple(_configured(each, number, route) for number, each in enumerate(entries))
         names = [each.name for each in channels]
         if len(set(names)) < len(names):
             raise BadQuery("Two channels have the same name.", "Give each channel its own name.")
     except BadYaml:
-        # Why it is not could quote a secret.
+        # The parser's message could quote a secret.
         return Config(
             problem="channels.yml is not valid YAML, or is too large or nested too deeply.",
             remedy="Fix the file. Python's yaml module shows where the error is.",
@@ -176,44 +175,44 @@ def load_channels(path: Path) -> Config:
     return Config(channels)
 
 
-def _configured(given: Any, number: int, route: Route) -> ConfiguredChannel:
+def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
     name, kind = f"channel-{number + 1}", ""
     match: dict[str, str] = {}
     resolved, info = True, False
     try:
-        if not isinstance(given, dict):
+        if not isinstance(entry, dict):
             raise BadQuery("A channel must be a mapping.", "Give at least `name` and `type`.")
-        name = str(given.get("name") or name)[:100]
-        kind = str(given.get("type") or "")[:100]
-        told = given.get("match") or {}
-        if not isinstance(told, dict):
+        name = str(entry.get("name") or name)[:100]
+        kind = str(entry.get("type") or "")[:100]
+        labels = entry.get("match") or {}
+        if not isinstance(labels, dict):
             raise BadQuery("`match` must map labels to values.", "For example match: {severity: critical}.")
-        match = {str(label): str(value) for label, value in told.items()}
-        resolved = bool(given.get("send_resolved", True))
-        info = bool(given.get("send_info", match.get("severity") == "info"))
-        channel: Channel = _kind(kind)(given)
-        route = channel.route or _route(given, route)
+        match = {str(label): str(value) for label, value in labels.items()}
+        resolved = bool(entry.get("send_resolved", True))
+        info = bool(entry.get("send_info", match.get("severity") == "info"))
+        channel: Channel = _kind(kind)(entry)
+        route = channel.route or _route(entry, route)
         return ConfiguredChannel(name, kind, match, resolved, info, route, channel, None, None)
     except BadQuery as problem:
         return ConfiguredChannel(
             name, kind, match, resolved, info, route, None, problem.message, problem.remedy
         )
-    except Exception as error:  # a plug-in's; its text could hold a secret
+    except Exception as error:  # error of a plug-in, whose text could contain a secret
         said = f"Could not create the channel: {type(error).__name__}."
         return ConfiguredChannel(
             name, kind, match, resolved, info, route, None, said, "See the plugin's documentation."
         )
 
 
-def _route(given: Mapping[str, Any], base: Route) -> Route:
-    if not isinstance(given, Mapping):
+def _route(route: Mapping[str, Any], base: Route) -> Route:
+    if not isinstance(route, Mapping):
         raise BadQuery("`route` must be a mapping.", f"Its keys are {', '.join(sorted(_ROUTE_KEYS))}.")
-    by = given.get("group_by", base.group_by)
+    by = route.get("group_by", base.group_by)
     if not isinstance(by, (list, tuple)) or not all(isinstance(each, str) for each in by):
         raise BadQuery("`group_by` must be a list of labels.", "For example [alertname, node_id].")
     return Route(
         tuple(by),
-        duration_ns(given["group_wait"]) if "group_wait" in given else base.group_wait_ns,
-        duration_ns(given["group_interval"]) if "group_interval" in given else base.group_interval_ns,
-        duration_ns(given["repeat_interval"]) if "repeat_interval" in given else base.repeat_interval_ns,
+        duration_ns(route["group_wait"]) if "group_wait" in route else base.group_wait_ns,
+        duration_ns(route["group_interval"]) if "group_interval" in route else base.group_interval_ns,
+        duration_ns(route["repeat_interval"]) if "repeat_interval" in route else base.repeat_interval_ns,
     )

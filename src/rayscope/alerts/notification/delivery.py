@@ -1,4 +1,4 @@
-"""One channel's deliveries: a thread, a bounded queue, and another try after a while."""
+"""Deliveries of one channel: a thread, a bounded queue, and retries."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from rayscope.alerts.notification.channels import ChannelError, ConfiguredChanne
 log = logging.getLogger("rayscope.alerts")
 
 MAX_WAITING = 100
-#: Pauses before the second and further tries, s; then it is given up, and its group told of again later.
+#: Pauses before retries, in s. After the last one, delivery is abandoned and the group is notified again
+#: later.
 RETRY_S = (1.0, 5.0, 20.0, 60.0)
 
 
 class DeliveryStatus(msgspec.Struct):
-    """How the deliveries of a channel go. ``last_*`` are of the last try; times in ns, 0 before the first."""
+    """State of a channel's deliveries. ``last_*`` belong to the last try. Times are in ns, or 0."""
 
     sent: int = 0
     failed: int = 0
@@ -35,7 +36,7 @@ class DeliveryStatus(msgspec.Struct):
 
 
 class Delivery:
-    """Sends a channel's notifications one by one. ``given_up`` is told of those that did not get through."""
+    """Sends a channel's notifications one by one. Calls ``given_up`` with undeliverable ones."""
 
     def __init__(
         self,
@@ -49,14 +50,14 @@ class Delivery:
         self._retry_s = retry_s
         self._waiting: deque[Notification] = deque()
         self._wake = threading.Condition()
-        #: What failed, while it waits for its next try.
+        #: The failed notification that waits for its retry.
         self._again: Notification | None = None
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=f"rayscope-{channel.name}", daemon=True)
         self._thread.start()
 
     def put(self, notification: Notification) -> None:
-        """Send this when its turn comes; the oldest goes when too many wait."""
+        """Queue a notification. If the queue is full, the oldest one is dropped."""
         with self._wake:
             if len(self._waiting) >= MAX_WAITING:
                 self._waiting.popleft()
@@ -66,7 +67,7 @@ class Delivery:
             self._wake.notify()
 
     def stop(self) -> list[Notification]:
-        """End the thread. Returns what has not been sent, and is not being sent just now."""
+        """End the thread. Returns the notifications that are neither sent nor being sent."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -86,7 +87,7 @@ class Delivery:
                 return
 
     def _deliver(self, notification: Notification) -> bool:
-        """Try until it is through or given up. False: we were stopped."""
+        """Try until it is delivered or abandoned. Returns False if the thread was stopped."""
         for number, pause in enumerate((*self._retry_s, None), 1):
             error = attempt(self.channel, notification)
             now_ns = time.time_ns()
@@ -110,14 +111,14 @@ class Delivery:
 
 
 def attempt(channel: ConfiguredChannel, notification: Notification) -> str | None:
-    """Send once. What went wrong, or None."""
+    """Send once. Returns the error, or None."""
     if channel.channel is None:
         return channel.problem or "The channel is not usable."
     try:
         channel.channel.send(notification)
     except ChannelError as problem:
         return str(problem)[:500]
-    except Exception as error:  # a plug-in's fault, whose text could hold a secret
+    except Exception as error:  # error of a plug-in, whose text could contain a secret
         log.exception("channel %s", channel.name)
         return f"The channel failed: {type(error).__name__}."
     return None

@@ -1,8 +1,8 @@
-"""Who is told of which alerts when: grouping, waiting, repeating, silences and acknowledgements.
+"""Decides when to notify channels of alerts: grouping, waiting, repeating, silences, and acknowledgements.
 
-Every channel has its groups: the alerts of a session that share the values of ``group_by``. A group is told
-of after ``group_wait``; of what changed in it, not sooner than ``group_interval`` later; and of what fires
-on, every ``repeat_interval``, unless all of it is acknowledged. What was told is kept through a restart.
+Each channel has groups: the alerts of a session with the same values of ``group_by``. A group is notified
+after ``group_wait``, of changes at least ``group_interval`` later, and of alerts that keep firing every
+``repeat_interval`` unless all of them are acknowledged. The state survives restarts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rayscope.alerts.state import OVER, Alert, State
 
 log = logging.getLogger("rayscope.alerts")
 
-#: What was told of groups that nobody has heard of since is forgotten after so long.
+#: State of a group without alerts is deleted after this time, in ns.
 _FORGET_NS = 7 * 86400 * 10**9
 _MAX_GROUPS = 5000
 
@@ -38,11 +38,11 @@ Silencing = Callable[[Mapping[str, str]], list[str]]
 
 
 class Group(msgspec.Struct):
-    """What a channel knows of a group: since when it is there, when it was told last, and what."""
+    """A channel's state of a group: when it began, when it was last notified, and of which alerts."""
 
     first_ns: int
     sent_ns: int = 0
-    #: The fingerprints of the alerts that it was notified of as firing.
+    #: Fingerprints of the alerts that were reported as firing.
     notified: list[str] = []
 
 
@@ -51,7 +51,7 @@ _decode_key = msgspec.json.Decoder(tuple[str, str, dict[str, str]]).decode
 
 
 class Notifier:
-    """All channels of a server. :meth:`tick` is called again and again; everything else follows."""
+    """All channels of a server, driven by repeated calls of :meth:`tick`."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class Notifier:
 
     @cached_property
     def _groups(self) -> dict[str, Group]:
-        """Read at first use, and again at the next while the file cannot be read."""
+        """State of all groups, read on first use. If that fails, the next use tries again."""
         return load(self._state, _GROUPS, {})
 
     def reload(self) -> None:
-        """Read the file again if it has changed; what waits for a channel goes on to the one of its name."""
+        """Read the file again if it has changed. Queued notifications move to the new channel."""
         try:
             stamp: float | None = self._file.stat().st_mtime_ns
         except OSError:
@@ -103,13 +103,13 @@ class Notifier:
                 delivery.stop()
 
     def status(self, channel: str) -> DeliveryStatus:
-        """How a channel's deliveries go."""
+        """Return the state of a channel's deliveries."""
         with self._lock:
             delivery = self._deliveries.get(channel)
         return delivery.status if delivery else DeliveryStatus()
 
     def test(self, name: str, notification: Notification) -> str | None:
-        """Send a test through a channel now. What went wrong, or None. Raises NotFound."""
+        """Send a test through a channel now. Returns the error, or None. Raises NotFound."""
         channel = self.config.named(name)
         error = attempt(channel, notification)
         status = self.status(name)
@@ -118,7 +118,7 @@ class Notifier:
         return error
 
     def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
-        """``alerts``: of every session, those that fire or have ended. Raises StoreError."""
+        """Notify channels of ``alerts``: those firing or ended, by session. Raises StoreError."""
         with self._lock:
             changed = False
             seen: set[str] = set()
@@ -146,7 +146,7 @@ class Notifier:
         silencing: Silencing,
         now_ns: int,
     ) -> bool:
-        """Tell of one group if it is time. Whether anything is to be saved."""
+        """Notify a channel of one group if it is due. Returns whether the state has changed."""
         loud = [alert for alert in members if not silencing({**alert.labels, "session": session})]
         group = self._groups.get(key)
         notified = set(group.notified) if group else set()
@@ -162,9 +162,9 @@ class Notifier:
                 del self._groups[key]
                 return True
             return False
-        wanted = [alert for alert in firing if alert.ack is None]
-        fresh = [alert for alert in wanted if alert.fingerprint not in notified]
-        if not self._is_due(group, channel.route, bool(fresh or over), bool(wanted), now_ns):
+        unacknowledged = [alert for alert in firing if alert.ack is None]
+        fresh = [alert for alert in unacknowledged if alert.fingerprint not in notified]
+        if not self._is_due(group, channel.route, bool(fresh or over), bool(unacknowledged), now_ns):
             return False
         if firing or resolved:
             link = self._link(session)
@@ -179,16 +179,16 @@ class Notifier:
         return True
 
     @staticmethod
-    def _is_due(group: Group, route: Route, news: bool, wanted: bool, now_ns: int) -> bool:
+    def _is_due(group: Group, route: Route, news: bool, has_unacknowledged: bool, now_ns: int) -> bool:
         if not group.sent_ns:
-            return wanted and now_ns - group.first_ns >= route.group_wait_ns
+            return has_unacknowledged and now_ns - group.first_ns >= route.group_wait_ns
         since_ns = now_ns - group.sent_ns
         if news:
             return since_ns >= route.group_interval_ns
-        return wanted and since_ns >= route.repeat_interval_ns
+        return has_unacknowledged and since_ns >= route.repeat_interval_ns
 
     def _given_up(self, notification: Notification) -> None:
-        """Tell again of the group, ``group_interval`` from now, as if nobody had heard of it."""
+        """Notify the group again, ``group_interval`` from now, as if it had never been notified."""
         with self._lock:
             for key, group in self._groups.items():
                 _, session, labels = _decode_key(key)
@@ -199,7 +199,7 @@ class Notifier:
 def _grouped(
     channel: ConfiguredChannel, session: str, alerts: Sequence[Alert]
 ) -> list[tuple[str, dict[str, str], list[Alert]]]:
-    """A channel's groups of a session: their key, their labels, and their alerts."""
+    """Return a channel's groups of a session as (key, labels, alerts)."""
     groups: dict[str, tuple[dict[str, str], list[Alert]]] = {}
     for alert in alerts:
         if any(alert.labels.get(name, "") != value for name, value in channel.match.items()):

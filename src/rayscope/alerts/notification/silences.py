@@ -1,4 +1,4 @@
-"""Silences: whom not to tell of what, until when, since somebody said so."""
+"""Silences, which mute notifications of matching alerts for a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MAX_SILENCES = 500
 _MAX_MATCHERS = 20
 _MAX_TEXT = 1000
 _LONGEST_NS = 366 * 86400 * 10**9
-#: An ended silence is shown for so long.
+#: How long an ended silence is shown, in ns.
 _KEPT_NS = 5 * 86400 * 10**9
 
 
 class Silence(msgspec.Struct, frozen=True):
-    """Alerts whose labels (and ``session``) fit all matchers are silent from ``starts_ns`` to ``ends_ns``."""
+    """Mutes alerts whose labels (and ``session``) match, from ``starts_ns`` to ``ends_ns``."""
 
     id: str
     matchers: list[Matcher]
@@ -34,13 +34,13 @@ class Silence(msgspec.Struct, frozen=True):
     comment: str
 
     def state(self, now_ns: int) -> str:
-        """``pending``, ``active`` or ``expired``."""
+        """Return ``pending``, ``active``, or ``expired``."""
         if now_ns >= self.ends_ns:
             return "expired"
         return "active" if now_ns >= self.starts_ns else "pending"
 
     def fits(self, labels: Mapping[str, str]) -> bool:
-        """Whether an alert with these labels is meant."""
+        """Return whether an alert with these labels matches."""
         return bool(matching([tuple(sorted(labels.items()))], self.matchers))
 
 
@@ -56,7 +56,7 @@ class Silences:
 
     @cached_property
     def _all(self) -> dict[str, Silence]:
-        """Read at first use, and again at the next while the file cannot be read."""
+        """All silences, read on first use. A file that cannot be read is tried again on the next use."""
         return {silence.id: silence for silence in load(self._path, _SILENCES, [])}
 
     def add(
@@ -69,7 +69,7 @@ class Silences:
         *,
         now_ns: int,
     ) -> Silence:
-        """A new silence. Raises BadQuery for what cannot be, StoreError while the file cannot be read."""
+        """Add a silence. Raises BadQuery if it is invalid, and StoreError while the file cannot be read."""
         ends_ns = min(ends_ns, starts_ns + _LONGEST_NS)
         if not matchers or len(matchers) > _MAX_MATCHERS:
             raise BadQuery(f"A silence must have 1 to {_MAX_MATCHERS} matchers.", "Give the labels to match.")
@@ -106,15 +106,15 @@ class Silences:
     def _tidy(self, now_ns: int) -> None:
         self._all = {key: each for key, each in self._all.items() if now_ns - each.ends_ns < _KEPT_NS}
 
-    def listed(self, now_ns: int) -> list[Silence]:
-        """All of them, those that hold first, and then by their end."""
+    def list_visible(self, now_ns: int) -> list[Silence]:
+        """Return all silences, the active ones first, and then by their end."""
         order = {"active": 0, "pending": 1, "expired": 2}
         with self._lock:
             found = [each for each in self._all.values() if now_ns - each.ends_ns < _KEPT_NS]
         return sorted(found, key=lambda each: (order[each.state(now_ns)], -each.ends_ns))
 
     def silencing(self, labels: Mapping[str, str], now_ns: int) -> list[str]:
-        """The ids of the silences that hold for an alert now."""
+        """Return the IDs of the active silences that match an alert."""
         with self._lock:
             held = [each for each in self._all.values() if each.state(now_ns) == "active"]
         return [each.id for each in held if each.fits(labels)]

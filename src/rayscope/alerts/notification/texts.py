@@ -9,7 +9,7 @@ from typing import Literal
 from rayscope.alerts.state import Alert, State
 
 Language = Literal["en", "zh"]
-#: Alerts of one kind that a notification describes; the others are counted.
+#: Maximum number of alerts of one kind in a notification. Others are counted.
 _LIMIT = 20
 _WORDS: dict[Language, dict[str, str]] = {
     "en": {
@@ -48,7 +48,7 @@ _WORDS: dict[Language, dict[str, str]] = {
 
 
 def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, is_test: bool) -> str:
-    """One line: what a single alert says, of several their rules."""
+    """Return one line: the summary of a single alert, or the rules of several."""
     alerts = firing or resolved
     states = {alert.state for alert in alerts}
     state = "FIRING" if firing else "CLUSTER ENDED" if states == {State.ENDED} else "RESOLVED"
@@ -63,7 +63,7 @@ def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language
 def body(
     firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, session: str, url: str | None
 ) -> str:
-    """A plain text: a paragraph for each alert, 20 at most of each kind."""
+    """Return a plain text with a paragraph for each alert, at most 20 of each kind."""
     words = _WORDS[language]
     lines: list[str] = []
     for kind, alerts in (("firing", firing), ("resolved", resolved)):
@@ -77,7 +77,7 @@ def body(
 
 
 def summary(alert: Alert, language: Language) -> str:
-    """The summary of an alert, or the name of its rule."""
+    """Return the summary of an alert, or the name of its rule."""
     return _annotation(alert, "summary", language) or alert.rule
 
 

@@ -1,4 +1,4 @@
-"""Renders a template's tree for an alert, within bounds."""
+"""Renders a template's tree for an alert, within limits."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from rayscope.alerts.templating.parser import (
 from rayscope.alerts.templating.values import AlertData, Sample, TemplateError, Value, member, text_of, truth
 from rayscope.storage.errors import StoreError
 
-#: Characters of a rendered text; what is longer is cut.
+#: Maximum length of a rendered text in characters. Longer texts are truncated.
 MAX_RENDERED = 4000
-#: Characters of a text that a function makes.
+#: Maximum length of a text that a function returns, in characters.
 _MAX_VALUE = 20_000
-#: Nodes, commands and operands that are evaluated for one text.
+#: Maximum number of nodes, commands, and operands evaluated for one text.
 _MAX_STEPS = 10_000
-#: The same for all texts of one evaluation of a rule.
+#: The same limit for all texts in one evaluation of a rule.
 _MAX_STEPS_PER_EVALUATION = 200_000
-#: Characters or items of an argument that count as a step.
+#: Number of characters or items of an argument that count as one step.
 _SIZE_OF_A_STEP = 100
-#: Different queries in all texts of one evaluation of a rule.
+#: Maximum number of different queries in all texts of one evaluation of a rule.
 MAX_QUERIES = 100
 
 
@@ -52,7 +52,7 @@ class Rendering:
     results: dict[str, list[Sample]] = field(default_factory=dict)
 
     def samples(self, expr: str) -> list[Sample]:
-        """The result of ``query``. Raises TemplateError, StoreError."""
+        """Return the result of ``query``. Raises TemplateError, StoreError."""
         if self.query is None:
             raise TemplateError("queries are not available here")
         if expr not in self.results:
@@ -68,20 +68,20 @@ class Rendering:
             return query(expr)
         except (KeyboardInterrupt, SystemExit, StoreError):
             raise
-        except BaseException as error:  # a panic of native code is no Exception
+        except BaseException as error:  # a panic of native code is not an Exception
             raise TemplateError(f"{type(error).__name__}: {str(error)[:300]}") from error
 
 
 class _Full(Exception):
-    """The text has its full length."""
+    """The text has reached its maximum length."""
 
 
 class _Jumped(Exception):
-    """``break`` or ``continue``."""
+    """A ``break`` or ``continue``."""
 
 
 def render(nodes: Sequence[Node], labels: Mapping[str, str], value: float, rendering: Rendering) -> str:
-    """The text for an alert with these labels and this value. Raises TemplateError."""
+    """Return the text for an alert with these labels and this value. Raises TemplateError."""
     run = _Run(AlertData(labels, {}, rendering.external_url, value), rendering)
     try:
         run.walk(nodes, run.data)
@@ -91,7 +91,7 @@ def render(nodes: Sequence[Node], labels: Mapping[str, str], value: float, rende
 
 
 class _Run:
-    """One rendering of one text."""
+    """The rendering of one text."""
 
     def __init__(self, data: AlertData, rendering: Rendering) -> None:
         self.data = data
@@ -125,7 +125,7 @@ class _Run:
             raise _Full
 
     def walk(self, nodes: Sequence[Node], dot: Value) -> None:
-        """Write what the nodes give."""
+        """Write the output of the nodes."""
         for node in nodes:
             self._step()
             if isinstance(node, Text):
@@ -194,7 +194,7 @@ class _Run:
         return value
 
     def _command(self, operands: tuple[Operand, ...], dot: Value, last: list[Value]) -> Value:
-        """``last``: what is piped in, as a list of one."""
+        """Evaluate a command. ``last`` has the piped value, if any."""
         self._step()
         function = operands[0]
         if not isinstance(function, Function):
@@ -212,7 +212,7 @@ class _Run:
         return value
 
     def _logical(self, ends: bool, operands: Sequence[Operand], dot: Value, last: list[Value]) -> Value:
-        """The first argument whose truth is ``ends``, or the last one; those after it are not evaluated."""
+        """Return the first argument whose truth is ``ends``, or the last. Later ones are skipped."""
         if not operands and not last:
             raise TemplateError("wrong number of args for and/or: want at least 1 got 0")
         value: Value = None

@@ -26,12 +26,12 @@ _LARGE = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _SMALL = ("", "m", "u", "n", "p", "f", "a", "z", "y")
 _BINARY = ("", "ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
 
-#: The product of the lengths of a text and of what replaces its matches.
+#: Maximum product of the lengths of a text and the replacement of its matches.
 _MAX_REPLACED = 1_000_000
 
 
 class Signature(NamedTuple):
-    """A function, the types of its arguments, and whether the last one may be repeated or left out."""
+    """A function with the types of its arguments, and whether the last one may be repeated or left out."""
 
     call: Callable[..., Value]
     takes: tuple[str, ...]
@@ -39,14 +39,14 @@ class Signature(NamedTuple):
 
 
 def call(name: str, signature: Signature, values: list[Value]) -> Value:
-    """The function's result for these arguments. Raises TemplateError."""
+    """Return the function's result. Raises TemplateError."""
     takes, least = signature.takes, len(signature.takes) - signature.variadic
     if len(values) < least or (len(values) > least and not signature.variadic):
         raise TemplateError(f"wrong number of args for {name}: want {least} got {len(values)}")
     for at, value in enumerate(values):
-        wanted = takes[min(at, len(takes) - 1)]
-        if wanted not in (_ANY, _NUMBER) and type_name(value) != wanted:
-            raise TemplateError(f"wrong type for value; expected {wanted}; got {type_name(value)}")
+        expected = takes[min(at, len(takes) - 1)]
+        if expected not in (_ANY, _NUMBER) and type_name(value) != expected:
+            raise TemplateError(f"wrong type for value; expected {expected}; got {type_name(value)}")
     if takes == (_NUMBER,):
         values = [_float(values[0])]
     try:
@@ -57,10 +57,10 @@ def call(name: str, signature: Signature, values: list[Value]) -> Value:
 
 
 def _float(value: Value) -> float:
-    """As Prometheus makes numbers: of texts, too."""
+    """Convert a value to a number as Prometheus does, including texts."""
     if isinstance(value, str):
         try:
-            # Python also takes underscores and blanks.
+            # Python also accepts underscores and blanks.
             return float(re.sub(r"[_\s]", "x", value))
         except ValueError:
             raise TemplateError(f'strconv.ParseFloat: parsing "{value[:60]}": invalid syntax') from None
@@ -74,7 +74,7 @@ def _short(value: float) -> str:
 
 
 def _scaled(value: float, base: float, prefixes: tuple[str, ...]) -> str:
-    """With the prefix at which less than ``base`` is left."""
+    """Format with the prefix that leaves a number below ``base``."""
     at = 0
     while at + 1 < len(prefixes) and abs(value) >= base:
         value, at = value / base, at + 1
@@ -142,7 +142,7 @@ def _title(text: str) -> str:
 
 
 def _as_one(char: str, changed: str) -> str:
-    """Go changes a character into one, where others may become several."""
+    """Go maps a character to a single one, while Python may return several."""
     return changed if len(changed) == 1 else char
 
 
@@ -163,7 +163,7 @@ def _strip_port(address: str) -> str:
 
 
 def _split_port(address: str) -> tuple[str, str]:
-    """Host and port; both are empty where there is no port."""
+    """Return host and port, both empty if there is no port."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         return host[1:-1], port
@@ -257,7 +257,7 @@ def _sorted_by(label: str, samples: list[Sample]) -> list[Sample]:
     return sorted(samples, key=lambda sample: sample.labels.get(label, ""))
 
 
-#: All but ``and`` and ``or``, which do not evaluate what they do not need, and ``query`` and ``externalURL``.
+#: All functions except ``and`` and ``or``, which skip arguments, and ``query`` and ``externalURL``.
 FUNCTIONS: dict[str, Signature] = {
     "eq": Signature(_equal, (_ANY, _ANY), True),
     "ne": Signature(lambda one, other: not _equal(one, other), (_ANY, _ANY)),
@@ -299,5 +299,5 @@ FUNCTIONS: dict[str, Signature] = {
 
 
 def path_of(url: str) -> str:
-    """``pathPrefix``: the path of an address."""
+    """Return the path of an address, for ``pathPrefix``."""
     return urlsplit(url).path

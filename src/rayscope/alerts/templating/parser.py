@@ -1,4 +1,4 @@
-"""Reads a template into a tree, as Go's ``text/template/parse`` does, without ``define``."""
+"""Parses a template into a tree, as Go's ``text/template/parse`` does, without ``define``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ Operand: TypeAlias = "Literal | Variable | Dot | Function | Nested"
 
 
 class Pipeline(NamedTuple):
-    """Commands, of which each gets the value before as its last argument; ``names``: what it sets."""
+    """Commands that pass each value to the next as its last argument. ``names`` are variables to set."""
 
     commands: tuple[tuple[Operand, ...], ...]
     names: tuple[str, ...]
@@ -82,7 +82,7 @@ class Output(NamedTuple):
 
 
 class Block(NamedTuple):
-    """``if``, ``with`` or ``range``, and what follows its ``else``."""
+    """An ``if``, ``with``, or ``range`` block, with the nodes after its ``else``."""
 
     kind: str
     pipeline: Pipeline
@@ -105,12 +105,12 @@ class _Token(NamedTuple):
 
 
 def parse(text: str, functions: Collection[str]) -> tuple[Node, ...]:
-    """The tree of a template that uses these functions. Raises TemplateError."""
+    """Return the tree of a template that may use ``functions``. Raises TemplateError."""
     return _Parser(_tokens(text), functions).whole()
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Texts (``raw``), and the tokens of actions, of which each ends with ``close``."""
+    """Return texts (``raw``) and the tokens of actions. Each action ends with ``close``."""
     tokens: list[_Token] = []
     at, trims = 0, False
     while True:
@@ -129,7 +129,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _action(text: str, at: int, tokens: list[_Token]) -> tuple[int, bool]:
-    """Adds the tokens of an action; where it ends, and whether blanks after it are dropped."""
+    """Add the tokens of an action. Returns its end, and whether blanks after it are dropped."""
     comment = re.compile(r"[ \t\r\n]?/\*.*?\*/(\s-)?\}\}", re.DOTALL).match(text, at)
     if comment:
         return comment.end(), bool(comment[1])
@@ -166,7 +166,7 @@ class _Parser:
         return self._tokens[self._at - 1]
 
     def _skip_space(self) -> _Token:
-        """The next token that is no blank; it is not taken."""
+        """Return the next token that is not blank, without consuming it."""
         while self._peek().kind == "space":
             self._at += 1
         return self._peek()
@@ -177,7 +177,7 @@ class _Parser:
             raise TemplateError(f"it is nested more than {_MAX_DEPTH} levels deep")
 
     def _nodes(self) -> tuple[tuple[Node, ...], str | None]:
-        """Nodes up to ``else`` or ``end``, or None at the end of the template."""
+        """Parse nodes up to ``else`` or ``end``, or to the end of the template (None)."""
         nodes: list[Node] = []
         while self._at < len(self._tokens):
             if self._peek().kind == "raw":
@@ -233,7 +233,7 @@ class _Parser:
         return Block(kind, pipeline, body, otherwise)
 
     def _pipeline(self, end: str, *, in_range: bool = False) -> Pipeline:
-        """Up to ``close`` or ``)``, which is taken."""
+        """Parse a pipeline and consume the ``close`` or ``)`` after it."""
         self._deeper()
         names, declares = self._declared(in_range)
         commands: list[tuple[Operand, ...]] = []
@@ -256,7 +256,7 @@ class _Parser:
         return Pipeline(tuple(commands), names, declares)
 
     def _declared(self, in_range: bool) -> tuple[tuple[str, ...], bool]:
-        """``$name :=``, ``$name =``, or ``$index, $value :=`` of a range."""
+        """Parse ``$name :=``, ``$name =``, or ``$index, $value :=`` of a range."""
         began, names = self._at, []
         while self._skip_space().kind == "variable":
             names.append(self._next().text)

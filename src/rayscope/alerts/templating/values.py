@@ -11,7 +11,7 @@ Value = Any
 
 
 class TemplateError(Exception):
-    """A template that cannot be read or rendered."""
+    """A template that cannot be parsed or rendered."""
 
 
 class Sample(NamedTuple):
@@ -22,7 +22,7 @@ class Sample(NamedTuple):
 
 
 class AlertData(NamedTuple):
-    """The alert that a template is rendered for: its dot at the start."""
+    """The alert that a template is rendered for, which is the initial dot."""
 
     labels: Mapping[str, str]
     external_labels: Mapping[str, str]
@@ -38,7 +38,7 @@ _TYPES = {bool: "bool", str: "string", float: "float64", int: "int", list: "temp
 
 
 def member(value: Value, name: str) -> Value:
-    """``.name`` of a value. Raises TemplateError."""
+    """Return the field ``name`` of a value. Raises TemplateError."""
     names = _FIELDS.get(type(value))
     if names is not None and name in names:
         return value[names.index(name)]
@@ -48,7 +48,7 @@ def member(value: Value, name: str) -> Value:
 
 
 def type_name(value: Value) -> str:
-    """The name of a value's type in Go."""
+    """Return the name of a value's type in Go."""
     if isinstance(value, Mapping):
         return "map[string]string"
     if isinstance(value, Sample):
@@ -57,12 +57,12 @@ def type_name(value: Value) -> str:
 
 
 def truth(value: Value) -> bool:
-    """Whether an ``if`` takes a value for true: neither zero nor empty; NaN is true."""
+    """Return whether ``if`` treats a value as true: neither zero nor empty, and NaN."""
     return bool(value)
 
 
 def text_of(value: Value) -> str:
-    """A value as ``%v`` prints it."""
+    """Return a value as ``%v`` prints it."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -79,7 +79,7 @@ def text_of(value: Value) -> str:
 
 
 def number(value: float) -> str:
-    """A number as Go prints it (``%v``): the shortest text, with an exponent from 1e+06 on."""
+    """Return a number as Go's ``%v`` prints it: the shortest text, with an exponent from 1e+06 on."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("+Inf" if value > 0 else "-Inf")
     mantissa, exponent = "", 0
