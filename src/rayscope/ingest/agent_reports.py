@@ -1,4 +1,4 @@
-"""What the nodes' agents say of their part in the recording: kept, and what they lost recorded."""
+"""Reports of the nodes' agents about their recording: keeps them, and records what they lost."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class AgentReports:
         self._writer = writer
         self._clusters = clusters
         self._lock = threading.Lock()
-        #: Sessions whose agents are to be saved; and by (session, node) what was recorded as lost.
+        #: Sessions with agents to save, and the recorded losses by (session, node).
         self._changed: set[str] = set()
         self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
 
     def take(self, report: AgentReport) -> None:
-        """Keep what a node's agent says of itself. Raises StoreError for what is no session."""
+        """Store an agent's report. Raises StoreError if its session is invalid."""
         agents = self._catalog.add(report.session).agents
         known = agents.get(report.node_id)
         if known is None and len(agents) >= MAX_AGENTS:
@@ -38,20 +38,20 @@ class AgentReports:
         self._take_losses(report)
 
     def _take_losses(self, report: AgentReport) -> None:
-        """Record what an agent lost, once for each count; while the store fails, a later report will do."""
+        """Record an agent's losses, once per count. While the store fails, a later report repeats them."""
         drops = report.drops()
         counts = {drop.key: drop.count for drop in drops}
         place = (report.session, report.node_id)
         if not drops or self._losses.get(place) == counts or self._writer.error is not None:
             return
         if len(self._losses) > MAX_AGENTS:
-            self._losses.clear()  # told again is told the same
+            self._losses.clear()  # recording the same loss again has no effect
         self._losses[place] = counts
         self._writer.submit_records(RecordBatch(report.session, drops=drops), "events")
         self._clusters.note_loss(report.session)
 
     def save(self) -> None:
-        """Write those that have changed into the sessions' folders."""
+        """Write the changed reports into the sessions' folders."""
         while self._changed:
-            with contextlib.suppress(StoreError):  # a session that retention has just dropped
+            with contextlib.suppress(StoreError):  # the session was just deleted by retention
                 self._catalog.save_agents(self._changed.pop())

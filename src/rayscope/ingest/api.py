@@ -1,4 +1,4 @@
-"""What Ray's agents and our own hook call, with the ingest key as their credential."""
+"""Routes for Ray's agents and Rayscope's hook, authenticated by the ingest key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CurrentEnds = Annotated[SessionEnds, provide(SessionEnds)]
 
 
 class Drain(Body):
-    """Which session is about to end."""
+    """A session that is about to end."""
 
     session: str = Field(max_length=200)
     timeout_s: float = Field(5.0, ge=0, le=60)
@@ -52,7 +52,7 @@ class ProgramEnd(Body):
 
 
 class _TooLarge(Exception):
-    """A body beyond the limit, unpacked."""
+    """An unpacked body exceeds the limit."""
 
 
 router = APIRouter()
@@ -79,7 +79,7 @@ async def ingest(
             "Send application/json or application/x-protobuf, plain or deflated.",
         )
     try:
-        # No slot is held while a body comes: it may never come whole.
+        # No slot is held while a body arrives, because it may never be complete.
         async with bodies.read(request) as body:
             is_packed = packing == "deflate"
             try:
@@ -148,7 +148,7 @@ def program_end(secrets: CurrentSecrets, ends: CurrentEnds, key: str, what: Prog
 
 
 def _submit(writer: Writer, body: bytes, form: Format, is_packed: bool, limit: int) -> None:
-    """Make a batch durable. Raises what the writer raises, and what :func:`_unpack` raises."""
+    """Make a batch durable. Raises the errors of the writer and of :func:`_unpack`."""
     if is_packed:
         body = _unpack(body, limit)
     elif len(body) > limit:
@@ -157,9 +157,9 @@ def _submit(writer: Writer, body: bytes, form: Format, is_packed: bool, limit: i
 
 
 def _unpack(body: bytes, limit: int) -> bytes:
-    """A deflated body as it was.
+    """Return a body inflated.
 
-    Raises :class:`_TooLarge`, SpoolFull without memory for it, and zlib's error for what is no such body.
+    Raises :class:`_TooLarge`, SpoolFull if there is not enough memory, and zlib's error for an invalid body.
     """
     unpack = zlib.decompressobj()
     try:

@@ -1,4 +1,4 @@
-"""The bodies of batches while they come."""
+"""The bodies of batches while they arrive."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rayscope.api.parameters import error
 from rayscope.api.provide import provide
 from rayscope.storage.errors import no_memory
 
-#: Larger bodies are taken in one at a time, bytes. Real ones have 1 to 4 MB.
+#: Bodies larger than this are ingested one at a time, in bytes. Typical ones have 1 to 4 MB.
 SMALL_BYTES = 8 << 20
-#: How many other bodies are taken in at a time.
+#: Maximum number of smaller bodies ingested at a time.
 _AT_ONCE = 16
-#: Bodies that are read or wait to be taken in may have so many bytes together, besides one of the largest.
+#: Maximum size of all bodies that are being read or wait, in bytes, besides one of the largest.
 _MAX_BYTES = 256 << 20
 
 
 def cut_off() -> Response:
-    """The answer to an incomplete body, which nobody reads."""
+    """Return the response to an incomplete body. The client is usually gone."""
     return error(400, "cut_off", "The body is incomplete.", "Send it again.")
 
 
 class Busy(Exception):
-    """More bodies come at once than memory holds."""
+    """Arriving bodies exceed the memory limit."""
 
 
 class _Body:
-    """A body as far as it has come."""
+    """A body that has partly arrived."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
@@ -41,14 +41,14 @@ class _Body:
 
 
 class Bodies:
-    """All bodies that are held now, at most ``limit`` bytes together.
+    """All bodies held now, at most ``limit`` bytes together.
 
-    Beyond that the unfinished one that began first is dropped: it is the one whose sender stalls.
+    Beyond that, the oldest unfinished body is dropped, because its sender is probably stalled.
     """
 
     def __init__(self, max_batch_bytes: int) -> None:
         self._limit = _MAX_BYTES + max_batch_bytes
-        #: After an outage all agents of a cluster come at once, each with megabytes.
+        #: After an outage, all agents of a cluster send megabytes at once.
         self.small = asyncio.Semaphore(_AT_ONCE)
         self.large = asyncio.Semaphore(1)
         self._size = 0
@@ -56,9 +56,9 @@ class Bodies:
 
     @contextlib.asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """The whole body; its memory counts until the end of the block.
+        """Yield the complete body. Its memory counts until the end of the block.
 
-        Raises :class:`Busy`, and SpoolFull if there is no memory for it.
+        Raises :class:`Busy`, and SpoolFull if there is not enough memory.
         """
         body = _Body()
         self._unfinished[body] = None

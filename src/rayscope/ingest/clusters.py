@@ -1,4 +1,4 @@
-"""The clusters that this server can reach: which are attached, found and gone, and what each is asked."""
+"""The clusters that this server can reach: finds and attaches them, queries them, and notices their end."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from rayscope.storage.sql import sessions as sessions_sql
 log = logging.getLogger("rayscope.server")
 
 
-#: After this long without any answer a cluster is taken for gone, and its poller ends.
+#: A cluster without any response for this long counts as gone, and its poller ends, in s.
 _GONE_S = 60.0
-#: A session whose GCS this server cannot ask is taken for ended after so long without any event. Until then a
-#: session that is not live any more may have running jobs, so this is not long.
+#: A session without events for this long counts as ended if its GCS cannot be reached, in s. Until then, a
+#: session that is no longer live may have running jobs, so this is short.
 _SILENT_S = 60.0
 _RECONCILE_S = 30.0
-#: It is looked so often whether that is needed.
+#: Interval for checking whether a task poll is needed, in s.
 _LOOK_S = 3.0
-#: The pause when an agent has just told of a loss.
+#: Pause before a task poll after an agent reported a loss, in s.
 _RECONCILE_LOSS_S = 3.0
-#: How long the last state of Ray's libraries may take, s: the cluster waits for it.
+#: Time limit for reading the last state of Ray's libraries, in s. The cluster's end waits for it.
 _LIBRARIES_S = 2.0
-#: Of how many clusters that are gone the use is kept.
+#: Number of ended clusters whose last usage is kept.
 _ENDED_USAGES = 20
 _NO_USAGE = Usage(
     error="The utilization of this cluster's nodes is unknown.",
     remedy="It is available while the cluster is running and this server can reach its GCS.",
     code="usage_unheard",
 )
-#: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
+#: By default the GCS keeps 100,000 attempts, and counts the attempts that it drops beyond that.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
 
 
@@ -64,23 +64,23 @@ class _Cluster:
     client: GcsClient
     feed: UsageFeed
     libraries: LibraryPoller
-    #: Polls tasks all the time (a cluster that sends no events), not only to fill gaps.
+    #: Polls tasks continuously (for a cluster that sends no events), not only to fill gaps.
     snapshots: bool
     reconciled_drops: int = 0
     reconciled_orphans: int = 0
-    #: When a task poll was asked for; it counts once the poller has done it.
+    #: When a task poll was requested. It counts once the poller has finished it.
     asked_ns: int = 0
-    #: When it was last looked whether one is needed.
+    #: When the need for a task poll was last checked.
     looked_ns: int = 0
-    #: An agent has told of a loss that no task poll has been asked for yet.
+    #: An agent reported a loss, and no task poll has been requested for it yet.
     loss: bool = False
-    #: The GCS has dropped attempts itself, so that what it tells is not all.
+    #: The GCS itself dropped attempts, so its tasks are incomplete.
     gcs_lost: bool = False
     started: float = field(default_factory=time.monotonic)
 
 
 class Clusters:
-    """A poller, a feed of what machines use and a connection to the GCS for each cluster in reach."""
+    """A poller, a feed of resource usage, and a connection to the GCS for each reachable cluster."""
 
     def __init__(self, catalog: Catalog, writer: Writer, records: SessionReader) -> None:
         self._catalog = catalog
@@ -88,14 +88,14 @@ class Clusters:
         self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
-        #: Notes about versions of Ray that are in the log already.
+        #: Notes about versions of Ray that were already logged.
         self._noted: set[str] = set()
         self._lock = threading.Lock()
-        #: Sessions whose records cannot be opened, so that their end is not recorded either.
+        #: Sessions whose records cannot be opened. Their end is not recorded either.
         self._unreadable: set[str] = set()
 
     def stop(self) -> None:
-        """End all pollers and feeds."""
+        """Stop all pollers and feeds."""
         with self._lock:
             clusters = list(self._clusters.values())
         for cluster in clusters:
@@ -106,15 +106,15 @@ class Clusters:
             return self._clusters.get(session)
 
     def _living(self, session: str) -> _Cluster | None:
-        """The cluster of a session that lives."""
+        """Return the cluster of a session if it is live."""
         cluster = self._of(session)
         return cluster if cluster is not None and self.is_live(session) else None
 
     def attach(self, address: str, token: str | None = None) -> str:
-        """Begin snapshots of a cluster; returns its session. Raises GcsError (with the remedy).
+        """Start recording snapshots of a cluster. Returns its session. Raises GcsError (with the remedy).
 
-        ``token`` is Ray's, from whoever asks. Our own goes to clusters of this machine alone: whatever
-        else listens at an address that somebody names could keep it.
+        ``token`` is Ray's token, provided by the caller. The server's own token is sent only to clusters on
+        this machine, because a server at any other address could keep it.
         """
         if token is None and address in local_gcs_addresses(own=True).values():
             token = ray_token()
@@ -130,7 +130,7 @@ class Clusters:
         return info.session
 
     def in_use(self) -> set[str]:
-        """Sessions whose clusters live, however quiet they are."""
+        """Return sessions whose clusters are alive, including quiet ones."""
         with self._lock:
             return {name for name, cluster in self._clusters.items() if cluster.poller.status.ok}
 
@@ -176,23 +176,23 @@ class Clusters:
 
     def _on_batch(self, cluster: _Cluster, batch: RecordBatch) -> None:
         sends_events = "events" in self._catalog.about(cluster.session).recording
-        # Entities come from the GCS in any case; it is the tasks that make a recording a snapshot.
+        # Entities always come from the GCS. Only tasks make a recording a snapshot.
         snapshot = cluster.snapshots and bool(batch.attempts) and not sends_events
         if sends_events:
-            # What the GCS had no room for came to us in events: its losses are not ours. (Those of the
-            # nodes' agents are, and they are counted by the agents.)
+            # Attempts that the GCS had no room for arrived in events, so they are not lost. Losses of the
+            # nodes' agents are real, and the agents count them.
             kept = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
             cluster.gcs_lost = cluster.gcs_lost or len(kept) < len(batch.drops)
             batch.drops = kept
         self._writer.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
-        """With events at hand tasks are polled only to read again what the stream lost."""
+        """Return whether to poll tasks. With events, polls only recover what the stream lost."""
         about = self._catalog.about(cluster.session)
         if "events" not in about.recording:
             return cluster.snapshots or time.monotonic() - cluster.started > 10
         if cluster.poller.status.last_tasks_ns < cluster.asked_ns:
-            return True  # what was asked for failed
+            return True  # the requested poll failed
         if cluster.asked_ns and cluster.reconciled_drops > about.repaired_total:
             about.repaired_total = cluster.reconciled_drops
             about.repaired_ns = cluster.poller.status.last_tasks_ns
@@ -216,14 +216,14 @@ class Clusters:
         return True
 
     def gcs_of(self, session: str) -> GcsClient | None:
-        """The connection to the cluster of a live session, None where there is none."""
+        """Return the connection to a live session's cluster, or None."""
         cluster = self._living(session)
         return None if cluster is None else cluster.client
 
     def usage(self, session: str) -> Usage:
-        """What the nodes and their processes use: the last account of each, of dead nodes too.
+        """Return the last known usage of the nodes and their processes, including dead nodes.
 
-        Of a session whose cluster is gone: what was known when it went, as long as this server runs.
+        If the cluster is gone, the usage is that at its end, as long as this server runs.
         """
         with self._lock:
             cluster = self._clusters.get(session)
@@ -232,9 +232,9 @@ class Clusters:
         return cluster.feed.usage()
 
     def resources(self, session: str) -> Resources | None:
-        """What of the cluster's resources is free and what waits for some; all who ask share an answer.
+        """Return the cluster's free resources and the demand for them. Concurrent callers share a response.
 
-        None where there is no cluster any more. Raises GcsError.
+        Returns None if the cluster is gone. Raises GcsError.
         """
         cluster = self._living(session)
         if cluster is None:
@@ -243,7 +243,7 @@ class Clusters:
         return found
 
     def runtime_envs(self, session: str) -> list[RuntimeEnv]:
-        """The runtime environments of the cluster's nodes; none where they cannot be asked."""
+        """Return the runtime environments on the cluster's nodes, or none if it cannot be reached."""
         cluster = self._living(session)
         if cluster is None:
             return []
@@ -258,9 +258,9 @@ class Clusters:
         return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
-        """The job API of a live session's cluster, and what to call once something was changed by it.
+        """Return the job API of a live session's cluster, and a callback to invoke after each change.
 
-        Raises DashboardError where there is none.
+        Raises DashboardError if there is none.
         """
         cluster = self._living(session)
         api = None if cluster is None else cluster.poller.job_api
@@ -276,12 +276,12 @@ class Clusters:
         return api, cluster.poller.soon
 
     def library_problem(self, session: str, library: str) -> LibraryProblem | None:
-        """Why the state of one of Ray's libraries cannot be read now; None where it can, or need not."""
+        """Return why a library's state cannot be read now, or None if it can or need not be read."""
         cluster = self._of(session)
         return None if cluster is None else cluster.libraries.problems.get(library)
 
     def snapshots(self, session: str) -> dict[str, Any]:
-        """How reading this session's GCS goes."""
+        """Return the status of reading a session's GCS."""
         cluster = self._of(session)
         status = PollStatus(mode="entities") if cluster is None else cluster.poller.status
         return {
@@ -296,7 +296,7 @@ class Clusters:
         }
 
     def _unresolved(self, session: str) -> int:
-        """Attempts of a session whose definition has not arrived."""
+        """Return the number of attempts whose definition has not arrived."""
         try:
             return int(
                 self._records.read_cached(session, sessions_sql.dropped, flush=False)["unresolved_attempts"]
@@ -305,16 +305,17 @@ class Clusters:
             return 0
 
     def _orphans(self, session: str) -> int:
-        """Attempts whose end no event will tell, since who would have told it is gone."""
+        """Return the number of attempts whose end cannot be reported, because the process is gone."""
         try:
             return int(self._records.read_cached(session, sessions_sql.orphans, flush=False))
         except StoreError:
             return 0
 
     def look(self, *, quiet_too: bool) -> None:
-        """Find the GCS of sessions that send events; end the pollers of clusters that are gone.
+        """Find the GCS of sessions that send events, and stop the pollers of clusters that are gone.
 
-        ``quiet_too``: also those that run on this machine and have nothing to say."""
+        ``quiet_too`` includes clusters on this machine that send no events.
+        """
         now_ns = time.time_ns()
         with self._lock:
             known = dict(self._clusters)
@@ -335,7 +336,7 @@ class Clusters:
         if not live and not (quiet_too and abouts):
             return
         local = local_clusters()
-        silent = (
+        silent_sessions = (
             about.session
             for about in abouts
             if about.ended_ns is None
@@ -343,7 +344,7 @@ class Clusters:
             and now_ns - about.last_ns > _SILENT_S * 1e9
             and self._catalog.path_of(about.session).exists()
         )
-        if session := next(silent, None):  # one at a time: each is opened to be written
+        if session := next(silent_sessions, None):  # one at a time, because each is opened for writing
             self._conclude(session)
         for about in abouts:
             if about.session in local:
@@ -353,7 +354,7 @@ class Clusters:
                 self._try_begin(about.session, about.gcs_address, None)
 
     def _conclude(self, session: str, last_ns: int = 0) -> None:
-        """Take a session for ended since the last sign of life."""
+        """Mark a session as ended at its last sign of life."""
         try:
             self._records.read_cached(session, sessions_sql.nodes, flush=False)
         except StoreError:
@@ -385,19 +386,19 @@ class Clusters:
         cluster.client.close()
 
     def is_live(self, session: str) -> bool:
-        """Whether there was a sign of life of a session's cluster just now: what it told, or its GCS."""
+        """Return whether a session's cluster recently sent events or its GCS responded."""
         about = self._catalog.about(session)
         if about.ended_ns is not None:
             return False
         last_ns = about.last_ns
         cluster = self._of(session)
         if cluster is not None and cluster.poller.status.session == session:
-            # A job that hangs tells nothing.
+            # A job that hangs sends no events.
             last_ns = max(last_ns, cluster.poller.status.last_success_ns)
         return time.time_ns() - last_ns < LIVE_NS
 
     def is_lost(self, session: str) -> bool:
-        """Whether the cluster of a session does not answer now. False of one that this server never read."""
+        """Return whether a session's cluster does not respond. False if this server never read from it."""
         cluster = self._of(session)
         if cluster is None:
             return False
@@ -407,13 +408,13 @@ class Clusters:
             return True
 
     def note_loss(self, session: str) -> None:
-        """An agent has told of a loss: the GCS is read for it soon."""
+        """Note that an agent reported a loss, so that the GCS is read soon."""
         cluster = self._of(session)
         if cluster is not None:
             cluster.loss = True
 
     def find(self, session: str) -> bool:
-        """Whether this session has a cluster; one of this machine that was not found yet is attached."""
+        """Return whether this session has a cluster, attaching it if it runs on this machine."""
         if self._of(session) is None:
             with contextlib.suppress(OSError, StoreError):
                 address = local_gcs_addresses(own=True).get(session)
@@ -423,8 +424,9 @@ class Clusters:
         return self._of(session) is not None
 
     def poll_now(self, session: str) -> bool:
-        """Read a session's GCS once in full, and the state of Ray's libraries if it comes soon; whether the
-        first was done.
+        """Read a session's GCS once completely, and the state of Ray's libraries if it is quick.
+
+        Returns whether the GCS was read.
         """
         cluster = self._of(session)
         if cluster is None:
@@ -438,7 +440,7 @@ class Clusters:
         return True
 
     def troubles(self, session: str) -> list[str]:
-        """Codes of what of a session's cluster cannot be reached (docs/reference/api.md explains them)."""
+        """Return codes for unreachable parts of a session's cluster (see docs/reference/api.md)."""
         if self._catalog.about(session).ended_ns is not None:
             return []
         cluster = self._of(session)

@@ -1,6 +1,6 @@
-"""From the bodies that agents send, or that wait in the spool, to what they say of each session.
+"""Decodes the bodies that agents send, or that wait in the spool, by session.
 
-What cannot be read costs nobody but itself: it goes to the folder of rejected batches, with the reason.
+Unreadable parts do not affect the others: they go to the folder of rejected batches, with the reason.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.storage")
 
-#: What a batch is no fault of, so that it is tried again.
+#: Temporary errors that are not caused by the batch, so it is tried again.
 PASSING_ERRORS = (OSError, MemoryError, SpoolFull)
-#: Ray's agents send the events of their own session.
+#: Maximum number of sessions in a batch. Ray's agents send events of their own session only.
 _MAX_SESSIONS_OF_BATCH = 8
 _NODE_ID_DIGITS = 56
 
 
 class Decoder:
-    """Checks, reads and decodes batches. :meth:`check` is thread-safe; the rest is the writer thread's."""
+    """Checks, reads, and decodes batches. Only :meth:`check` may be called outside the writer's thread."""
 
     def __init__(self, catalog: Catalog, spool: Spool) -> None:
         self._catalog = catalog
         self._spool = spool
-        #: Reading holds Python's lock, and more readers keep queries waiting. Large bodies come one at a
-        #: time, so one of these is free for the small ones (see :mod:`rayscope.ingest.bodies`).
+        #: Reading holds Python's lock, and more readers would delay queries. Large bodies arrive one at a
+        #: time, so one slot is free for small ones (see :mod:`rayscope.ingest.bodies`).
         self._checking = threading.BoundedSemaphore(2)
-        #: Batches, and parts of batches, that could not be read since the start.
+        #: Number of batches and parts of batches that could not be read since the start.
         self.rejected = 0
 
     def check(self, body: bytes, form: Format) -> Batch:
-        """Look at a body that came, and begin the sessions that it names.
+        """Check an incoming body, and begin the sessions that it names.
 
-        Raises MalformedBatch, and SpoolFull for what may be sent again.
+        Raises MalformedBatch, and SpoolFull if the sender may try again.
         """
         try:
             with self._checking:
@@ -55,7 +55,7 @@ class Decoder:
             return batch
         except SpoolFull:
             raise
-        except BatchTooLarge:  # not set aside: that would fill the disk
+        except BatchTooLarge:  # not stored, because that would fill the disk
             self.rejected += 1
             raise
         except (MalformedBatch, StoreError) as error:
@@ -68,13 +68,13 @@ class Decoder:
                 "Free some space, or make the data directory writable. Recording resumes automatically.",
                 "full",
             ) from error
-        except Exception as error:  # what no decoder foresaw; sent again it would be the same
+        except Exception as error:  # an unforeseen error would recur if the body was sent again
             log.exception("a batch cannot be read")
             raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
 
     def _begin_sessions(self, sessions: Collection[str]) -> None:
-        """Make sure that there is a place for each. Raises StoreError if none can be one."""
-        problems: list[StoreError] = []  # such events are set aside when the others are merged
+        """Make sure that each session has a folder. Raises StoreError if none of them can have one."""
+        problems: list[StoreError] = []  # such events are rejected when the others are merged
         for session in sessions:
             try:
                 self._catalog.add(session)
@@ -86,9 +86,9 @@ class Decoder:
             raise problems[-1]
 
     def read(self, name: str, batch: Batch | None = None) -> dict[str, bytes]:
-        """A body for each session of a batch in the spool, which is read again if it is not in memory.
+        """Return a spooled batch as a body per session. A batch that is not in memory is read again.
 
-        What is of no session, or damaged, is set aside. Raises one of PASSING_ERRORS.
+        Parts without a session and damaged parts are rejected. Raises one of PASSING_ERRORS.
         """
         batch = batch or self._read_again(name)
         bodies: dict[str, bytes] = {}
@@ -117,13 +117,13 @@ class Decoder:
             log.warning("spooled batch %s is gone: %s", name, error)
         except PASSING_ERRORS:
             raise
-        except Exception as error:  # damaged since it was written, or written by another version of ours
+        except Exception as error:  # damaged after it was written, or written by another version
             log.warning("spooled batch %s cannot be read again: %s", name, error)
             self._reject(body, form, str(error))
         return None
 
     def _note_json(self, about: About, node_id: str | None) -> None:
-        """A node that sends Ray's JSON and whose agent perhaps never spoke for itself."""
+        """Note a node that sends Ray's JSON and whose agent may never have sent a report."""
         if node_id is None:
             about.nameless_json = True
         elif (
@@ -133,7 +133,7 @@ class Decoder:
             self._catalog.save_agents(about.session)
 
     def decode(self, bodies: Sequence[bytes], form: Format, session: str) -> list[SessionEvents]:
-        """What bodies of one session tell. What no decoder foresaw costs the event that it is in.
+        """Decode bodies of one session. An unforeseen error affects only the event with the error.
 
         Raises one of PASSING_ERRORS.
         """

@@ -1,6 +1,6 @@
-"""What waits to be merged: batches in the spool, a bounded part of them in memory too, and what has no batch.
+"""The queue of items to merge: spooled batches, some of them also in memory, and other records.
 
-Who asks for a flush waits until all that was put before is written: that is told by counts of items.
+A flush waits until all items queued before it are written, which is tracked by counting items.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from rayscope.model import RecordBatch
 from rayscope.ray.events.batch import Batch
 from rayscope.storage.rows import Tables
 
-#: Bytes of batches that may wait in memory; what comes beyond waits in the spool alone.
+#: Maximum size of batches in memory, in bytes. Further batches wait only in the spool.
 _MAX_QUEUED_BYTES = 32 << 20
-#: Bytes of batches that are decoded together. The more, the less an event costs, but it takes memory.
+#: Size of batches that are decoded together, in bytes. More lowers the cost per event, but needs memory.
 DECODE_BYTES = 8 << 20
-#: What could not be merged is tried again so often.
+#: Interval for retrying items that could not be merged, in s.
 _TRY_AGAIN_S = 2.0
 
 
 @dataclass(frozen=True)
 class Spooled:
-    """A batch in the spool, with its size in bytes; and the batch itself if there is room in memory."""
+    """A batch in the spool, its size in bytes, and the batch itself if there is room in memory."""
 
     name: str
     size: int
@@ -34,7 +34,7 @@ class Spooled:
 
 @dataclass(frozen=True)
 class Records:
-    """Records without a batch, from source ``recording``. ``tables``: what of them is in tables."""
+    """Records without a batch, from source ``recording``. ``tables`` has those that are in tables."""
 
     batch: RecordBatch
     recording: str
@@ -43,7 +43,7 @@ class Records:
 
 @dataclass(frozen=True)
 class End:
-    """A session that has ended, and when; None: it lives after all."""
+    """A session's end time, or None if it is alive after all."""
 
     session: str
     end_ns: int | None
@@ -51,11 +51,11 @@ class End:
 
 @dataclass
 class Removal:
-    """A session to be deleted, and what came of it."""
+    """A session to delete, and the result."""
 
     session: str
     is_gone: bool = False
-    #: Nobody waits for it any more.
+    #: The caller has stopped waiting.
     is_given_up: bool = False
     done: threading.Event = field(default_factory=threading.Event)
 
@@ -64,33 +64,33 @@ Item: TypeAlias = Spooled | Records | End | Removal
 
 
 class Queue:
-    """Items in order of arrival. Thread-safe, with one thread that takes: the writer's.
+    """Items in order of arrival. Thread-safe, with one consumer: the writer's thread.
 
-    ``changed`` is the lock of all of it; hold it to look before you wait.
+    ``changed`` is the lock of the whole queue. Hold it while checking whether to wait.
     """
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self._items: deque[Item] = deque()
-        #: What could not be merged, and when it is queued again (monotonic s).
+        #: Items that could not be merged, and when they are queued again (monotonic s).
         self._set_back: list[Spooled | Records] = []
         self._next_try = 0.0
         #: Bytes of the batches that can be taken, and of those that are in memory.
         self.waiting_bytes = self._queued_bytes = 0
-        #: How many items were taken and not set back, and how many are asked to be written, and are written.
+        #: Number of items taken and not set back, number requested to be written, and number written.
         self.taken = self._asked = self._written = 0
-        #: Items that are not taken yet, also those that are set back. Read without the lock.
+        #: Number of items not taken yet, including those set back. Read without the lock.
         self.pending = 0
 
     def __len__(self) -> int:
-        """Items that can be taken."""
+        """Return the number of items that can be taken."""
         return len(self._items)
 
     def _count(self) -> None:
         self.pending = len(self._items) + len(self._set_back)
 
     def put(self, item: Item) -> None:
-        """Append an item. A batch for which there is no room in memory is read again from the spool."""
+        """Append an item. A batch that does not fit into memory is read again from the spool later."""
         with self.changed:
             if isinstance(item, Spooled):
                 self.waiting_bytes += item.size
@@ -103,7 +103,7 @@ class Queue:
             self.changed.notify()
 
     def take(self) -> list[Spooled] | Records | End | Removal:
-        """The next item, or as many batches as are decoded together. Raises IndexError if nothing waits."""
+        """Return the next item, or all batches to decode together. Raises IndexError if it is empty."""
         with self.changed:
             item = self._items.popleft()
             if not isinstance(item, Spooled):
@@ -122,14 +122,14 @@ class Queue:
             return batches
 
     def set_back(self, item: Spooled | Records) -> None:
-        """Keep what was taken and cannot be merged just now for :meth:`retry`. The others go on."""
+        """Store an item that cannot be merged now for :meth:`retry`, without blocking the others."""
         with self.changed:
             self._set_back.append(replace(item, batch=None) if isinstance(item, Spooled) else item)
             self.taken -= 1
             self._count()
 
     def retry(self) -> bool:
-        """Put what was set back into the queue again, at most each 2 s. Returns whether anything was."""
+        """Queue the items that were set back, at most every 2 s. Returns whether there were any."""
         now = time.monotonic()
         with self.changed:
             if not self._set_back or now < self._next_try:
@@ -142,7 +142,7 @@ class Queue:
             return True
 
     def ask(self) -> int:
-        """Ask that all that was put is written. Returns the number to wait for with :meth:`wait_written`."""
+        """Request that all queued items are written. Returns the number for :meth:`wait_written`."""
         with self.changed:
             self._asked = self.taken + self.pending
             self.changed.notify_all()
@@ -150,16 +150,16 @@ class Queue:
 
     @property
     def is_asked(self) -> bool:
-        """Whether somebody asked for what is not written yet."""
+        """Whether a requested item is not written yet."""
         return self._written < self._asked
 
     def set_written(self, count: int) -> None:
-        """So many of the items that were taken are written."""
+        """Set how many of the taken items are written."""
         with self.changed:
             self._written = count
             self.changed.notify_all()
 
     def wait_written(self, count: int, timeout_s: float) -> bool:
-        """Wait until so many items are written. Returns whether they are."""
+        """Wait until ``count`` items are written. Returns whether they are."""
         with self.changed:
             return self.changed.wait_for(lambda: self._written >= count, timeout_s)

@@ -1,4 +1,4 @@
-"""The end of a program or a cluster that somebody tells us of: taking in all that it still has to say."""
+"""The reported end of a program or a cluster: ingests all of its remaining events."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.slots import Slots
 from rayscope.storage.sql import entities
 
-#: How long an agent may pause before it sends again to a server that was away, s (Ray's own: 5.5).
+#: Maximum pause of an agent before it retries after the server was away, in s (Ray's own is 5.5).
 _AGENT_PAUSE_S = 6.3
-#: After so long without any event, s, nothing more is expected.
+#: After this time without events, no more are expected, in s.
 _QUIET_S = 0.5
-#: How long the end of a program may take to be written, s.
+#: Time limit for writing the end of a program, in s.
 _END_S = 5.0
-#: Ends at a time. Each holds one of the server's 40 threads for some seconds.
+#: Maximum number of concurrent ends. Each occupies one of the server's 40 threads for some seconds.
 _MAX_ENDING = 8
-#: Ends that wait, and how long, s. A program that ends waits for 2 s or more.
+#: Maximum number of ends that wait. A program that ends waits for 2 s or more.
 _MAX_WAITING_ENDS = 12
+#: How long an end waits for others, in s.
 _END_WAIT_S = 2.0
 
 
@@ -33,7 +34,7 @@ _END_WAIT_S = 2.0
 class SessionEnds:
     """Records the end of programs and clusters.
 
-    ``at_end``: called for a session whose cluster is about to be killed, with the seconds that each may take.
+    ``at_end`` has callbacks for a session whose cluster is about to be killed, which get a time limit in s.
     """
 
     catalog: Catalog
@@ -41,20 +42,20 @@ class SessionEnds:
     records: SessionReader
     clusters: Clusters
     at_end: Sequence[Callable[[str, float], None]]
-    #: When this server began.
+    #: When this server started, in ns.
     started_ns: int = field(default_factory=time.time_ns)
 
     def __post_init__(self) -> None:
-        #: Each end holds one while it waits until its events are on record.
+        #: Each end holds a slot until its events are recorded.
         self.slots = Slots(
             _MAX_ENDING, "Too many programs end at once.", waiting=_MAX_WAITING_ENDS, wait_s=_END_WAIT_S
         )
 
     def drain(self, session: str, timeout_s: float) -> bool:
-        """Take in all that a session still has to say: called before a local cluster is killed.
+        """Ingest all remaining events of a session. Called before a local cluster is killed.
 
-        Reads the GCS once in full, waits until events have stopped coming, and flushes. Returns whether
-        all of it was done in time.
+        Reads the GCS once completely, waits until no more events arrive, and flushes. Returns whether all of
+        it was done in time.
         """
         deadline = time.monotonic() + timeout_s
         found = self.clusters.find(session)
@@ -68,17 +69,17 @@ class SessionEnds:
             time.sleep(0.05)
         complete = self.clusters.poll_now(session)
         flushed = self.writer.flush(max(1.0, deadline - time.monotonic()))
-        self.records.forget(session)  # who asks next wants the end of it
+        self.records.forget(session)  # later reads must include the end
         for act in self.at_end if found else ():
             act(session, min(2.0, max(0.5, deadline - time.monotonic())))
         return flushed and complete
 
     def _agents_pause_s(self, session: str) -> float:
-        """How long agents that met no server before this one started may still pause, s."""
+        """Return how long agents that met no server before this one may still pause, in s."""
         try:
             first_ns = self.catalog.about(session).first_ns
         except NotFound:
-            first_ns = 0  # nothing has arrived, though a program of this session ends
+            first_ns = 0  # no events have arrived, although a program of this session ends
         if first_ns >= self.started_ns:
             return 0.0
         return max(0.0, _AGENT_PAUSE_S - (time.time_ns() - self.started_ns) / 1e9)
@@ -93,11 +94,11 @@ class SessionEnds:
         *,
         cluster_is_gone: bool,
     ) -> None:
-        """A program ended of which ``pid`` may be a driver; Ray does not learn its exit code.
+        """Record that a program ended of which ``pid`` may be a driver. Ray does not know its exit code.
 
-        ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
+        ``began_ns`` is when it was started. ``cluster_is_gone`` means that it took its cluster along.
         """
-        # A session that ends only later could not be heard of again until then.
+        # A session with an end in the future would not accept events until then.
         ended_ns = min(ended_ns, time.time_ns())
         self.writer.flush(_END_S)
         session = self.records.resolve(session)

@@ -1,9 +1,9 @@
-"""Takes batches in, makes them durable, merges and writes them: the one way into the store.
+"""Accepts batches, makes them durable, merges them, and writes them: the only way into the store.
 
-``submit`` (event batches over HTTP) returns once the batch is on disk in the spool; ``submit_records``
-(snapshots, which can be read again) goes straight to memory. One writer thread merges both and flushes
-about once a second while somebody reads, and every five seconds while nobody does. After a crash the spool
-is replayed; merging is idempotent, so it does not matter how far the writer had come.
+``submit`` (event batches over HTTP) returns once the batch is in the spool on disk. ``submit_records``
+(snapshots, which can be read again) keeps records in memory. One writer thread merges both and flushes about
+once a second while there are readers, and every five seconds otherwise. After a crash the spool is replayed.
+Merging is idempotent, so it does not matter how far the writer had come.
 """
 
 from __future__ import annotations
@@ -33,40 +33,42 @@ from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.storage")
 
-#: How often the writer flushes while somebody reads, and while nobody does: each flush costs some 30 ms of
-#: CPU however little it writes, which a machine that is busy with the user's tasks notices.
+#: Interval of flushes while there are readers, in s.
 FLUSH_S = 1.0
+#: Interval of flushes without readers, in s. Each costs about 30 ms of CPU, which slows the user's tasks.
 UNREAD_FLUSH_S = 5.0
-#: So long after a question somebody still counts as reading; the UI asks every few seconds.
+#: How long a reader counts as present after a request, in s. The UI sends requests every few seconds.
 _ATTENTION_S = 20.0
-#: How long the first question after a quiet time may wait for what is not written yet.
+#: How long the first request after a quiet time may wait for unwritten data, in s.
 _CATCH_UP_S = 1.0
-#: A flush may take this share of the writer's time, so that a huge record is flushed less often.
+#: Maximum share of the writer's time for flushes, so that a huge record is flushed less often.
 _FLUSH_SHARE = 0.25
-#: But what waits in memory grows with the pause.
+#: Maximum pause between flushes, in s, because memory use grows with it.
 _MAX_PAUSE_S = 4.0
-#: Rows in memory at which decoding pauses for a flush.
+#: Number of rows in memory at which decoding pauses for a flush.
 _FLUSH_AT = 150_000
-#: Or so many bytes of batches.
+#: Size of batches in memory at which decoding pauses for a flush, in bytes.
 _FLUSH_AT_BYTES = 64 << 20
-#: Sessions are written in turn, for so long at a time.
+#: Sessions take turns at being written, for this time each, in s.
 _FLUSH_TURN_S = 2.0
-#: With more open records than this, those where nothing happens are closed sooner.
-_MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
-#: Rows in memory beyond which the writer stops reading while the store cannot be written.
+#: With more open records than this, idle ones are closed sooner.
+_MANY_OPEN = 16
+#: Idle time after which a record is closed if many are open, in s.
+_IDLE_RELEASE_MANY_S = 10.0
+#: Maximum number of rows in memory while the store cannot be written. Beyond it, the writer stops reading.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
-#: How long a stop may go on merging.
+#: Maximum time for merging during a stop, in s.
 _STOP_S = 15.0
-#: How much nicer the writer is than the server: the tasks that it records may run on the same cores.
+#: Increase of the writer's nice value, because the recorded tasks may run on the same cores.
 _NICENESS = 5
 _IDLE_RELEASE_S = 120.0
-#: The source of what another server told this one.
-_TOLD = "told"
+#: The source of records from another server.
+_FROM_PEER = "told"
 
 
 class Writer:
-    """The spool, the writer thread and the sessions of one data directory."""
+    """The spool, the writer thread, and the sessions of one data directory."""
 
     def __init__(
         self,
@@ -82,33 +84,33 @@ class Writer:
         self._in_use = in_use
         self._decoder = Decoder(catalog, spool)
         self._queue = Queue()
-        #: The writer merges what it took from the queue just now.
+        #: Whether the writer is merging items from the queue.
         self._is_merging = False
-        #: Why something was set back in the queue.
+        #: Why an item was set back in the queue.
         self._unread: StoreError | None = None
-        #: Bytes of the batches that were merged since the last flush.
+        #: Bytes of the batches merged since the last flush.
         self._merged_bytes = 0
         self._writers: dict[str, SessionWriter] = {}
-        #: Merged and perhaps not written yet: when, the batch's name, its sessions.
+        #: Merged batches that may be unwritten: time, name, and sessions.
         self._unwritten: list[tuple[float, str, frozenset[str]]] = []
-        #: When the writer ends, done or not (monotonic s), once it was told to.
+        #: When the writer must end after a stop was requested, finished or not (monotonic s).
         self._stop_by: float | None = None
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
         self.error: StoreError | None = None
         self.last_batch_ns = 0
-        #: Called with all that this server has heard of itself, once it is merged.
+        #: Called with the records that this server received itself, once they are merged.
         self.on_merge: Callable[[About, RecordBatch, rows.Tables], None] | None = None
         for name in spool.waiting():
             self._queue.put(Spooled(name, spool.size(name)))
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
 
     def start(self) -> None:
-        """Start the writer thread; it replays first what an earlier process left in the spool."""
+        """Start the writer thread, which first replays the spool of an earlier process."""
         self._thread.start()
 
     def submit(self, body: bytes, form: Format = Format.JSON) -> None:
-        """Make an event batch durable. Invalid events among valid ones are set aside later.
+        """Make an event batch durable. Invalid events among valid ones are rejected later.
 
         Raises MalformedBatch or SpoolFull.
         """
@@ -118,26 +120,24 @@ class Writer:
         self._queue.put(Spooled(name, len(body), batch))
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
-        """Take records that need not survive a crash, from source ``recording``."""
+        """Queue records that need not survive a crash, from source ``recording``."""
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, recording))
 
     def submit_from_peer(self, batch: RecordBatch, tables: rows.Tables) -> None:
-        """Take what another server told, which can be read again; ``tables``: what of it is in tables."""
+        """Queue records from another server, which can be read again. ``tables`` has those in tables."""
         self.catalog.add(batch.session)
-        self._queue.put(Records(batch, _TOLD, tables))
+        self._queue.put(Records(batch, _FROM_PEER, tables))
 
     def end_session(self, session: str, end_ns: int | None) -> None:
-        """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so.
+        """End a session whose cluster is gone, and its unfinished attempts. Later events revoke the end.
 
-        None: it lives, though it was taken for gone.
+        ``end_ns`` None means that it is alive, although it counted as gone.
         """
         self._queue.put(End(session, end_ns))
 
     def remove_session(self, session: str, timeout_s: float = 10.0) -> bool:
-        """Delete a session with all that has come of it; whether that was done in time. What comes later
-        begins a new record.
-        """
+        """Delete a session and its data. Returns whether that was done in time. Later events start anew."""
         removal = Removal(session)
         self._queue.put(removal)
         self._queue.ask()
@@ -145,7 +145,7 @@ class Writer:
         return removal.is_gone
 
     def flush_for_reader(self) -> None:
-        """Somebody reads now: the first call after a quiet time writes what waits, for 1 s at most."""
+        """Note a reader. The first call after a quiet time waits for pending writes, at most 1 s."""
         now = time.monotonic()
         is_first = now - self._attended >= _ATTENTION_S
         self._attended = now
@@ -153,7 +153,7 @@ class Writer:
             self.flush(_CATCH_UP_S)
 
     def flush(self, timeout_s: float = 10.0) -> bool:
-        """Write all that was submitted before the call. Returns whether that was done in time."""
+        """Write everything submitted before the call. Returns whether that was done in time."""
         deadline = time.monotonic() + timeout_s
         asked = self._queue.ask()
         while self._thread.is_alive() and (left := deadline - time.monotonic()) > 0:
@@ -163,28 +163,28 @@ class Writer:
 
     @property
     def pending_batches(self) -> int:
-        """Batches that are durable but not in the store yet. Takes no lock."""
-        # Meanwhile a batch may move on, or back from merging to the queue: it is counted at least once.
+        """Return the number of batches that are durable but not in the store yet. Takes no lock."""
+        # A batch may move meanwhile, or go from merging back to the queue. It is counted at least once.
         is_merging = self._is_merging
         pending = self._queue.pending
         return pending + (is_merging or self._is_merging) + len(self._unwritten)
 
     @property
     def rejected(self) -> int:
-        """Batches, and parts of batches, that could not be read since the start."""
+        """Number of batches and parts of batches that could not be read since the start."""
         return self._decoder.rejected
 
     def problem(self) -> StoreError | None:
-        """Why what comes cannot be written, or is not even taken in; None if all is well."""
+        """Return why incoming data cannot be written or accepted, or None if it can."""
         return self.error or self.spool.problem()
 
     def behind_ns(self) -> int:
-        """How old the oldest batch is that the store does not have yet; 0 when it has all."""
+        """Return the age of the oldest batch that is not in the store yet, or 0."""
         unwritten = self._unwritten
         return int((time.monotonic() - unwritten[0][0]) * 1e9) if unwritten else 0
 
     def stop(self, timeout_s: float = 30.0) -> None:
-        """Flush, checkpoint and close. What cannot be written stays in the spool."""
+        """Flush, checkpoint, and close. Unwritten batches stay in the spool."""
         with self._queue.changed:
             self._stop_by = self._stop_by or time.monotonic() + _STOP_S
             self._queue.changed.notify_all()
@@ -192,7 +192,7 @@ class Writer:
             self._thread.join(timeout_s)
         self.catalog.close()
 
-    # The writer thread.
+    # Methods of the writer's thread.
 
     def _run(self) -> None:
         _give_way()
@@ -202,7 +202,7 @@ class Writer:
         while not over:
             try:
                 over = self._turn()
-            except Exception as failure:  # this thread is the only way into the store: it must live on
+            except Exception as failure:  # this thread is the only way into the store, so it must survive
                 log.exception("the writer failed")
                 self.error = _explain(failure, "The writer failed")
                 over = self._stop_by is not None
@@ -214,21 +214,21 @@ class Writer:
             self.catalog.save_about(writer.session)
 
     def _turn(self) -> bool:
-        """Merge for a while, and flush if it is time or somebody waits for it. Returns whether to end."""
+        """Merge for a while, and flush if it is due or requested. Returns whether to end."""
         with self._queue.changed:
             now = time.monotonic()
             stop_by, is_stopping = self._stop_by, self._stop_by is not None
-            # While the store fails, whoever asks for a flush waits for the next try like all others.
+            # While the store fails, requested flushes wait for the next retry.
             is_asked = self._queue.is_asked and (self.error is None or now >= self._next_flush)
             can_read = self.error is None or self._held() < _MAX_HELD
-            # What waits is decoded at once, before a flush: the more at a time, the less an event costs.
+            # A large backlog is decoded before a flush, because larger groups cost less per event.
             has_many = self._queue.waiting_bytes >= DECODE_BYTES and can_read
             if not is_stopping and not is_asked and now < self._next_flush and not has_many:
                 self._queue.changed.wait(min(self._next_flush - now, 0.5))
                 return False
         if self._queue.retry():
             self._unread = None
-        # What cannot be merged before a stop waits in the spool for the next start.
+        # Batches that cannot be merged before a stop stay in the spool for the next start.
         self._drain_queue(stop_by or time.monotonic() + (1.0 if is_asked else 0.2))
         now = time.monotonic()
         if now >= self._next_flush or is_stopping or is_asked or self._is_full():
@@ -241,7 +241,7 @@ class Writer:
             if (is_complete and is_asked) or is_stopping:
                 self._queue.set_written(taken)
         if stop_by is not None:
-            # A flush may hold less than all that waits.
+            # One flush may not cover everything.
             return not self._queue or self.error is not None or time.monotonic() >= stop_by
         if self.catalog.uncounted:
             self.catalog.count_again()
@@ -255,7 +255,7 @@ class Writer:
         return sum(writer.pending for writer in self._writers.values())
 
     def _is_full(self) -> bool:
-        """Whether so much is merged that it has to be written first. While that fails, more is held."""
+        """Return whether the merged data must be written first. While writing fails, more data is held."""
         return self.error is None and (self._held() >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
 
     def _drain_queue(self, until: float) -> None:
@@ -285,7 +285,7 @@ class Writer:
             log.warning("%s", error.message)
 
     def _set_back(self, item: Spooled | Records, error: Exception) -> None:
-        """Try again later what cannot be merged just now. The others go on."""
+        """Retry an item later that cannot be merged now, without blocking the others."""
         what = f"batch {item.name}" if isinstance(item, Spooled) else f"records of {item.batch.session}"
         log.warning("%s will be merged later: %s", what, error)
         self._unread = _explain(error, "A batch cannot be merged")
@@ -296,7 +296,7 @@ class Writer:
         self._queue.set_back(item)
 
     def _merge_batches(self, items: list[Spooled]) -> None:
-        """Decode batches, those of a session together, and merge them. To do so again does no harm."""
+        """Decode batches grouped by session, and merge them. Repeating this has no effect."""
         now = time.monotonic()
         bodies: dict[tuple[str, Format], list[bytes]] = {}
         read: list[tuple[Spooled, frozenset[str]]] = []
@@ -320,7 +320,7 @@ class Writer:
             if len(items) == 1:
                 self._set_back(items[0], error)
                 return
-            # One may be too large for the memory that there is: the others do not wait for it.
+            # One batch may be too large for the available memory, but the others must not wait for it.
             half = len(items) // 2
             self._merge_batches(items[:half])
             self._merge_batches(items[half:])
@@ -332,11 +332,11 @@ class Writer:
         self._unwritten.extend((now, item.name, sessions) for item, sessions in read)
 
     def _merge(self, batch: RecordBatch, recording: str, now: float, columns: rows.Tables) -> None:
-        """Hand records to the writer of their session. ``columns``: what of them came as tables."""
+        """Pass records to the writer of their session. ``columns`` has those that came as tables."""
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
-        # Whoever told it knows when the session was heard from, and whether it lives.
-        is_own = recording != _TOLD
+        # The other server knows when the session was last active, and whether it is alive.
+        is_own = recording != _FROM_PEER
         if is_own and about.ended_ns is not None and time.time_ns() - about.ended_ns > STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
@@ -385,13 +385,13 @@ class Writer:
         removal.done.set()
 
     def _flush(self, *, everything: bool) -> bool:
-        """Write what is due, or everything. Returns whether all of that was written."""
+        """Write what is due, or everything. Returns whether all of it was written."""
         error: StoreError | None = None
         now = time.monotonic()
         is_complete = True
-        written: set[bool] = set()  # whether one that is open was, and one that is new
-        # Open records first, and of these the one that has waited longest: a flood of new sessions, each of
-        # which has its file to make, holds up none that is recorded already.
+        written: set[bool] = set()  # whether an open record was written, and a new one
+        # Open records come first, and those that have waited longest. So a flood of new sessions, each of
+        # which needs a new file, does not delay sessions that are already recorded.
         for writer in sorted(self._writers.values(), key=lambda one: (one.file is None, one.last_flush)):
             is_new, is_due = writer.file is None, writer.is_due()
             is_late = time.monotonic() - now > _FLUSH_TURN_S and self._stop_by is None
@@ -409,12 +409,13 @@ class Writer:
         return error is None and is_complete and not (everything and self._held())
 
     def _write(self, writer: SessionWriter, now: float, *, everything: bool) -> StoreError | None:
-        """Flush one session if that is due, and count what it has. Returns why that failed."""
+        """Flush a session if it is due, and count its rows. Returns the error, or None."""
         session = writer.session
         try:
-            about = self.catalog.add(session)  # it may have been taken off the list before it had a file
+            # it may have been removed from the catalog before it had a file
+            about = self.catalog.add(session)
             if writer.file is not None and not self.catalog.path(session).exists():
-                # A user removed it. DuckDB would still write to the deleted file.
+                # A user removed the file. DuckDB would still write to the deleted one.
                 writer.close()
                 self.catalog.reopen(session)
             if writer.is_due():
@@ -422,15 +423,15 @@ class Writer:
             if writer.count(about, now, at_once=everything):
                 self.catalog.save_about(session)
         except Exception as failure:
-            # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.
+            # After any error, the writer thread continues and retries. The spool keeps the batches.
             if isinstance(failure, duckdb.Error):
                 problem = explain(self.catalog.path(session), failure)
             else:
                 problem = _explain(failure, f"{session} cannot be written")
             is_bug = problem.code == "internal"
             log.warning("session %s: %s %s", session, problem.message, problem.remedy, exc_info=is_bug)
-            if problem.code != "memory":  # queries that need some as well are in the way
-                # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
+            if problem.code != "memory":  # queries that also need memory may be the cause
+                # A failed write can leave DuckDB's connection unusable. A new one replays its log.
                 writer.close()
                 self.catalog.reopen(session)
             if problem.code == "corrupt":
@@ -444,7 +445,7 @@ class Writer:
             for session, writer in self._writers.items()
             if (since := writer.oldest_pending()) is not None
         }
-        # A session that cannot be written keeps its own batches in the spool, not those of the others.
+        # A session that cannot be written keeps only its own batches in the spool.
         kept = []
         for entry in self._unwritten:
             since, name, sessions = entry
@@ -455,7 +456,7 @@ class Writer:
         self._unwritten = kept
 
     def _release_idle(self) -> None:
-        """Close the files of sessions that ended, so that only live ones hold memory."""
+        """Close the files of ended sessions, so that only live ones use memory."""
         limit_s = _IDLE_RELEASE_S if len(self._writers) <= _MANY_OPEN else _IDLE_RELEASE_MANY_S
         for session, writer in list(self._writers.items()):
             idle_s = (time.time_ns() - self.catalog.about(session).last_ns) / 1e9
@@ -468,10 +469,10 @@ class Writer:
 
 
 def _give_way() -> None:
-    """Lower the priority of this thread, and of those that DuckDB starts for the records that it opens.
+    """Lower the priority of this thread and of the DuckDB threads for the records that it opens.
 
-    Only Linux has priorities of threads. At 15,000 events a second on two busy cores, calls of actors went
-    at 0.77 of their speed without this, and at 1.00 with it.
+    Only Linux has thread priorities. With 15,000 events per second on two busy cores, actor calls ran at 0.77
+    of their speed without this, and at 1.00 with it.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
@@ -480,10 +481,10 @@ def _give_way() -> None:
 
 
 def _explain(failure: Exception, what: str) -> StoreError:
-    """What people are told of a failure that is not DuckDB's."""
+    """Return an error message for a failure outside DuckDB."""
     if isinstance(failure, StoreError):
         return failure
-    if isinstance(failure, MemoryError):  # also Arrow's
+    if isinstance(failure, MemoryError):  # also raised by Arrow
         return no_memory(what)
     return StoreError(
         f"{what}: {type(failure).__name__}: {failure}",
