@@ -1,4 +1,4 @@
-"""Gives up the work for a request whose client has gone: a closed tab, a cancelled question, a time-out."""
+"""Abandons the work for a request whose client is gone: a closed tab, a cancelled query, or a timeout."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rayscope.storage.interruption import Work, working
 
-#: The status of an answer that nobody gets to see; nginx's.
+#: Status of a response that no client receives, from nginx.
 NOBODY_WAITS = 499
-#: Paths that are asked by POST and change nothing.
+#: Paths with POST requests that change nothing.
 QUESTIONS = frozenset({"/api/sql", "/api/whatif"})
 
 
 class AbandonedRequests:
-    """Middleware: while a question is answered, its client is watched.
+    """Middleware: watches the client while a read request is processed.
 
-    Questions are all GET requests, and those of :data:`QUESTIONS` that have a body. Others write.
+    These are all GET requests, and POST requests to :data:`QUESTIONS`. All others write.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -36,21 +36,21 @@ class AbandonedRequests:
             while (await receive())["type"] != "http.disconnect":
                 pass
             gone.set()
-            # It waits for locks that threads hold for a moment.
+            # It waits briefly for locks that threads hold.
             await asyncio.to_thread(work.abandon)
 
-        begun = False
+        is_body_read = False
 
         async def receive_watched() -> Message:
-            nonlocal begun
+            nonlocal is_body_read
             if not has_body.is_set():
                 message = await receive()
                 if not message.get("more_body", False):
-                    begun = True
+                    is_body_read = True
                     has_body.set()
                 return message
-            if not begun:
-                begun = True
+            if not is_body_read:
+                is_body_read = True
                 return {"type": "http.request", "body": b"", "more_body": False}
             await gone.wait()
             return {"type": "http.disconnect"}

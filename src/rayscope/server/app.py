@@ -1,4 +1,4 @@
-"""The application: routes, errors, the guard and the UI, put together."""
+"""The application: routes, errors, the guard, and the UI."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ _ROLLUPS = flame_api.ROLLUPS | gantt_api.ROLLUPS | logical_api.ROLLUPS
 
 
 def _answer_error(_: Request, problem: Exception) -> Response:
-    """What cannot be done, as docs/reference/api.md describes it."""
+    """Return the error response that docs/reference/api.md describes."""
     if not isinstance(problem, RayscopeError):
         raise problem
     headers = {"Retry-After": str(problem.retry_after_s)} if problem.retry_after_s else {}
     if isinstance(problem, BodyRefused):
-        headers["Connection"] = "close"  # the rest of the body may never come
+        headers["Connection"] = "close"  # the rest of the body may never arrive
     return error(
         problem.status or 500, problem.code, problem.message, problem.remedy, headers, problem.params
     )
@@ -123,7 +123,7 @@ def _abandoned(_: Request, problem: Exception) -> Response:
 
 
 def _said(place: tuple[str | int, ...], message: str) -> str:
-    message = message.removeprefix("Value error, ")  # pydantic's, of a check of ours
+    message = message.removeprefix("Value error, ")  # pydantic's prefix for errors of Rayscope's validators
     return f"{'.'.join(map(str, place))}: {message}" if place else message
 
 
@@ -134,7 +134,7 @@ def _invalid(_: Request, problem: Exception) -> Response:
 
 
 def add_errors(app: FastAPI) -> None:
-    """Answer what routes raise."""
+    """Register the handlers for errors that routes raise."""
     app.add_exception_handler(RayscopeError, _answer_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Abandoned, _abandoned)
@@ -146,13 +146,13 @@ def _add_description(app: FastAPI) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     def description() -> Response:
-        # FastAPI's own route builds this on the event loop: a second of CPU in which nobody is answered.
+        # FastAPI's own route would block the event loop for about a second of CPU.
         with building:
             return answer(app.openapi())
 
 
 def create_app(services: Services) -> FastAPI:
-    """The application over services that have started."""
+    """Return the application for services that have started."""
     app = FastAPI(
         title="Rayscope",
         version=__version__,
@@ -163,9 +163,9 @@ def create_app(services: Services) -> FastAPI:
         redirect_slashes=False,
     )
     add_errors(app)
-    # For `provide`.
+    # Used by `provide`.
     app.state.services = {type(service): service for service in vars(services).values()}
-    # `include_router` would make each route anew, which is most of what a server needs to start.
+    # `include_router` would recreate each route, which takes most of a server's start.
     app.router.routes.extend(route for api in _APIS for route in api.router.routes)
     for name, make in _ROLLUPS.items():
         services.rollups.add(name, make)

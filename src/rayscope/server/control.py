@@ -1,4 +1,4 @@
-"""What acts: logging in, attaching to a cluster, a question in SQL."""
+"""Routes for logging in, attaching to a cluster, and SQL queries."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from rayscope.user_sql.run import SqlRunner
 
 
 class Login(Body):
-    """The server's token, to be kept as a cookie."""
+    """The server's token, to be stored as a cookie."""
 
     token: str = Field(max_length=500)
 
 
 class Cluster(Body):
-    """A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one."""
+    """A cluster to attach to: the GCS address ``host:port``, and Ray's token if it requires one."""
 
     address: str = Field(max_length=300)
     ray_token: str | None = Field(None, max_length=4000)
@@ -52,10 +52,10 @@ router = APIRouter()
 
 
 @router.post("/api/login", status_code=204)
-def login(settings: CurrentSettings, given: Login) -> Response:
+def login(settings: CurrentSettings, credentials: Login) -> Response:
     """Sign in: sets a cookie."""
     token = settings.token
-    if token is not None and not matches(given.token, token):
+    if token is not None and not matches(credentials.token, token):
         return error(401, "unauthorized", "Wrong token.", "The server printed its token when it started.")
     response = Response(status_code=204)
     if token is not None:

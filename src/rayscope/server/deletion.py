@@ -1,4 +1,4 @@
-"""Deletes sessions here, in the archive and in the warehouse."""
+"""Deletes sessions locally, in the archive, and in the warehouse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Deletion:
-    """Deletes a session from all places that have something of it."""
+    """Deletes a session from all places that store parts of it."""
 
     catalog: Catalog
     records: SessionReader
@@ -36,9 +36,9 @@ class Deletion:
     warehouse: WarehouseService | None
 
     def delete_here(self, session: str) -> bool:
-        """Delete a session from the archive, and what this server has of it unless that is in use.
+        """Delete a session from the archive, and from this server unless it is in use.
 
-        Returns whether that was done. Raises StoreError.
+        Returns whether it was deleted here. Raises StoreError.
         """
         if self.archive is not None:
             self.archive.remove(session)
@@ -46,7 +46,7 @@ class Deletion:
         return self.writer.remove_session(session)
 
     def delete(self, session: str, *, force: bool) -> None:
-        """Delete a session everywhere; ``force``: also while it is recorded. Raises StoreError."""
+        """Delete a session everywhere. ``force`` includes one that is being recorded. Raises StoreError."""
         self.catalog.about(session)
         if self.records.is_live(session) and not force:
             raise StoreError(
@@ -82,6 +82,6 @@ def delete(
     session: str,
     force: Annotated[bool, Query(description="Also while it is still recorded.")] = False,
 ) -> Response:
-    """Delete a session's record, with its metrics and kept logs. What comes later begins a new record."""
+    """Delete a session's record, metrics, and kept logs. Later events begin a new record."""
     deletion.delete(session, force=force)
     return answer({"session": session})

@@ -1,4 +1,4 @@
-"""The documentation of this version, as the wheel brings it, at ``/docs/``."""
+"""The documentation of this version, served from the wheel at ``/docs/``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter(include_in_schema=False)
 
 _IN_WHEEL = Path(str(files("rayscope"))) / "docs"
 _IN_SOURCE_TREE = Path(__file__).parents[3] / "docs"
-#: Those of mkdocs.yml that change what a page says: anchors, tables and code are the same in both.
+#: The extensions in mkdocs.yml that affect the content: anchors, tables, and code match the website.
 _EXTENSIONS = ("admonition", "fenced_code", "sane_lists", "tables", "toc")
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.55 system-ui, sans-serif }
@@ -42,7 +42,7 @@ def start() -> Response:
 
 @router.get("/docs/{path:path}")
 def page(path: str) -> Response:
-    """A page by its place in the source tree, so that its links to others hold."""
+    """Return a page by its path in the source tree, so that links between pages work."""
     found = _files().get(path)
     if found is None:
         raise HTTPException(404)
@@ -51,7 +51,7 @@ def page(path: str) -> Response:
 
 @lru_cache(maxsize=1)
 def _files() -> dict[str, Path]:
-    """What can be asked for: nothing else is ever opened."""
+    """Return the files that may be requested. Nothing else is ever opened."""
     root = _IN_WHEEL if _IN_WHEEL.is_dir() else _IN_SOURCE_TREE
     return {file.relative_to(root).as_posix(): file for file in root.rglob("*") if file.is_file()}
 

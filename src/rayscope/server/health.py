@@ -1,4 +1,4 @@
-"""`/api/health`, which does not wait for anything else that the server does."""
+"""`/api/health`, which does not wait for other work of the server."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
     from rayscope.warehouse.service import WarehouseService
 
-#: How long an answer waits for new details, s. Then it reports the last ones.
+#: How long a response waits for new details before it reports the last ones, in s.
 _PATIENCE_S = 0.5
 
 
 class Health:
-    """Reads the details of the server's health, in a thread of its own: a lock or a disk may keep it waiting.
+    """Reads the details of the server's health in its own thread, because locks or the disk may block it.
 
-    :meth:`look` is for one event loop.
+    :meth:`look` must be called from one event loop only.
     """
 
     def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
@@ -41,7 +41,7 @@ class Health:
         self._last: dict[str, Any] | None = None
 
     async def look(self) -> dict[str, Any]:
-        """The details as they are now, or the last ones that are known if reading them takes long."""
+        """Return the current details, or the last known ones if reading them takes long."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().run_in_executor(self._pool, self._read)
         reading = self._reading
@@ -58,7 +58,7 @@ def read_details(
     archive: ArchiveService | None,
     warehouse: WarehouseService | None,
 ) -> dict[str, Any]:
-    """The part of the answer that needs locks or the disk; ``folder`` is the data directory."""
+    """Return the details that need locks or the disk. ``folder`` is the data directory."""
     return {
         "sessions": len(catalog.names()),
         "damaged": _damaged_files(folder),
@@ -69,7 +69,7 @@ def read_details(
 
 
 def _damaged_files(folder: Path) -> list[str]:
-    """Files of the data directory itself that were damaged and set aside."""
+    """Return files of the data directory itself that were damaged and set aside."""
     with contextlib.suppress(OSError):
         return sorted(path.name for path in folder.glob("*.damaged-*"))
     return []
@@ -85,7 +85,7 @@ async def health(
     refused: Annotated[RefusedBodies, provide(RefusedBodies)],
     request: Request,
 ) -> Response:
-    """Whether the server is healthy, and how much is waiting to be merged; without a token only the first."""
+    """Return whether the server is healthy, and with a token also how much is waiting to be merged."""
     known = await details.look()
     about: dict[str, Any] = {
         "status": "ok" if known["error"] is None else "degraded",

@@ -1,4 +1,4 @@
-"""HTTP/1.1 and WebSockets as uvicorn speaks them, with the limits of time and size that uvicorn lacks."""
+"""HTTP/1.1 and WebSocket protocols of uvicorn, with limits of time and size that uvicorn lacks."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 HEAD_TIMEOUT_S = 10.0
-#: A connection is cut when its client reads nothing for this long. A WebSocket whose client answers no ping
-#: is closed with a reason before that, but a close waits until everything has been sent.
+#: A connection is cut after its client has read nothing for this long, in s. A WebSocket with an unanswered
+#: ping is closed with a reason earlier, but a close waits until everything has been sent.
 STALLED_S = 60.0
 _MAX_HEAD_BYTES = 64 << 10
 
 
 def max_connections() -> int:
-    """How many connections may be open: half of what may be open at all.
+    """Return the maximum number of connections: half of the file descriptors.
 
-    The rest is for files: DuckDB ends the process when it cannot open one.
+    The others are for files, because DuckDB ends the process if it cannot open one.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 1 << 20 if limit == resource.RLIM_INFINITY else max(16, limit // 2)
 
 
 class _StallLimit(asyncio.Protocol):
-    """Cuts a connection whose client reads nothing, and pauses writing while anything is unsent."""
+    """Cuts a connection whose client reads nothing, and pauses writing while data is unsent."""
 
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
@@ -66,11 +66,11 @@ class _StallLimit(asyncio.Protocol):
 
 
 class WebSocketProtocol(_StallLimit, WebSocketsSansIOProtocol):
-    """A WebSocket."""
+    """A WebSocket connection."""
 
 
 class HttpProtocol(_StallLimit, HttpToolsProtocol):
-    """One connection. It is closed if a head takes too long or is too large, or if there are too many."""
+    """An HTTP connection. It is closed for a slow or large head, or if there are too many."""
 
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0

@@ -1,4 +1,4 @@
-"""Makes a server's services, starts them and stops them."""
+"""Creates a server's services, starts them, and stops them."""
 
 from __future__ import annotations
 
@@ -53,17 +53,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rayscope.server")
 
-#: How often we look for clusters, s, and at every which look also for those of quiet sessions.
+#: Interval for finding clusters, in s.
 _WATCH_S = 3.0
+#: Every this many intervals, clusters of quiet sessions are included.
 _QUIET_TURNS = 5
-#: How often free memory is returned to the system, s.
+#: Interval for returning free memory to the system, in s.
 _RELEASE_S = 60.0
 
 
 def create_services(settings: Settings, *, read_only: bool = False) -> Services:
-    """The services over a data directory, none of them started. Raises OSError and StoreError.
+    """Return the services for a data directory, not started yet. Raises OSError and StoreError.
 
-    ``read_only``: records are opened to be read. The services must not be started then.
+    With ``read_only``, records are only read, and the services must not be started.
     """
     folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,14 +169,14 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
 
 
 def _is_alone(_: str | None) -> bool:
-    """Whether this server does what of several only one does: without a warehouse there is no other."""
+    """Return true: without a warehouse, this is the only server, so all shared work is its own."""
     return True
 
 
 def _create_archive(
     settings: Settings, catalog: Catalog, clusters: Clusters, is_keeper: Callable[[str | None], bool]
 ) -> ArchiveService:
-    # Only now: the libraries of three clouds take a while to load.
+    # Imported here because the libraries of three clouds take a while to load.
     from rayscope.archive.location import Location
     from rayscope.archive.service import ArchiveService
 
@@ -198,7 +199,7 @@ def _create_warehouse(
     clusters: Clusters,
     delete: Callable[[str], bool],
 ) -> WarehouseService:
-    # Only now: the libraries for it are an extra.
+    # Imported here because its libraries are an optional extra.
     from rayscope.warehouse.service import WarehouseService
 
     folder = settings.folder
@@ -227,7 +228,7 @@ class Lifecycle:
         self._release = PeriodicTask("rayscope-memory", _RELEASE_S, memory.release)
 
     def start(self) -> None:
-        """Replay the spool, begin to write and to look for the clusters of live sessions."""
+        """Replay the spool, and start writing and finding the clusters of live sessions."""
         services = self._services
         memory.limit_growth()
         services.writer.start()
@@ -245,7 +246,7 @@ class Lifecycle:
             services.warehouse.start(services.url)
 
     def stop(self) -> None:
-        """Stop polling, flush and close."""
+        """Stop polling, flush, and close."""
         services = self._services
         self._release.stop()
         services.sql.close()
@@ -260,7 +261,7 @@ class Lifecycle:
         services.log_archiver.stop()
         services.object_readings.stop()
         services.logs.stop()
-        self._watch.stop()  # before the clusters end: it may just begin one
+        self._watch.stop()  # before the clusters end, because it may be starting one
         services.objects.stop()
         services.clusters.stop()
         services.realtime.close()
@@ -269,9 +270,9 @@ class Lifecycle:
         memory.lift_limits()
 
     def _look_for_clusters(self) -> None:
-        """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
+        """Find the GCS of sessions that send events, and stop the pollers of clusters that are gone."""
         try:
             self._services.agent_reports.save()
             self._services.clusters.look(quiet_too=next(self._turns) % _QUIET_TURNS == 0)
-        except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
+        except (OSError, StoreError) as error:  # such as when retention has just deleted a session
             log.info("looking for clusters: %s", error)

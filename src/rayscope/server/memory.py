@@ -1,7 +1,7 @@
-"""Returns memory that the server has freed to the system.
+"""Returns freed memory to the system.
 
-glibc gives each thread one of several arenas, eight for each core unless limited. A few bytes in use keep the
-rest of an arena from the system, and threads of another arena cannot use what is free in it.
+glibc assigns each thread to one of several arenas, by default eight per core. A few bytes in use keep the
+rest of an arena from the system, and threads of other arenas cannot use its free memory.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import gc
 
 import pyarrow as pa
 
-#: The number of glibc's option, and the limit: most threads wait for Python's lock, so few allocate at once.
+#: glibc's option for the number of arenas.
 _M_ARENA_MAX = -8
+#: Number of arenas. Most threads wait for Python's lock, so few of them allocate at once.
 _ARENAS = 2
 
 
 def limit_growth() -> None:
-    """Share two arenas among all threads, and leave what exists now out of collections.
+    """Share two arenas among all threads, and exclude existing objects from garbage collection.
 
-    The second holds until :func:`lift_limits`.
+    :func:`lift_limits` undoes the latter.
     """
     if gc.get_freeze_count() == 0:
         gc.freeze()
@@ -29,12 +30,12 @@ def limit_growth() -> None:
 
 
 def lift_limits() -> None:
-    """Let everything be collected again."""
+    """Include all objects in garbage collection again."""
     gc.unfreeze()
 
 
 def release() -> None:
-    """Collect cyclic garbage, which otherwise waits for millions of allocations, and return free memory."""
+    """Collect cyclic garbage, which is otherwise rare, and return free memory to the system."""
     gc.collect()
     pa.default_memory_pool().release_unused()
     with contextlib.suppress(OSError, AttributeError):  # not glibc

@@ -1,4 +1,4 @@
-"""Routes of other packages: an entry point of the group ``rayscope.routers`` names a FastAPI router."""
+"""Routes of other packages: each entry point of the group ``rayscope.routers`` is a FastAPI router."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP = "rayscope.routers"
 
 
 def add_plugin_routes(app: FastAPI) -> None:
-    """Add each installed router below ``/api/plugins/NAME``. A broken one is named in the log."""
+    """Add each installed router below ``/api/plugins/NAME``. Broken ones are logged."""
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         try:
             if not re.fullmatch(r"[\w-]+", entry.name):
@@ -22,9 +22,9 @@ def add_plugin_routes(app: FastAPI) -> None:
             router = entry.load()
             if not isinstance(router, APIRouter):
                 raise TypeError("it is no fastapi.APIRouter")
-            # Their shapes stay out of /openapi.json, where they could rename ours.
+            # Their schemas stay out of /openapi.json, where they could rename Rayscope's.
             app.include_router(router, prefix=f"/api/plugins/{entry.name}", include_in_schema=False)
-        except Exception as error:  # whatever a plug-in's module does at import
+        except Exception as error:  # importing a plug-in may raise anything
             log.warning(
                 "The router %s (%s) is not used: %s: %s", entry.name, entry.value, type(error).__name__, error
             )

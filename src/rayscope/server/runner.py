@@ -1,4 +1,4 @@
-"""A server in this process: lock the data directory, bind, serve in a thread, stop cleanly."""
+"""A server in this process: locks the data directory, binds, serves in a thread, and stops cleanly."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.services import Services
 from rayscope.settings import Settings
 
-#: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
+#: Interval of WebSocket pings, and the time limit for their responses, in s.
 _PING_S = 15.0
-#: Wrong tokens are not slowed down: a token has to be long.
+#: Minimum length of a token. Wrong tokens are not rate-limited, so tokens must be long.
 _MIN_TOKEN = 16
-#: Hosts that no proxy is used for.
+#: Hosts that never use a proxy.
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-#: Files that may be open, where the machine allows it.
+#: Desired limit of open files, where the system allows it.
 _FILES = 65_536
 
 
@@ -53,8 +53,8 @@ class DataDirInUse(StartError):
 class Server:
     """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned.
 
-    ``inheritable``: a `rayscope run` that uses this server starts the next one when this process ends.
-    ``read_only``: answer from the records, but write none and look for no clusters.
+    ``inheritable`` means that a `rayscope run` using this server starts the next one when this process ends.
+    ``read_only`` means to serve the records without writing any or finding clusters.
     """
 
     def __init__(self, settings: Settings, *, inheritable: bool = False, read_only: bool = False) -> None:
@@ -71,7 +71,7 @@ class Server:
         self._socket: socket.socket | None = None
 
     def start(self) -> None:
-        """Bind and serve in a background thread. Raises StartError, then nothing is left behind."""
+        """Bind and serve in a background thread. Raises StartError, and leaves nothing behind then."""
         settings = self.settings
         if not settings.is_loopback and not settings.token:
             raise StartError(
@@ -111,13 +111,13 @@ class Server:
             create_app(self.services),
             http=HttpProtocol,
             ws=WebSocketProtocol,
-            # As many may be accepted at once before one is closed.
+            # This many may be accepted at once before one is closed.
             backlog=min(2048, max_connections() // 2),
             log_level="warning",
             access_log=False,
             lifespan="off",
             timeout_keep_alive=30,
-            # Deflating for each client anew would cost more than all of the push.
+            # Compressing for each client separately would cost more than the rest of the push.
             ws_per_message_deflate=False,
             ws_max_size=MAX_MESSAGE_BYTES,
             ws_ping_interval=_PING_S,
@@ -133,21 +133,21 @@ class Server:
 
     def _serve(self) -> None:
         if self._server is not None and self._socket is not None:
-            # Signals stay the process's own: uvicorn would take Ctrl-C away from a script we run.
+            # Keep the process's own signal handlers, so that Ctrl-C reaches a script of `rayscope run`.
             self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
             with contextlib.suppress(SystemExit):
                 self._server.run(sockets=[self._socket])
 
     def attach(self, address: str) -> str:
-        """Begin snapshots of the GCS at ``address``; returns the session. Raises GcsError."""
+        """Start recording snapshots of the GCS at ``address``. Returns the session. Raises GcsError."""
         if self.services is None:
             raise RuntimeError("the server is not started")
         return self.services.clusters.attach(address, ray_token())
 
     def stop(self) -> None:
-        """Stop serving, flush and close. Safe to call twice."""
+        """Stop serving, flush, and close. Safe to call twice."""
         if self._lock_file is not None:
-            self._remove_about()  # first: others look for the next server while this one still writes
+            self._remove_about()  # first, because others look for the next server while this one still writes
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
@@ -162,7 +162,7 @@ class Server:
         folder = self.settings.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock_file = open(folder / "lock", "a+")  # noqa: SIM115 - held as long as the server lives
+            self._lock_file = open(folder / "lock", "a+")  # noqa: SIM115 - held until the server ends
         except OSError as error:
             raise StartError(
                 f"Could not use the data directory {folder}: {error.strerror}.",
@@ -187,7 +187,7 @@ class Server:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((settings.host, settings.port))
-            bound.listen(2048)  # from here on clients wait for an answer; before, they would be refused
+            bound.listen(2048)  # from here on clients wait for a response instead of being refused
         except (OSError, OverflowError) as error:
             bound.close()
             raise StartError(
@@ -213,7 +213,7 @@ class Server:
         path = folder / "server.json"
         try:
             replace_file(path, msgspec.json.encode(about), mode=0o600, sync=False)
-        except OSError as error:  # only `rayscope` commands that look for a server here miss it
+        except OSError as error:  # affects only `rayscope` commands that look for a local server
             log.warning("could not write %s: %s", path, error)
 
     def _release(self) -> None:
@@ -231,7 +231,7 @@ class Server:
 
 
 def read_about(folder: Path) -> dict[str, str] | None:
-    """``server.json`` of the server on a data directory: pid, url, ingest_url; None if there is none."""
+    """Return ``server.json`` of the server on a data directory (pid, url, ingest_url), or None."""
     try:
         about: dict[str, str] = msgspec.json.decode((folder / "server.json").read_bytes())
         return about
@@ -240,16 +240,16 @@ def read_about(folder: Path) -> dict[str, str] | None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Leave out what uvicorn says of requests that were cut off because the server stopped."""
+    """Filter out uvicorn's messages about requests that were cut off because the server stopped."""
     kind = record.exc_info[0] if record.exc_info else None
     return not (kind and issubclass(kind, asyncio.CancelledError))
 
 
 def _tune_interpreter() -> None:
-    """Let a busy writer hand Python's lock to a waiting request sooner, and the collector run seldom."""
+    """Make a busy writer pass Python's lock to a waiting request sooner, and collect garbage rarely."""
     sys.setswitchinterval(0.0005)  # s
-    gc.set_threshold(50_000, 20, 20)  # what arrives here are many small objects without cycles
-    # Three connections a node, and shells allow 1,024 files.
+    gc.set_threshold(50_000, 20, 20)  # incoming data consists of many small objects without cycles
+    # Each node has three connections, and shells allow only 1,024 files.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -257,8 +257,11 @@ def _tune_interpreter() -> None:
 
 
 def _keep_loopback_off_proxies() -> None:
-    """Add this machine to NO_PROXY: webhooks, Prometheus and ClickHouse are reached through a proxy of the
-    environment, as everywhere, but a proxy reaches nothing of ours."""
+    """Add this machine to NO_PROXY.
+
+    Webhooks, Prometheus, and ClickHouse use the environment's proxy, but a proxy cannot reach local
+    addresses.
+    """
     if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return
     no_proxy = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
@@ -282,14 +285,14 @@ def _url_host(host: str) -> str:
 
 
 def _reachable_host(host: str) -> str:
-    """The address under which other nodes reach us."""
+    """Return the address at which other nodes reach this server."""
     if not _is_wildcard(host):
         return _url_host(host)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(
                 ("192.0.2.1", 9)
-            )  # sends nothing: asks the kernel which of our addresses it would use
+            )  # sends nothing, but asks the kernel for the local address of the route
             return str(probe.getsockname()[0])
         except OSError:
             return "127.0.0.1"

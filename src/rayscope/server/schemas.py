@@ -1,4 +1,4 @@
-"""The shapes of what the server itself answers, for the OpenAPI description."""
+"""The shapes of the server's own responses, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rayscope.api.schemas import Answer, IngestError
 
 
 class Attached(Answer):
-    """The session of the cluster that was attached to."""
+    """The session of the attached cluster."""
 
     session: str
 
 
 class SqlAnswer(Answer):
-    """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
+    """The rows of a SQL query on the record as of ``snapshot_ns``."""
 
     columns: list[tuple[str, str]]
     rows: list[list[Any]]
@@ -26,7 +26,7 @@ class SqlAnswer(Answer):
 
 
 class SessionDeleted(Answer):
-    """The session whose record is gone."""
+    """The session whose record was deleted."""
 
     session: str
 
@@ -39,7 +39,7 @@ class Archive(Answer):
 
 
 class FleetServer(Answer):
-    """A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records."""
+    """A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records."""
 
     server: str
     url: str
@@ -49,7 +49,7 @@ class FleetServer(Answer):
 
 
 class Warehouse(Answer):
-    """The warehouse, the name of this server, the rows that it has to tell, and who else shares it."""
+    """The warehouse, this server's name, its number of unpublished rows, and the other servers."""
 
     url: str
     server: str
@@ -59,9 +59,9 @@ class Warehouse(Answer):
 
 
 class HealthAnswer(Answer):
-    """Whether the server lives. All but ``status`` and ``version`` is for readers.
+    """Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
 
-    ``damaged``: files of the data directory that were set aside.
+    ``damaged`` has files of the data directory that were set aside.
     """
 
     status: Literal["ok", "degraded"]

@@ -1,4 +1,4 @@
-"""What a running server consists of: made by :mod:`rayscope.server.lifecycle`, given to whatever needs it."""
+"""The components of a running server, created by :mod:`rayscope.server.lifecycle`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Services:
-    """Everything behind the routes."""
+    """All services behind the routes."""
 
     settings: Settings
     secrets: Secrets
@@ -59,13 +59,13 @@ class Services:
     logs: Logs
     log_archiver: LogArchiver
     objects: ObjectReferences
-    #: For when their clusters are gone.
+    #: Used once their clusters are gone.
     object_readings: LastReadings
     findings: LiveFindings
     metrics: Metrics
     node_usage: NodeUsage
     alerts: AlertService
-    #: Batches while they come.
+    #: Batches while they arrive.
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps
@@ -74,10 +74,10 @@ class Services:
     dashboards: Dashboards
     health: Health
     deletion: Deletion
-    #: None without one.
+    #: None if no archive is configured.
     archive: ArchiveService | None
     warehouse: WarehouseService | None
     session_ends: SessionEnds
     program_outputs: ProgramOutputs
-    #: Where this server is reached, once it is known.
+    #: Address of this server, once it is known.
     url: str

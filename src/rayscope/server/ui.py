@@ -1,4 +1,4 @@
-"""The web UI's files, as the wheel brings them."""
+"""The web UI's files, served from the wheel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from starlette.types import Scope
 from rayscope.api.security import error_body
 
 STATIC = Path(str(files("rayscope.server"))) / "static"
-#: Vite puts a digest of the content into such names: what is under one never changes.
+#: Vite adds a digest of the content to these names, so the content under a name never changes.
 _HASHED = re.compile(r"-[\w-]{8}\.\w+")
 _TEXTS = (".js", ".css", ".svg")
 _CODES = {404: "not_found", 405: "method_not_allowed"}
@@ -31,9 +31,9 @@ _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 
 
 def add_ui(app: FastAPI) -> None:
-    """Serve the UI: its hashed assets for ever, its page for every path that nothing else answers.
+    """Serve the UI: hashed assets with unlimited caching, and its page for every other path.
 
-    Under ``/api`` a path or method that is not there gets a JSON error.
+    Unknown paths and methods under ``/api`` get a JSON error.
     """
     if (STATIC / "assets").is_dir():
         app.mount("/assets", _Assets(directory=STATIC / "assets"), name="assets")
@@ -41,7 +41,7 @@ def add_ui(app: FastAPI) -> None:
 
 
 class _Assets(StaticFiles):
-    """Files that browsers keep, packed for those that unpack them: a third of the bytes or less."""
+    """Files that browsers cache, compressed for those that support it: a third of the bytes or less."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         found = await super().get_response(path, scope)
@@ -65,7 +65,7 @@ class _Assets(StaticFiles):
 
 @lru_cache(maxsize=256)
 def _gzip_file(path: str, _etag: str) -> bytes:
-    """A file as gzip, made once for each content."""
+    """Return a file compressed with gzip, cached by its content."""
     return gzip.compress(Path(path).read_bytes(), mtime=0)
 
 
@@ -89,7 +89,7 @@ def _otherwise(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """All methods of a path: each of its routes knows but its own. A path by name goes before a pattern."""
+    """Return all methods of a path, because each route knows only its own. Exact paths precede patterns."""
     routes = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
     paths = [getattr(route, "path", "") for route in routes]
     path = request.url.path if request.url.path in paths else paths[0] if paths else ""

@@ -1,4 +1,4 @@
-"""Answers a request that fails because of a bug of ours as all other errors are answered."""
+"""Returns unexpected errors in the same format as all other errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ log = logging.getLogger("rayscope.server")
 
 
 class UnexpectedErrors:
-    """Middleware: logs an error that no handler knows, and answers it with status 500 and code `internal`."""
+    """Middleware: logs an error without a handler, and returns it with status 500 and code `internal`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

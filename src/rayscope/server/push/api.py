@@ -1,4 +1,4 @@
-"""Live push over a WebSocket, and the same by HTTP for who cannot hold one."""
+"""Live push over a WebSocket, and by HTTP for clients without WebSockets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from fastapi.responses import Response
 from rayscope.api.parameters import ERRORS
 from rayscope.api.provide import provide
 from rayscope.server.push import schemas
-from rayscope.server.push.realtime import Realtime, Wanted
+from rayscope.server.push.realtime import Realtime, Subscription
 
-#: Close codes: the message was none of ours; there are too many clients.
-_BAD_MESSAGE, _FULL = 4400, 4429
+#: Close code for invalid messages.
+_BAD_MESSAGE = 4400
+#: Close code for too many clients.
+_FULL = 4429
 
 
 router = APIRouter()
@@ -26,7 +28,7 @@ async def realtime(realtime: Annotated[Realtime, provide(Realtime)], socket: Web
         await socket.close(_FULL, "too_many_clients")
         return
     await socket.accept()
-    # Starlette's RuntimeError: the client has gone meanwhile.
+    # Starlette raises RuntimeError if the client has disconnected meanwhile.
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         try:
             await realtime.serve(socket.send_text, socket.receive_text)
@@ -41,5 +43,5 @@ def topic_now(
     session: Annotated[str | None, Query(max_length=200)] = None,
     job_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """The current state of a topic, as the WebSocket sends it first."""
-    return Response(realtime.once(Wanted(topic, session, job_id)), media_type="application/json")
+    """Return the current state of a topic, as the WebSocket sends it first."""
+    return Response(realtime.once(Subscription(topic, session, job_id)), media_type="application/json")

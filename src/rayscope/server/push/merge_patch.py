@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386): what turns one JSON document into another, told as a document."""
+"""JSON merge patches (RFC 7386): documents that describe the change of another JSON document."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def merge_patch(before: Any, after: Any) -> Any:
-    """What to send to who has ``before`` so that :func:`merged` gives ``after``.
+    """Return the patch with which :func:`merged` turns ``before`` into ``after``.
 
-    Lists are told whole, and a member that vanished as null; so a member that *is* null is told as vanished,
-    as the RFC has it: readers of these documents take both alike.
+    Lists are included completely, and removed members as null. So a member that *is* null counts as removed,
+    as in the RFC; readers of these documents treat both the same.
     """
     if not isinstance(before, dict) or not isinstance(after, dict):
         return after
@@ -23,7 +23,7 @@ def merge_patch(before: Any, after: Any) -> Any:
 
 
 def merged(document: Any, patch: Any) -> Any:
-    """``document`` with ``patch`` applied (the algorithm of the RFC); neither is changed."""
+    """Return ``document`` with ``patch`` applied, by the RFC's algorithm. Neither is changed."""
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}

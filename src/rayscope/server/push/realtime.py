@@ -1,9 +1,10 @@
-"""Live push: what many clients watch is looked at, compared and encoded once for all of them.
+"""Live push: data that many clients watch is read, compared, and encoded once for all of them.
 
-A *feed* is one topic of one session (and one job). While anybody watches it, its provider is asked once an
-interval; what it says is compared with what it said before and encoded as a whole *state* and as a *change*
-(RFC 7386). A client has one slot for each feed, not a queue: whoever reads slowly finds the newest in it, the
-change where it is one behind, else the state. All of it but the providers runs on the server's event loop.
+A *feed* is one topic of one session (and one job). While it has clients, its provider is called once per
+interval. The result is compared with the previous one, and encoded as a whole *state* and as a *change* (RFC
+7386). A client has one slot per feed instead of a queue, so a slow client gets only the newest version: the
+change if it is one version behind, else the state. Everything except the providers runs on the server's event
+loop.
 """
 
 from __future__ import annotations
@@ -23,38 +24,39 @@ from rayscope.storage.errors import BadQuery, StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: What a provider is asked: the session, and the parameters of the topic (``job_id``).
+#: A provider's function. It takes the session and the parameters of the topic (``job_id``).
 Look = Callable[[str, Mapping[str, str]], Any]
 
 MAX_CLIENTS = 4_000
 MAX_FEEDS = 500
-#: Feeds that one client watches, and the bytes of one message of it.
+#: Maximum number of feeds that one client watches.
 MAX_SUBSCRIPTIONS = 32
+#: Maximum size of a client's message, in bytes.
 MAX_MESSAGE_BYTES = 64 << 10
-#: A client that acknowledges has at most so many messages on the way.
+#: Maximum number of unacknowledged messages to a client that acknowledges.
 WINDOW = 2
-#: Whoever has heard nothing for so long is told that we live, s.
+#: A client without messages for this long gets a sign of life, in s.
 _ALIVE_S = 5.0
-#: s; news of a topic that costs much to look at is not kept back for longer.
+#: Maximum delay of news about a topic that is slow to read, in s.
 _MAX_PAUSE_S = 5.0
 _MAX_INTERVAL_S = 3600.0
-#: A client that has sent no message of ours so long after it connected gets :data:`DEFAULT_TOPICS`, s.
+#: A client that has sent no valid message this long after connecting gets :data:`DEFAULT_TOPICS`, in s.
 _GREET_S = 2.0
 DEFAULT_TOPICS = ("cluster", "metrics", "tasks", "actors")
-#: Unreadable messages after which a connection is closed.
+#: Number of unreadable messages after which a connection is closed.
 _MAX_UNREADABLE = 10
 _FORM = """{"subscribe": [{"topic": "cluster"}, {"topic": "job", "job_id": "01000000"}]}"""
 
 
 class FeedKey(NamedTuple):
-    """What a feed tells of."""
+    """The topic, session, and parameters of a feed."""
 
     topic: str
     session: str
     params: tuple[tuple[str, str], ...]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class Subscription(msgspec.Struct, frozen=True):
     """A topic in a client's message."""
 
     topic: str
@@ -62,19 +64,19 @@ class Wanted(msgspec.Struct, frozen=True):
     job_id: str | None = None
 
     def params(self) -> dict[str, str]:
-        """The parameters of the topic beside the session."""
+        """Return the parameters of the topic besides the session."""
         return {} if self.job_id is None else {"job_id": self.job_id}
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A client's message.
 
-    ``interval_s``: not more often than that. ``acks``: it will say with ``ack`` how many messages it has
-    taken since it said so last, and gets no more than :data:`WINDOW` ahead of that.
+    ``interval_s`` is the minimum time between messages of a feed. With ``acks``, the client reports with
+    ``ack`` how many messages it has received since the last report, and gets at most :data:`WINDOW` more.
     """
 
-    subscribe: list[Wanted] = []
-    unsubscribe: list[Wanted] = []
+    subscribe: list[Subscription] = []
+    unsubscribe: list[Subscription] = []
     interval_s: float | None = None
     acks: bool | None = None
     ack: int = 0
@@ -84,7 +86,7 @@ _decode_ask = msgspec.json.Decoder(Ask).decode
 
 
 def _is_ping(text: str) -> bool:
-    """Whether a message is a ping: the word alone, ``{"type": "ping"}`` or ``{"ping": ...}``."""
+    """Return whether a message is a ping: the word alone, ``{"type": "ping"}``, or ``{"ping": ...}``."""
     if text.strip().strip('"').lower() == "ping":
         return True
     with contextlib.suppress(msgspec.DecodeError):
@@ -94,7 +96,7 @@ def _is_ping(text: str) -> bool:
 
 
 class Feed:
-    """What is known of one topic, encoded. ``seq`` counts its changes."""
+    """The last state and change of one topic, encoded. ``seq`` counts its changes."""
 
     def __init__(self, key: FeedKey) -> None:
         self.key = key
@@ -110,7 +112,7 @@ class Feed:
         self._change: str | None = None
 
     def look(self, provider: Look) -> Callable[[], bool]:
-        """Ask the provider (in a thread); what it gives takes the news over on the loop: is there any?"""
+        """Call the provider in a thread. Returns a function that stores the result on the loop."""
         time_ns = time.time_ns()
         try:
             encoded = msgspec.json.encode(provider(self.key.session, dict(self.key.params)))
@@ -146,7 +148,7 @@ class Feed:
         self._change = self._message("change", b"data", change) if change else None
 
     def message_after(self, seq: int) -> str | None:
-        """What a client that has heard number ``seq`` (0: nothing yet) is to be sent; None: nothing."""
+        """Return the next message for a client with version ``seq`` (0 for none), or None."""
         if seq == self.seq or not self.seq:
             return None
         if seq == self.seq - 1 and self._change is not None and seq:
@@ -168,11 +170,11 @@ class Feed:
 
 
 class Client:
-    """One connection: what it watches, and one slot for each of these."""
+    """One connection: the feeds that it watches, and one slot for each."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]]) -> None:
         self._send = send
-        #: Feed -> the number of what was sent of it last.
+        #: Last version sent, by feed.
         self.heard: dict[Feed, int] = {}
         self.dirty: dict[Feed, None] = {}
         self.notes: list[str] = []
@@ -182,23 +184,23 @@ class Client:
         self.unacknowledged = 0
         self.unreadable = 0
         self.last_sent = time.monotonic()
-        #: Messages sent, and versions of feeds that it never saw since newer ones were there.
+        #: Number of messages sent, and number of versions skipped because newer ones were available.
         self.sent = 0
         self.skipped = 0
 
     def note(self, message: dict[str, Any]) -> None:
-        """Send something that is of no feed."""
+        """Send a message that belongs to no feed."""
         if len(self.notes) < MAX_SUBSCRIPTIONS:
             self.notes.append(msgspec.json.encode(message).decode())
         self.wake.set()
 
-    def tell(self, feed: Feed) -> None:
-        """There is news of a feed."""
+    def mark_dirty(self, feed: Feed) -> None:
+        """Mark a feed as having news."""
         self.dirty[feed] = None
         self.wake.set()
 
     async def run(self) -> None:
-        """Send what is new, at the client's own pace, until cancelled or the connection ends."""
+        """Send news at the client's own pace, until cancelled or disconnected."""
         while True:
             await self.wake.wait()
             self.wake.clear()
@@ -240,7 +242,7 @@ class Realtime:
         self.looks = 0
 
     def provide(self, topic: str, look: Look) -> None:
-        """Have a topic told by ``look``; it runs in a thread, and may raise StoreError."""
+        """Register the provider of a topic. It runs in a thread, and may raise StoreError."""
         self._providers[topic] = look
 
     @property
@@ -249,41 +251,42 @@ class Realtime:
         return sorted(self._providers)
 
     def stats(self) -> dict[str, int]:
-        """Clients, feeds that are watched, and how often a provider was asked."""
+        """Return the number of clients, of watched feeds, and of calls of providers."""
         return {"clients": len(self._clients), "feeds": len(self._feeds), "looks": self.looks}
 
     def close(self) -> None:
-        """Ask no provider any more."""
+        """Stop calling providers."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def once(self, wanted: Wanted) -> bytes:
-        """The state of a topic now, for those who cannot hold a connection. Raises StoreError."""
-        key = self._key(wanted)
+    def once(self, subscription: Subscription) -> bytes:
+        """Return the current state of a topic, for clients without a connection. Raises StoreError."""
+        key = self._key(subscription)
         data = self._providers[key.topic](key.session, dict(key.params))
         head = {"topic": key.topic, "session": key.session, "params": dict(key.params), "kind": "state"}
         return msgspec.json.encode({**head, "seq": 0, "time_ns": time.time_ns(), "data": data})
 
-    def _key(self, wanted: Wanted) -> FeedKey:
-        if wanted.topic not in self._providers:
-            raise BadQuery(f"Unknown topic {wanted.topic[:60]!r}.", f"Topics: {', '.join(self.topics)}.")
-        if (wanted.topic == "job") != (wanted.job_id is not None):
+    def _key(self, subscription: Subscription) -> FeedKey:
+        if subscription.topic not in self._providers:
+            raise BadQuery(
+                f"Unknown topic {subscription.topic[:60]!r}.", f"Topics: {', '.join(self.topics)}."
+            )
+        if (subscription.topic == "job") != (subscription.job_id is not None):
             raise BadQuery(
                 "Only the topic `job` takes a job_id, and it requires one.", "Give the ID of a job."
             )
-        if len(wanted.job_id or "") > 200 or len(wanted.session or "") > 200:
+        if len(subscription.job_id or "") > 200 or len(subscription.session or "") > 200:
             raise BadQuery("The ID is too long.", "Use an ID of Ray's.")
-        session = self._resolve(wanted.session)
-        return FeedKey(wanted.topic, session, tuple(sorted(wanted.params().items())))
+        session = self._resolve(subscription.session)
+        return FeedKey(subscription.topic, session, tuple(sorted(subscription.params().items())))
 
-    # On the event loop from here on.
+    # The following methods run on the event loop.
 
     async def serve(
         self, send: Callable[[str], Awaitable[None]], receive: Callable[[], Awaitable[str]]
     ) -> None:
         """Serve one connection until it ends.
 
-        Raises ValueError after too many messages that are none of ours, and whatever ``send`` and
-        ``receive`` raise.
+        Raises ValueError after too many invalid messages, and any error of ``send`` and ``receive``.
         """
         client = Client(send)
         self._clients.add(client)
@@ -291,7 +294,7 @@ class Realtime:
             self._ticker = asyncio.create_task(self._tick())
         sender = asyncio.create_task(client.run())
         greeter = asyncio.create_task(self._greet(client))
-        # A connection that breaks while we send ends the sender: then nobody is to wait for a message of it.
+        # If a connection breaks while sending, the sender ends, and the reader must not wait any longer.
         reader = asyncio.create_task(self._read(client, receive, greeter))
         try:
             done, _ = await asyncio.wait((sender, reader), return_when=asyncio.FIRST_COMPLETED)
@@ -306,7 +309,7 @@ class Realtime:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many clients as there may be."""
+        """Whether the maximum number of clients is connected."""
         return len(self._clients) >= MAX_CLIENTS
 
     def _forget(self, client: Client) -> None:
@@ -318,12 +321,12 @@ class Realtime:
             self._ticker = None
 
     async def _greet(self, client: Client) -> None:
-        """Subscribe a client that stays silent to the newest session, as soon as there is one."""
+        """Subscribe a client that sends nothing to the newest session, once there is one."""
         await asyncio.sleep(_GREET_S)
         while not await asyncio.get_running_loop().run_in_executor(self._pool, self._has_sessions):
             await asyncio.sleep(self.interval_s)
         for topic in DEFAULT_TOPICS:
-            await self._change(client, Wanted(topic), self._subscribe)
+            await self._change(client, Subscription(topic), self._subscribe)
 
     def _has_sessions(self) -> bool:
         try:
@@ -344,7 +347,7 @@ class Realtime:
                 asked = _decode_ask(text)
                 if len(asked.subscribe) + len(asked.unsubscribe) > 2 * MAX_SUBSCRIPTIONS:
                     raise ValueError("Too many topics in one message.")
-            except ValueError as problem:  # DecodeError is one too
+            except ValueError as problem:  # includes DecodeError
                 client.unreadable += 1
                 if client.unreadable >= _MAX_UNREADABLE:
                     raise
@@ -362,22 +365,28 @@ class Realtime:
                 client.unacknowledged = max(0, client.unacknowledged - asked.ack)
                 client.wake.set()
             if asked.interval_s is not None:
-                # A faster one than ours there is not; nor does anybody sleep for good.
+                # The server's own interval is the minimum, and the maximum avoids clients that never wake up.
                 pause_s = min(_MAX_INTERVAL_S, max(0.0, asked.interval_s))
                 client.interval_s = pause_s if pause_s > self.interval_s else 0.0
-            for wanted in asked.unsubscribe:
-                await self._change(client, wanted, self._unsubscribe)
-            for wanted in asked.subscribe:
-                await self._change(client, wanted, self._subscribe)
+            for subscription in asked.unsubscribe:
+                await self._change(client, subscription, self._unsubscribe)
+            for subscription in asked.subscribe:
+                await self._change(client, subscription, self._subscribe)
 
-    async def _change(self, client: Client, wanted: Wanted, do: Callable[[Client, FeedKey], None]) -> None:
+    async def _change(
+        self, client: Client, subscription: Subscription, do: Callable[[Client, FeedKey], None]
+    ) -> None:
         try:
             # Finding the session may wait for a file.
-            key = await asyncio.get_running_loop().run_in_executor(self._pool, self._key, wanted)
+            key = await asyncio.get_running_loop().run_in_executor(self._pool, self._key, subscription)
             do(client, key)
         except StoreError as problem:
             error = {"code": problem.code, "message": problem.message, "remedy": problem.remedy}
-            head = {"topic": wanted.topic[:60], "session": wanted.session, "params": wanted.params()}
+            head = {
+                "topic": subscription.topic[:60],
+                "session": subscription.session,
+                "params": subscription.params(),
+            }
             client.note({**head, "kind": "error", "error": error})
 
     def _subscribe(self, client: Client, key: FeedKey) -> None:
@@ -399,7 +408,7 @@ class Realtime:
         client.heard[feed] = 0
         feed.watchers.add(client)
         if feed.seq:
-            client.tell(feed)
+            client.mark_dirty(feed)
         else:
             self._start_look(feed)
 
@@ -416,7 +425,7 @@ class Realtime:
             self._feeds.pop(feed.key, None)
 
     async def _tick(self) -> None:
-        """Look at what is watched, once an interval, and let nobody think that we are gone."""
+        """Read the watched feeds once per interval, and send signs of life."""
         while True:
             await asyncio.sleep(self.interval_s)
             now = time.monotonic()
@@ -441,19 +450,19 @@ class Realtime:
         pause_s = 0.0
 
         def look() -> tuple[Callable[[], bool], float]:
-            began = time.monotonic()  # what it waits for a thread before costs nothing
+            began = time.monotonic()  # excludes the time of waiting for a thread
             return feed.look(self._providers[feed.key.topic]), time.monotonic() - began
 
         try:
             take, took_s = await asyncio.get_running_loop().run_in_executor(self._pool, look)
-            # What costs much is looked at for a tenth of the time, unless that keeps news back too long.
+            # Slow topics use at most a tenth of the time, unless that delays news too long.
             pause_s = min(10 * took_s - self.interval_s, _MAX_PAUSE_S)
             if take():
                 for client in feed.watchers:
-                    client.tell(feed)
-        except RuntimeError:  # the pool is closed: the server stops
+                    client.mark_dirty(feed)
+        except RuntimeError:  # the pool is closed because the server stops
             log.debug("%s is not looked at any more", feed.key)
-        except Exception:  # one topic's fault must not be the end of the others
+        except Exception:  # an error of one topic must not affect the others
             log.exception("looking at %s", feed.key)
         finally:
             feed.looking = False

@@ -8,7 +8,7 @@ from rayscope.api.schemas import Answer
 
 
 class TopicState(Answer):
-    """What a topic tells of a session now; ``data`` is the topic's own."""
+    """The current state of a session's topic. ``data`` has the topic's own fields."""
 
     topic: str
     session: str
