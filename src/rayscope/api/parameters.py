@@ -1,4 +1,4 @@
-"""Parameters and answers that many paths share."""
+"""Parameters and responses shared by many routes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.entities import find_nodes
 from rayscope.storage.sql.filters import TaskFilters
 
-#: The server's own, see :func:`provide`. Routes are made once, when they are imported.
+#: The server's own services, see :func:`provide`. Routes are created once, on import.
 CurrentCatalog = Annotated[Catalog, provide(Catalog)]
 CurrentRecords = Annotated[SessionReader, provide(SessionReader)]
 CurrentSecrets = Annotated[Secrets, provide(Secrets)]
@@ -38,7 +38,7 @@ Sort = Annotated[str, Query(max_length=60)]
 
 
 def node_ids(records: SessionReader, session: str | None, nodes: str | None) -> str | None:
-    """The IDs of the nodes of a filter: IDs, how these begin, or names, joined by commas.
+    """Return the IDs of the nodes in a filter: IDs, prefixes of IDs, or names, joined by commas.
 
     Raises NotFound for an unknown session, and BadQuery for a name of several nodes.
     """
@@ -91,27 +91,27 @@ def _task_filters(
     )
 
 
-#: Which task attempts a request is about: the filters of the list of tasks and of the views made of them.
+#: Selects task attempts: the filters of the list of tasks and of the views of attempts.
 Filters = Annotated[TaskFilters, Depends(_task_filters)]
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
 }
-#: The same of what takes a body, which can be too large.
+#: The errors of routes with a body, which can also be too large.
 BODY_ERRORS: dict[int | str, dict[str, Any]] = {**ERRORS, 413: {"model": schemas.ErrorAnswer}}
 
 
 def answer(value: Any, status: int = 200) -> Response:
-    """JSON, encoded once."""
+    """Return a JSON response."""
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 def answer_from_record(
     records: SessionReader, session: str, request: Request, function: Callable[[SessionFile], Any]
 ) -> Response:
-    """The JSON of what ``function`` finds in a session's record; equal requests share it for a while.
+    """Return as JSON what ``function`` reads from a session's record. Equal requests share it for a while.
 
-    Header ``Age`` (s): since it was made.
+    The header ``Age`` (s) is the time since it was computed.
     """
     question = f"{request.url.path}?{request.url.query}"
     body, age_s = records.read_with_age(session, question, lambda file: msgspec.json.encode(function(file)))
@@ -126,17 +126,17 @@ def error(
     headers: dict[str, str] | None = None,
     params: Mapping[str, str | int] | None = None,
 ) -> Response:
-    """The error body that docs/reference/api.md describes."""
+    """Return the error response that docs/reference/api.md describes."""
     return Response(error_body(code, message, remedy, params), status, headers, "application/json")
 
 
 def error_info(error: StoreError | None) -> dict[str, str] | None:
-    """An error as the answers of health and summary show it."""
+    """Return an error in the format of the health and summary responses."""
     return None if error is None else {"message": error.message, "remedy": error.remedy}
 
 
 def with_dropped(records: SessionReader, session: str, page: pages.Page, **more: int) -> Response:
-    """A page of a list, with what the session is missing and ``more`` about the whole list."""
+    """Return a page of a list, with the session's losses and ``more`` about the whole list."""
     return answer(
         {
             "items": page.items,

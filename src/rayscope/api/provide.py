@@ -1,4 +1,4 @@
-"""Gives a route the services that it needs."""
+"""Provides routes with services."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 
 @cache
 def provide(kind: type) -> Any:
-    """A route's dependency on a service, as in ``Annotated[Clusters, provide(Clusters)]``."""
+    """Return a route's dependency on a service, as in ``Annotated[Clusters, provide(Clusters)]``."""
 
     async def find(connection: HTTPConnection) -> Any:
         return connection.app.state.services[kind]

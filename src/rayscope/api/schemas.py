@@ -1,4 +1,4 @@
-"""What the shapes of all answers share, for the OpenAPI description. Answers are encoded by msgspec."""
+"""Base shapes of all responses, for the OpenAPI description. Responses are encoded by msgspec."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Answer(BaseModel):
-    """What every shape of an answer is derived from: nothing is sent that it does not name."""
+    """Base of all response shapes. A response has no fields that its shape does not name."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class HiddenLibrary(Answer):
-    """A library's internals that ``only=mine`` leaves out, and how many functions and attempts they are."""
+    """A library's internals hidden by ``only=mine``, with the number of their functions and attempts."""
 
     library: str
     functions: int
@@ -20,13 +20,13 @@ class HiddenLibrary(Answer):
 
 
 class Body(BaseModel):
-    """What every shape of a request is derived from: 0 is not taken for false, nor "1" for a number."""
+    """Base of all request shapes. Types are strict: 0 is not false, and "1" is not a number."""
 
     model_config = ConfigDict(strict=True)
 
 
 class ErrorDetail(Answer):
-    """What went wrong and what to do about it. ``params``: what the message names, where that is little."""
+    """A problem and its remedy. ``params`` has the values in the message, if there are few."""
 
     code: str
     message: str
@@ -35,7 +35,7 @@ class ErrorDetail(Answer):
 
 
 class ErrorAnswer(Answer):
-    """The body of every error answer."""
+    """The body of every error response."""
 
     error: ErrorDetail
 

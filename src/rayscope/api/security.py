@@ -1,13 +1,14 @@
-"""Who may talk to the server: Host, Origin and token, checked before anything else looks at a request.
+"""Access control by Host, Origin, and token, before any other code sees a request.
 
-- *Host* must be an IP address, ``localhost`` or a name that the operator allowed: a page of another site
-  that points its own name at our address (DNS rebinding) is turned away.
-- *Origin*, where a browser sends one, must be our own: no page of another site can act through a visitor.
-  Nor can it load an answer of the API as an image or a link, which have no Origin (*Sec-Fetch-Site*).
-- *Body*: has a limit of bytes and of time: nobody fills our memory or keeps a request waiting for ever.
-- *Token*: everything under ``/api`` and ``/ws``, and ``/metrics``, but health, login and ingest (whose key
-  is in its path) needs it, if the server has one; it has to have one on any address but loopback. Browsers
-  hold a value derived from it: a cookie goes to every port of a host, so whoever listens there would have it.
+- *Host* must be an IP address, ``localhost``, or a name that the operator allowed. This rejects pages of
+  other sites that point their own name at this address (DNS rebinding).
+- *Origin*, if a browser sends one, must be the server's own, so no page of another site can act through a
+  visitor. Nor can it load an API response as an image or a link, which have no Origin (*Sec-Fetch-Site*).
+- *Body* size and time are limited, so nobody can fill the memory or keep a request waiting forever.
+- *Token*: if the server has one, everything under ``/api`` and ``/ws``, and ``/metrics``, requires it,
+  except health, login, and ingest (with its key in the path). A server must have one on any address but
+  loopback. Browsers store a value derived from it, because a cookie is sent to every port of a host, where
+  other servers could read it.
 """
 
 from __future__ import annotations
@@ -32,22 +33,24 @@ COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
 _TOKEN_PATHS = ("/api/", "/ws/", "/metrics")
-#: A name or an IPv4 address, or an IPv6 address; maybe a port.
+#: A name, an IPv4 address, or an IPv6 address, with an optional port.
 _HOST = re.compile(r"(?:([A-Za-z0-9_.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
 
-#: How long we wait for more of a body, and for all of it. Ray's agents give up after 3 s, ours after 15 s.
-BODY_IDLE_S, BODY_TIMEOUT_S = 10.0, 60.0
+#: Maximum wait for more of a body, in s. Ray's agents give up after 3 s, Rayscope's after 15 s.
+BODY_IDLE_S = 10.0
+#: Maximum time for a whole body, in s.
+BODY_TIMEOUT_S = 60.0
 _MAX_BODY_BYTES = 1 << 20
-#: Anybody may send these, without a token.
+#: Maximum size of requests that need no token, in bytes.
 _MAX_OPEN_BODY_BYTES = 16 << 10
-#: Of the folder of a job: `cluster/jobs/folders.py` looks into it.
+#: Maximum size of a job's folder, in bytes. `cluster/jobs/folders.py` checks its content.
 _MAX_FOLDER_BYTES = 100 << 20
 _MAX_REPORT_BYTES = 64 << 10
-#: One request with a program's output.
+#: Maximum size of one request with a program's output, in bytes.
 _MAX_OUTPUT_BYTES = 4 << 20
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 
-#: "same-site" is another port of this host: not ours.
+#: "same-site" is another port of this host, which is also foreign.
 _FOREIGN_SITES = (b"cross-site", b"same-site")
 
 Scope = MutableMapping[str, Any]
@@ -55,7 +58,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-#: The UI's own files and nothing else; Mantine sets style attributes.
+#: Only the UI's own files are allowed. Mantine sets style attributes.
 _HEADERS = [
     (
         b"content-security-policy",
@@ -69,23 +72,23 @@ _HEADERS = [
 
 
 def error_body(code: str, message: str, remedy: str, params: Mapping[str, str | int] | None = None) -> bytes:
-    """The body of every error answer; ``params`` are in it where there are some."""
-    told: dict[str, Any] = {"code": code, "message": message, "remedy": remedy}
-    return msgspec.json.encode({"error": {**told, "params": params} if params else told})
+    """Return the body of an error response. Empty ``params`` are left out."""
+    detail: dict[str, Any] = {"code": code, "message": message, "remedy": remedy}
+    return msgspec.json.encode({"error": {**detail, "params": params} if params else detail})
 
 
-def matches(given: str, secret: str) -> bool:
-    """Compare without telling by its time how much was right."""
-    return hmac.compare_digest(given.encode(), secret.encode())
+def matches(candidate: str, secret: str) -> bool:
+    """Compare in constant time, so that the duration reveals nothing about the secret."""
+    return hmac.compare_digest(candidate.encode(), secret.encode())
 
 
 def cookie_value(token: str) -> str:
-    """What a browser shows in place of the token; nobody gets from it to the token."""
+    """Return the value that a browser stores instead of the token, which cannot be derived from it."""
     return hmac.digest(token.encode(), b"rayscope: cookie of a reader", "sha256").hex()
 
 
 class BadKey(RayscopeError):
-    """Events come with another key than ours."""
+    """Events arrived with another key than this server's."""
 
     remedy = "`rayscope env` prints the right URL."
     code = "bad_key"
@@ -94,21 +97,21 @@ class BadKey(RayscopeError):
 
 @dataclass(frozen=True)
 class Secrets:
-    """The key that senders of events show, and the token of the operator."""
+    """The ingest key of senders of events, and the operator's token."""
 
     ingest_key: str
     operator_token: str
 
     def check_key(self, key: str) -> None:
-        """Raise BadKey unless a sender shows the ingest key."""
+        """Raise BadKey unless the key is the ingest key."""
         if not matches(key, self.ingest_key):
             raise BadKey("Wrong ingest key.")
 
 
 class BodyRefused(RayscopeError, HTTPException):
-    """A body that is too large or comes too slowly. Raised where a route reads it.
+    """A body that is too large or too slow. Raised while a route reads it.
 
-    FastAPI would take any error but its own that comes while it reads a body for a malformed body.
+    FastAPI treats any other error than its own while reading a body as a malformed body.
     """
 
     def __init__(self, status: int, code: str, message: str, remedy: str) -> None:
@@ -118,7 +121,7 @@ class BodyRefused(RayscopeError, HTTPException):
 
 @dataclass
 class RefusedBodies:
-    """How many bodies were refused since the server started, by reason."""
+    """Numbers of refused bodies since the server started, by reason."""
 
     stalled: int = 0
     too_large: int = 0
@@ -148,9 +151,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        # The only one of those we read that may come several times.
+        # The only header read here that may occur several times.
         headers[b"cookie"] = b";".join(value for name, value in scope["headers"] if name == b"cookie")
-        # For `/api/health`, which shows others little.
+        # `/api/health` shows others only a few fields.
         is_reader = self._token is None or self._token_given(headers)
         scope.setdefault("state", {})["is_reader"] = is_reader
         refused = self._refuse(scope, headers, is_reader=is_reader)
@@ -199,7 +202,7 @@ class Guard:
             )
         origin = headers.get(b"origin")
         path: str = scope["path"]
-        # Pages may be linked to from anywhere; answers are for them alone.
+        # Pages may be linked from anywhere, but only they may read responses.
         foreign = path.startswith(_TOKEN_PATHS) and headers.get(b"sec-fetch-site") in _FOREIGN_SITES
         if foreign or (origin is not None and not _same_origin(origin.decode("latin-1"), host)):
             return (
@@ -250,7 +253,8 @@ class Guard:
         scheme, _, value = authorization.partition(" ")
         if scheme.lower() == "bearer" and matches(value.strip(), token):
             return True
-        # By hand: parsers of cookies give up at the first that they cannot read, and others' come along.
+        # Parsed by hand: cookie parsers stop at the first invalid cookie, and those of other servers come
+        # along.
         pairs = (pair.partition("=") for pair in headers[b"cookie"].decode("latin-1").split(";"))
         cookies = [value.strip().strip('"') for name, _, value in pairs if name.strip() == COOKIE]
         return any(matches(value, cookie_value(token)) for value in cookies)
@@ -262,7 +266,7 @@ def _too_large(limit: int) -> tuple[int, str, str, str]:
 
 
 def _limited(receive: Receive, limit: int, refused: RefusedBodies) -> Receive:
-    """``receive`` that raises :class:`BodyRefused` once a body is too large or too slow."""
+    """Wrap ``receive`` to raise :class:`BodyRefused` once a body is too large or too slow."""
     size = 0
     deadline: float | None = None
     complete = False

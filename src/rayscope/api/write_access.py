@@ -1,9 +1,10 @@
-"""The operator's role: whoever changes something (jobs, silences, clusters ...) shows a token of its own.
+"""The operator's role: requests that change something (jobs, silences, clusters) require a separate token.
 
-Looking is one thing, acting another: Ray's dashboard lets everyone who reaches it submit jobs, which is to
-run code. So even on loopback, where looking needs no token, acting does: the one in DATA_DIR/operator, which
-only the user who runs the server can read. It comes in a header alone. A cookie would go to every server on
-the same host, whatever its port (Ray's own dashboard, say), and along with requests that nobody meant.
+Reading and acting are different permissions: Ray's dashboard lets everyone who can reach it submit jobs, and
+thus run code. So even on loopback, where reading needs no token, acting needs the one in DATA_DIR/operator,
+which only the user who runs the server can read. It is accepted only in a header. A cookie would be sent to
+every server on the same host, on any port (such as Ray's own dashboard), and with requests that the user did
+not intend.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _REMEDY = f"Run `rayscope token` on the server to get it, and send it as the hea
 
 
 class NotOperator(RayscopeError):
-    """Somebody who may look wants to act."""
+    """A request without the operator's token tries to change something."""
 
     remedy = _REMEDY
     code = "needs_operator"
@@ -38,13 +39,13 @@ class OperatorLogin(Body):
 
 
 async def _check(
-    secrets: CurrentSecrets, given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None
+    secrets: CurrentSecrets, token: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None
 ) -> None:
-    if given is None or not matches(given, secrets.operator_token):
+    if token is None or not matches(token, secrets.operator_token):
         raise NotOperator("This needs the operator token.")
 
 
-#: The dependencies of routes that act. Raises NotOperator.
+#: Dependencies of routes that change something. Raises NotOperator.
 OPERATOR_ONLY = [Depends(_check)]
 
 
@@ -52,8 +53,8 @@ router = APIRouter()
 
 
 @router.post("/api/operator", status_code=204, responses=BODY_ERRORS)
-def operator(secrets: CurrentSecrets, given: OperatorLogin) -> Response:
+def operator(secrets: CurrentSecrets, credentials: OperatorLogin) -> Response:
     """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
-    if not matches(given.token, secrets.operator_token):
+    if not matches(credentials.token, secrets.operator_token):
         return error(403, "wrong_operator_token", "Wrong operator token.", _REMEDY)
     return Response(status_code=204)
