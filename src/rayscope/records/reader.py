@@ -1,4 +1,4 @@
-"""Reading the sessions on record: which there are, whether they live, and what is asked of them."""
+"""Reads recorded sessions: lists them, checks whether they are live, and queries them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rayscope.storage.sql import sessions as sql
 
 
 class SessionReader:
-    """Reads all sessions, and caches the answers.
+    """Reads all sessions, and caches the results.
 
-    ``flush``: writes what has just arrived. ``is_live``: whether a session's cluster gave a sign of life just
-    now.
+    ``flush`` writes what has just arrived. ``is_live`` returns whether a session's cluster recently gave a
+    sign of life.
     """
 
     def __init__(self, catalog: Catalog, flush: Callable[[], None], is_live: Callable[[str], bool]) -> None:
@@ -31,7 +31,7 @@ class SessionReader:
         catalog.on_remove = self.forget
 
     def resolve(self, session: str | None) -> str:
-        """The ID of a session, see :func:`find_session`; without a text the one heard from last.
+        """Return the ID of a session (see :func:`find_session`), or of the most recent one.
 
         Raises NotFound, and BadQuery if several sessions match.
         """
@@ -43,7 +43,7 @@ class SessionReader:
         return names[0]
 
     def live_here(self) -> list[str]:
-        """The live sessions whose records are on this disk. What nobody opened here is not watched here."""
+        """Return the live sessions whose records are on this disk. Others are not watched by this server."""
         return [
             name
             for name in self._catalog.names()
@@ -51,14 +51,14 @@ class SessionReader:
         ]
 
     def last_ns(self, session: str) -> int:
-        """Until when a running attempt has run: now while the session lives, else its last sign of life."""
+        """Return until when running attempts have run: now in a live session, else its last sign of life."""
         if self.is_live(session):
             return time.time_ns()
         about = self._catalog.about(session)
         return about.ended_ns or about.last_ns
 
     def dropped(self, session: str) -> dict[str, Any]:
-        """What is missing from a session's record, and up to where it was read again from the GCS."""
+        """Return what is missing from a session's record, and until when it was recovered from the GCS."""
         about = self._catalog.about(session)
         return {
             **self.read_cached(session, sql.dropped),
@@ -68,10 +68,10 @@ class SessionReader:
         }
 
     def read(self, session: str, function: Callable[[SessionFile], Any], *, flush: bool = True) -> Any:
-        """What ``function`` finds in a session's record.
+        """Return the result of ``function`` on a session's record.
 
-        ``flush``: somebody waits for the answer, so what has just come is written first; without, the
-        question is our own. Raises StoreError, also for what DuckDB says of a broken file.
+        ``flush`` first writes what has just arrived, because a user waits for the result. Without it, the
+        read is internal. Raises StoreError, also for DuckDB's errors about a broken file.
         """
         if flush:
             self.flush()
@@ -88,16 +88,16 @@ class SessionReader:
     def read_cached(
         self, session: str, function: Callable[[SessionFile], Any], *parameters: str, flush: bool = True
     ) -> Any:
-        """The same for what many ask: see :class:`ResponseCache`.
+        """Return a shared result of :meth:`read`; see :class:`ResponseCache`.
 
-        ``parameters``: what tells apart the questions that one ``function`` answers about a session.
+        ``parameters`` distinguish different calls of the same ``function`` for a session.
         """
         return self.read_with_age(session, _question(function, parameters), function, flush=flush)[0]
 
     def read_with_age(
         self, session: str, question: str, function: Callable[[SessionFile], Any], *, flush: bool = True
     ) -> tuple[Any, float]:
-        """The same for a question in words (a URL), with the answer's age (s)."""
+        """Return the same for a request given as text (a URL), with the result's age in s."""
         if flush:
             self.flush()
         stamp = None
@@ -106,15 +106,15 @@ class SessionReader:
         return self._cache.get(session, question, stamp, lambda: self.read(session, function, flush=False))
 
     def call_cached(self, session: str, make: Callable[[], Any]) -> Any:
-        """The same for what is not read from the record: an answer of the live cluster."""
+        """Return the shared result of a call that does not read the record, such as to the live cluster."""
         return self._cache.get(session, _question(make, ()), None, make)[0]
 
     def forget(self, session: str) -> None:
-        """Drop what is cached about a session: who asks next wants the end of it."""
+        """Drop the cached results of a session, so that the next request sees its end."""
         self._cache.forget(session)
 
 
 def _question(function: Callable[..., Any], parameters: tuple[str, ...]) -> str:
-    """What an answer is cached under: the function that makes it, so that no two can have the same."""
-    line = function.__code__.co_firstlineno  # a function may hold several lambdas
+    """Return the cache key: the function that computes the result, so that keys are unique."""
+    line = function.__code__.co_firstlineno  # a function may contain several lambdas
     return " ".join((function.__module__, function.__qualname__, str(line), *parameters))

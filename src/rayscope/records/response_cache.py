@@ -1,4 +1,4 @@
-"""Answers that several people, or one person again and again, ask for: made once, and shared."""
+"""Results that several clients, or one client repeatedly, request: computed once and shared."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from typing import Any
 from rayscope.storage.errors import Busy
 from rayscope.storage.interruption import Work, current_work, working
 
-#: The size of all answers together, bytes, and what one takes besides its body.
+#: Maximum size of all results, in bytes.
 MAX_BYTES = 64 << 20
+#: Estimated overhead of a result, in bytes.
 _ENTRY_BYTES = 1_000
-#: Answers at most: the size of those that are no bytes is not known.
+#: Maximum number of results, because the size of results other than bytes is not known.
 MAX_ENTRIES = 1_000
-#: An answer about a live session is given for ten times as long as it took to make, within these bounds (s).
-#: So at most a tenth of the time goes into each question, however many people ask it.
+#: A result about a live session is kept for this many times as long as it took to compute. So each request
+#: takes at most a tenth of the time, regardless of the number of clients.
 _COST_FACTOR = 10
-_MIN_TTL_S, _MAX_TTL_S = 0.5, 60.0
-#: Requests that wait for others, each with one of the server's 40 threads.
+#: Minimum time that a result about a live session is kept, in s.
+_MIN_TTL_S = 0.5
+#: Maximum time that a result about a live session is kept, in s.
+_MAX_TTL_S = 60.0
+#: Maximum number of requests that wait for others. Each occupies one of the server's 40 threads.
 _MAX_WAITING = 16
-#: How long a request waits for another that is making the same answer, s.
+_MAX_WAITING = 16
+#: How long a request waits for another that computes the same result, in s.
 _WAIT_S = 60.0
 
 
@@ -37,7 +42,7 @@ class _Entry:
 
 
 class _Computation:
-    """An answer that is being made, and how many wait for it. It ends when the last of them has left."""
+    """A result being computed, and its number of waiters. It is cancelled when the last one leaves."""
 
     def __init__(self) -> None:
         self.work = Work()
@@ -46,7 +51,7 @@ class _Computation:
         self._lock = threading.Lock()
 
     def join(self) -> None:
-        """Count the current request in, until its client has left. Who cannot leave waits to the end."""
+        """Count the current request until its client leaves. A request without a client waits to the end."""
         with self._lock:
             self._waiting += 1
         work = current_work()
@@ -62,10 +67,9 @@ class _Computation:
 
 
 class ResponseCache:
-    """The answers that were given last, up to ``max_bytes`` in all.
+    """The most recent results, up to ``max_bytes`` in total.
 
-    Equal questions at the same time are answered by one computation, which is interrupted once all who
-    asked have left.
+    Equal requests at the same time share one computation, which is interrupted once all clients have left.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -77,11 +81,12 @@ class ResponseCache:
         self._lock = threading.Lock()
 
     def get(self, session: str, question: str, stamp: Hashable, make: Callable[[], Any]) -> tuple[Any, float]:
-        """The answer to a question about a session, and its age in seconds.
+        """Return the result for a request about a session, and its age in seconds.
 
-        ``stamp`` names the state that the answer was made from: as long as it is the same, the answer holds
-        and its age is 0. None stands for a live session, whose answers expire. ``make`` computes the answer;
-        what it raises goes to the caller, and nothing is kept. Raises Busy if too many wait for others.
+        ``stamp`` identifies the state that the result was computed from. While it is the same, the result
+        stays valid and its age is 0. None stands for a live session, whose results expire. ``make`` computes
+        the result. Its errors go to the caller, and nothing is kept then. Raises Busy if too many requests
+        wait for others.
         """
         key = (session, question)
         deadline = time.monotonic() + _WAIT_S
@@ -97,7 +102,7 @@ class ResponseCache:
                 computation = self._in_progress.get(key)
                 if computation is None:
                     computation = self._in_progress[key] = _Computation()
-                    computation.join()  # before anybody else can join and leave
+                    computation.join()  # before another request can join and leave
                     break
             if not self._waiting.acquire(blocking=False):
                 raise Busy(f"{_MAX_WAITING} requests are already waiting for answers that others asked for.")
@@ -121,7 +126,7 @@ class ResponseCache:
         return value, 0.0
 
     def forget(self, session: str) -> None:
-        """Drop all answers about a session."""
+        """Drop all results about a session."""
         with self._lock:
             for key in [key for key in self._entries if key[0] == session]:
                 self._bytes -= self._entries.pop(key).size

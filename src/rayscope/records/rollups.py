@@ -1,4 +1,4 @@
-"""Makes the rollups of large sessions once they have ended, so that the first look at them is quick."""
+"""Computes the rollups of large sessions once they have ended, so that opening them is fast."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.server")
 
-#: A session of fewer attempts is summed up anew each time: that takes some hundredths of a second.
+#: Minimum number of attempts for rollups. Smaller sessions are summed in some hundredths of a second.
 LARGE = 200_000
-#: How often we look for sessions that have ended, s, and how long we wait for our thread's end.
+#: Interval for finding sessions that have ended, in s.
 _LOOK_S = 3.0
+#: Time limit for stopping the thread, in s.
 _STOP_S = 5.0
-#: Sums of a whole session, from the record and from when what never ended counts as ended.
+#: Computes sums of a whole session from its record. Attempts without an end last until the given time (ns).
 Make = Callable[[SessionFile, int], Any]
 T = TypeVar("T")
 
 
 class Rollups:
-    """The rollups that views ask for, each by its name. :meth:`start` before use, :meth:`stop` at the end."""
+    """The rollups of views, by name. Call :meth:`start` before use, and :meth:`stop` at the end."""
 
     def __init__(self, records: SessionReader) -> None:
         self._records = records
@@ -36,19 +37,19 @@ class Rollups:
         self._live: set[str] = set()
         self._requested: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._task = PeriodicTask("rayscope-rollups", _LOOK_S, self._make_due, at_once=True)
-        #: What our thread reads now.
+        #: The file that the thread is reading.
         self._reading: SessionFile | None = None
 
     def add(self, name: str, make: Make) -> None:
-        """Make a rollup of that name of each large session that has ended."""
+        """Register a rollup for every large session that has ended."""
         self._makers[name] = make
 
     def start(self) -> None:
-        """Begin to make them."""
+        """Start computing rollups."""
         self._task.start()
 
     def stop(self) -> None:
-        """End that, in the midst of it."""
+        """Stop, interrupting the current computation."""
         self._task.stop(_STOP_S, self._interrupt)
 
     def _interrupt(self) -> None:
@@ -56,7 +57,7 @@ class Rollups:
             file.interrupt()
 
     def read(self, file: SessionFile, session: str, name: str, decoder: msgspec.json.Decoder[T]) -> T | None:
-        """The sums of a whole session that has ended, or None; then they are made if the session is large."""
+        """Return the sums of an ended session, or None. Missing ones of a large session are then queued."""
         if self._records.is_live(session):
             return None
         body = read_rollup(file, name, self._records.last_ns(session))
@@ -66,7 +67,7 @@ class Rollups:
         return decoder.decode(body)
 
     def make_missing(self, session: str) -> None:
-        """Make those that a session lacks, if it is large and has ended. Raises StoreError."""
+        """Compute a session's missing rollups if it is large and has ended. Raises StoreError."""
         if self._records.is_live(session):
             return
         last_ns = self._records.last_ns(session)
@@ -89,13 +90,13 @@ class Rollups:
         for session in self._due():
             try:
                 self.make_missing(session)
-            except StoreError as error:  # a session that retention has just dropped, for one
+            except StoreError as error:  # such as when retention has just deleted the session
                 log.info("no rollups of %s: %s", session, error)
-            except Exception:  # who asks is told
+            except Exception:  # the request that needs the rollup reports the error
                 log.exception("no rollups of %s", session)
 
     def _due(self) -> set[str]:
-        """The sessions that have ended since the last look, and those that were asked for."""
+        """Return the sessions that have ended since the last call, and those that were requested."""
         live = set(self._records.live_here())
         due, self._live = self._live - live, live
         while not self._requested.empty():
