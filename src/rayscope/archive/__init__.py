@@ -1,1 +1,1 @@
-"""Ended sessions on object storage: sealed as Parquet files, listed, brought back."""
+"""Ended sessions on object storage: sealed as Parquet files, listed, and restored."""

@@ -1,4 +1,4 @@
-"""Where an archive is: a bucket or a folder, by its URL. What can go wrong there is a StoreError."""
+"""An archive's location: a bucket or a folder, given by its URL. Its errors are StoreErrors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from pyarrow import fs
 from rayscope.storage.errors import StoreError
 
 _CHUNK = 4 << 20
-#: How long storage may take for a call, s, and in addition for each byte that is sent or fetched.
+#: Time limit of a storage call, in s.
 _CALL_S = 60.0
+#: Additional time limit per byte sent or fetched, in s.
 _S_PER_BYTE = 1 / (256 << 10)
-#: Threads that may wait for storage that has not answered in time. Beyond it nothing more is asked.
+#: Maximum number of threads that wait for stalled storage. Beyond it, calls fail immediately.
 _MAX_STALLED = 32
 T = TypeVar("T")
 _stalled: set[threading.Thread] = set()
@@ -31,7 +32,7 @@ _REMEDY = "Check the URL, the credentials in the environment, and the network. S
 
 
 class Object(NamedTuple):
-    """An object of the archive: its name in its folder, bytes, and when it was written (ns)."""
+    """An object of the archive: its name in its folder, its size in bytes, and when it was written (ns)."""
 
     name: str
     size: int
@@ -39,10 +40,10 @@ class Object(NamedTuple):
 
 
 class Location:
-    """A place for objects, named by paths relative to it. Thread-safe. All methods raise StoreError.
+    """A place for objects with relative paths. Thread-safe. All methods raise StoreError.
 
-    ``url``: ``s3://bucket/prefix``, ``gs://``, ``abfss://`` or ``file:///folder``, as Arrow reads them;
-    credentials come from the environment, as each cloud's own tools take them.
+    ``url`` is ``s3://bucket/prefix``, ``gs://``, ``abfss://``, or ``file:///folder``, in Arrow's format.
+    Credentials come from the environment, as for each cloud's own tools.
     """
 
     def __init__(self, url: str) -> None:
@@ -55,7 +56,7 @@ class Location:
                 "Give a URL such as s3://bucket/prefix, gs://bucket/prefix, or file:///folder.",
                 "bad_archive",
             ) from error
-        #: As it may be shown.
+        #: The URL without secrets.
         self.url = shown
         self._is_local = isinstance(self._fs, fs.LocalFileSystem)
 
@@ -76,10 +77,10 @@ class Location:
             ) from error
 
     def _in_time(self, work: Callable[[], T], size: int = 0) -> T:
-        """What ``work`` returns, in a thread that is left behind if storage hangs. ``size``: bytes to move.
+        """Run ``work`` in a thread that is abandoned if storage hangs. ``size`` is in bytes.
 
-        A file system of another machine can block for ever in a call that nothing interrupts. Such a thread
-        must not keep the server from ending, nor hold the lock of a session.
+        A network file system can block forever in a call that nothing interrupts. Such a thread must not keep
+        the server from ending, nor hold the lock of a session.
         """
         with _stalled_lock:
             _stalled.intersection_update({thread for thread in _stalled if thread.is_alive()})
@@ -105,14 +106,14 @@ class Location:
             return self._in_time(lambda: self._fs.get_file_info(self._path(path)))
 
     def _open(self, path: str) -> pa.NativeFile:
-        """A stream of an object. A device or a FIFO in a folder is none: opening it could block for ever."""
+        """Open an object as a stream. Devices and FIFOs are rejected, because they could block forever."""
         target = self._path(path)
         if self._fs.get_file_info(target).type != fs.FileType.File:
             raise FileNotFoundError(path)
         return self._fs.open_input_stream(target)
 
     def list(self, folder: str) -> list[Object]:
-        """The objects right below a folder, by name; none if there is no such folder."""
+        """Return the objects directly in a folder, by name. A missing folder is empty."""
         selector = fs.FileSelector(self._path(folder), allow_not_found=True)
         with self._explained(folder):
             found = self._in_time(lambda: self._fs.get_file_info(selector))
@@ -123,7 +124,7 @@ class Location:
         )
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """The content of a small object."""
+        """Return the content of a small object."""
 
         def read() -> bytes:
             with self._open(path) as stream:
@@ -137,7 +138,7 @@ class Location:
         return content
 
     def write(self, path: str, content: bytes) -> None:
-        """Put a small object in place of another."""
+        """Write a small object, replacing an existing one."""
 
         def write() -> None:
             with self._writing(path) as stream:
@@ -147,7 +148,7 @@ class Location:
             self._in_time(write, len(content))
 
     def upload(self, local: Path, path: str) -> None:
-        """Put a file in place of an object."""
+        """Upload a file, replacing an existing object."""
 
         def upload() -> None:
             with local.open("rb") as file, self._writing(path) as stream:
@@ -177,7 +178,7 @@ class Location:
             raise
 
     def digest(self, path: str, local: Path | None = None) -> str:
-        """The SHA-256 of an object, read as a whole, and kept as a file if ``local`` is given."""
+        """Return the SHA-256 of an object, and save its content to ``local`` if given."""
 
         def read() -> str:
             with contextlib.ExitStack() as stack:
@@ -190,17 +191,17 @@ class Location:
             return self._in_time(read, size)
 
     def state(self, path: str) -> tuple[int | None, int | None]:
-        """Size and time of change (ns) of an object: others after somebody has written it again."""
+        """Return an object's size and modification time (ns), which change if it is written again."""
         info = self._info(path)
         return info.size, info.mtime_ns
 
     def size(self, path: str) -> int | None:
-        """An object's bytes, None if it is not there."""
+        """Return an object's size in bytes, or None if it does not exist."""
         info = self._info(path)
         return info.size if info.type == fs.FileType.File else None
 
     def delete(self, path: str) -> None:
-        """Delete an object, if it is there."""
+        """Delete an object if it exists."""
         with contextlib.suppress(FileNotFoundError), self._explained(path):
             if self.size(path) is not None:
                 self._in_time(lambda: self._fs.delete_file(self._path(path)))
@@ -214,7 +215,7 @@ def _answer(work: Callable[[], T], answer: Future[T]) -> None:
 
 
 def sha256(stream: IO[bytes] | pa.NativeFile, copy: IO[bytes] | None = None) -> str:
-    """The SHA-256 of all that a stream still has, which is also written to ``copy``."""
+    """Return the SHA-256 of the rest of a stream, which is also written to ``copy``."""
     digest = hashlib.sha256()
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
@@ -224,7 +225,7 @@ def sha256(stream: IO[bytes] | pa.NativeFile, copy: IO[bytes] | None = None) -> 
 
 
 def _without_secrets(url: str) -> str:
-    """A URL without a user, a password, and parameters."""
+    """Return a URL without user, password, and parameters."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

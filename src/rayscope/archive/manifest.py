@@ -1,4 +1,4 @@
-"""What an archive has of a session, and where: docs/reference/archive.md describes the layout."""
+"""The manifest of an archived session: its objects and their paths (docs/reference/archive.md)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rayscope.storage.about import About
 from rayscope.storage.catalog import SESSION_NAME
 from rayscope.storage.errors import NotFound, StoreError
 
-#: Of the layout. A manifest of a newer one is not read.
+#: Version of the layout. Manifests of newer versions are rejected.
 FORMAT = 1
 MANIFESTS = "manifests"
-#: A manifest holds no more than what the list of sessions shows, and a line for each table.
+#: Maximum size in bytes. A manifest holds only the entry of the session list, and a line per table.
 MAX_BYTES = 4 << 20
-#: A session has some thirty tables and small files.
+#: Maximum number of objects. A session has about thirty tables and small files.
 _MAX_OBJECTS = 200
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[a-z0-9_]{1,64}(\.[a-z]{1,10})?")
 
 
 class Sealed(msgspec.Struct, frozen=True):
-    """One object: a table of ``part`` as Parquet, or a small file as it is (``part`` is then "files")."""
+    """One object: a table of ``part`` as Parquet, or a small unchanged file (``part`` is "files")."""
 
     part: str
     name: str
@@ -37,9 +37,9 @@ class Sealed(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """A sealed session. Written last, so that a session without one is not in the archive.
+    """A sealed session. It is written last, so a session without a manifest is not in the archive.
 
-    ``stamp``: of which state of the session, see :func:`stamp_of`. ``about.agents`` is left out.
+    ``stamp`` identifies the sealed state of the session, see :func:`stamp_of`. ``about.agents`` is left out.
     """
 
     session: str
@@ -54,18 +54,18 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """What the session takes in the archive."""
+        """The session's size in the archive."""
         return sum(one.bytes for one in self.objects)
 
     def path(self, sealed: Sealed) -> str:
-        """Where an object is. Made of names that were checked, never of a path that somebody wrote."""
+        """Return an object's path. It consists of validated names only, never of a given path."""
         if sealed.part == "files":
             return f"files/{self.session}/{sealed.name}"
         partition = f"cluster={self.cluster}/day={self.day}/session={self.session}"
         return f"{sealed.name}/{partition}/{sealed.name}.parquet"
 
     def of_part(self, part: str) -> list[Sealed]:
-        """The objects of a part."""
+        """Return the objects of a part."""
         return [one for one in self.objects if one.part == part]
 
 
@@ -73,42 +73,42 @@ class _Format(msgspec.Struct):
     format: int
 
 
-# Built at import: several threads read their first manifest at the same moment, and msgspec crashes if each
-# of them builds the decoder of a type.
+# Built on import, because several threads read their first manifest at the same time, and msgspec crashes if
+# they build the same decoder concurrently.
 _decode_format = msgspec.json.Decoder(_Format).decode
 _decode_manifest = msgspec.json.Decoder(Manifest).decode
 
 
 def manifest_path(session: str) -> str:
-    """Where a session's manifest is. Raises NotFound for what is no name of a session."""
+    """Return the path of a session's manifest. Raises NotFound for an invalid session name."""
     if not SESSION_NAME.fullmatch(session):
         raise NotFound(f"Session {session[:80]!r} not found.", "rayscope archive list", what="session")
     return f"{MANIFESTS}/{session}.json"
 
 
 def cluster_of(about: About) -> str:
-    """How paths name a session's cluster: by its head node's machine."""
+    """Return the name of a session's cluster in paths: the host of its head node."""
     return _NOT_IN_PATHS.sub("-", about.host or "")[:60].strip(".-") or "unknown"
 
 
 def day_of(about: About) -> str:
-    """The day on which a session began, in UTC."""
+    """Return the day on which a session began, in UTC."""
     return time.strftime("%Y-%m-%d", time.gmtime(about.first_ns / 1e9))
 
 
 def stamp_of(about: About) -> str:
-    """Another text after anything came to a session or was said of it."""
+    """Return a text that changes whenever a session receives data or its label changes."""
     label = zlib.crc32(msgspec.json.encode(about.label))
     return f"{about.last_ns}-{about.ended_ns or 0}-{label:08x}"
 
 
 def encode(manifest: Manifest) -> bytes:
-    """As JSON, a field a line, for people who look into the archive."""
+    """Encode a manifest as JSON with one field per line, so that it is readable."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
 
 
 def decode(session: str, content: bytes) -> Manifest:
-    """Raises StoreError for what is no manifest of the session, or of a newer format."""
+    """Decode a manifest. Raises StoreError for another session's, an invalid one, or a newer format."""
     try:
         format_ = _decode_format(content).format
         if format_ > FORMAT:

@@ -1,4 +1,4 @@
-"""Sealing a session into an archive, proving that it is there, and bringing its files back."""
+"""Seals a session into an archive, verifies it, and restores its files."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from rayscope.version import __version__
 
 _SMALL_BYTES = 64 << 20
 _AT_ONCE = 4
-#: How often a session is sealed again because another server wrote the same objects meanwhile.
+#: Maximum number of times that a session is sealed because another server wrote the same objects.
 _TRIES = 3
 
 
 def list_manifests(location: Location) -> dict[str, Object]:
-    """Session -> the object that is its manifest, by name."""
+    """Return the objects of all manifests, by session."""
     found = location.list(manifests.MANIFESTS)
     return {one.name.removesuffix(".json"): one for one in found if one.name.endswith(".json")}
 
 
 def read_manifest(location: Location, session: str) -> Manifest:
-    """Raises StoreError, with the code ``not_archived`` if the archive has no such session."""
+    """Read a manifest. Raises StoreError, with the code ``not_archived`` if there is none for the session."""
     content = location.read(manifests.manifest_path(session), manifests.MAX_BYTES)
     return manifests.decode(session, content)
 
 
 def push(location: Location, folder: Path, about: About, work: Path) -> Manifest:
-    """Seal the session in ``folder`` and prove that it can be read back. Raises StoreError, OSError.
+    """Seal the session in ``folder`` and verify that it can be read back. Raises StoreError, OSError.
 
-    What the archive has already of the same content is not sent again, so a push that was cut off goes on.
-    ``work``: a folder for files that are on their way.
+    Objects that the archive already has with the same content are not sent again, so an interrupted push
+    continues. ``work`` is a folder for temporary files.
     """
     for _ in range(_TRIES):
         made, states = _push(location, folder, about, work)
@@ -60,10 +60,10 @@ def push(location: Location, folder: Path, about: About, work: Path) -> Manifest
 def _push(
     location: Location, folder: Path, about: About, work: Path
 ) -> tuple[Manifest, dict[str, tuple[int | None, int | None]]]:
-    """Seal the session. Returns its manifest, and the state of each object once it was there."""
-    # Of the agents there may be thousands: they are in agents.json.
+    """Seal the session. Returns its manifest, and the state of each object after it was written."""
+    # There may be thousands of agents, so they are in agents.json.
     shown = msgspec.structs.replace(about, agents={})
-    begun = Manifest(
+    draft = Manifest(
         session=about.session,
         cluster=manifests.cluster_of(about),
         day=manifests.day_of(about),
@@ -75,16 +75,16 @@ def _push(
     )
     objects, states = [], {}
     for sealed, path in _objects(folder, work):
-        _send(location, path, begun.path(sealed), sealed)
-        states[begun.path(sealed)] = location.state(begun.path(sealed))
+        _send(location, path, draft.path(sealed), sealed)
+        states[draft.path(sealed)] = location.state(draft.path(sealed))
         objects.append(sealed)
-    whole = msgspec.structs.replace(begun, objects=tuple(objects))
+    whole = msgspec.structs.replace(draft, objects=tuple(objects))
     location.write(manifests.manifest_path(about.session), manifests.encode(whole))
     return whole, states
 
 
 def _objects(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
-    """What a session consists of, each as a file that is there until the next one is asked for."""
+    """Yield a session's objects. Each file exists until the next one is requested."""
     for name in SMALL_FILES:
         path = folder / name
         with contextlib.suppress(FileNotFoundError):
@@ -107,12 +107,12 @@ def _digest(path: Path) -> str:
 
 
 def _is_intact(location: Location, path: str, sealed: Sealed) -> bool:
-    """Whether an object is there as it was written."""
+    """Return whether an object has the size and content that were written."""
     return location.size(path) == sealed.bytes and location.digest(path) == sealed.sha256
 
 
 def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
-    """Upload unless the very same is there, then read it back."""
+    """Upload a file unless the archive has the same, then verify it by reading it back."""
     if _is_intact(location, path, sealed):
         return
     location.upload(local, path)
@@ -125,7 +125,7 @@ def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
 
 
 def check(location: Location, manifest: Manifest) -> list[str]:
-    """What is wrong with a session in the archive: nothing, if every object is there as it was written."""
+    """Return the problems of a session in the archive. It is empty if all objects are intact."""
     problems = []
     for sealed in manifest.objects:
         path = manifest.path(sealed)
@@ -135,7 +135,7 @@ def check(location: Location, manifest: Manifest) -> list[str]:
 
 
 def remove(location: Location, manifest: Manifest) -> None:
-    """Delete a session from the archive; the manifest first, so that nobody finds half of it."""
+    """Delete a session from the archive. The manifest goes first, so that nobody finds half a session."""
     location.delete(manifests.manifest_path(manifest.session))
     for sealed in manifest.objects:
         location.delete(manifest.path(sealed))
@@ -144,16 +144,16 @@ def remove(location: Location, manifest: Manifest) -> None:
 def pull_part(
     location: Location, manifest: Manifest, part: str, folder: Path, work: Path, min_free_bytes: int = 0
 ) -> bool:
-    """Make one of a session's files again, in ``folder``. Returns whether the archive has any of it.
+    """Restore one of a session's files in ``folder``. Returns whether the archive has any of it.
 
-    ``min_free_bytes`` stay free on the disk. Raises StoreError, OSError.
+    Keeps ``min_free_bytes`` free on the disk. Raises StoreError, OSError.
     """
     objects = manifest.of_part(part)
     if not objects:
         return False
     work.mkdir(parents=True, exist_ok=True)
     check_space(work, sum(one.bytes for one in objects), min_free_bytes)
-    # Beside its place, so that it can be moved there in one step.
+    # On the same disk, so that it can be moved into place in one step.
     with tempfile.TemporaryDirectory(dir=work, prefix="pull-") as temp, ThreadPoolExecutor(_AT_ONCE) as pool:
         paths = {one.name: Path(temp) / f"{one.name}.parquet" for one in objects}
         list(pool.map(lambda one: _fetch(location, manifest, one, paths[one.name]), objects))
@@ -166,7 +166,7 @@ def pull_part(
 
 
 def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
-    """Raises StoreError if ``needed`` bytes would leave less than ``min_free_bytes`` on a folder's disk."""
+    """Raise StoreError if ``needed`` bytes would leave less than ``min_free_bytes`` on a folder's disk."""
     if shutil.disk_usage(folder).free - needed < min_free_bytes:
         raise StoreError(
             f"Not enough disk space to bring the session from the archive ({needed >> 20} MiB).",
@@ -176,7 +176,7 @@ def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
 
 
 def make_folder(location: Location, manifest: Manifest, folder: Path) -> None:
-    """Make the folder of a session that this disk does not have: all but its record, metrics and logs."""
+    """Create the folder of a session that is not on this disk, without its record, metrics, and logs."""
     folder.mkdir(parents=True, exist_ok=True)
     for sealed in manifest.of_part("files"):
         if sealed.name in SMALL_FILES:

@@ -1,4 +1,4 @@
-"""The archive of a running server: seals what has ended, lists what others have sealed, brings it here."""
+"""The archive of a running server: seals ended sessions, and lists and fetches those of other servers."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: How often the archive is looked at, s.
+#: Interval for reading the archive, in s.
 _LOOK_S = 20.0
 _READS_AT_ONCE = 16
-#: How long a request waits while another one brings, seals or deletes the same session, s.
+#: How long a request waits while another one fetches, seals, or deletes the same session, in s.
 _WAIT_S = 120.0
 _DAY_NS = 86400 * 10**9
 _PART_OF_FILE = {part.file: name for name, part in PARTS.items()}
 
 
 class ArchiveService:
-    """Keeps a data directory and an archive in step. :meth:`start` before use, :meth:`stop` at the end.
+    """Synchronizes a data directory with an archive, between :meth:`start` and :meth:`stop`.
 
-    ``is_live``: whether a session's cluster lives. ``after_s``: how long after its end a session is sealed.
-    ``max_age_days``: sessions that were quiet for longer are deleted from the archive; None: none are.
-    ``min_free_bytes``: what stays free on this disk when a session is brought.
-    ``is_keeper``: whether of several servers this one seals a session, and (None) deletes old ones.
+    ``is_live`` returns whether a session's cluster is alive. A session is sealed ``after_s`` after its end.
+    Sessions that were quiet for more than ``max_age_days`` are deleted from the archive, unless it is None.
+    ``min_free_bytes`` stay free on this disk when a session is fetched. ``is_keeper`` returns whether this
+    one of several servers seals a session, and (for None) whether it deletes old ones.
     """
 
     files: Collection[str] = tuple(_PART_OF_FILE)
@@ -64,48 +64,48 @@ class ArchiveService:
         self._max_age_days = max_age_days
         self._min_free_bytes = min_free_bytes
         self._is_keeper = is_keeper
-        #: Session -> what the archive has of it, and the object that said so; None: we have just sealed it.
+        #: Manifest and its object by session. The object is None if this server has just sealed the session.
         self._known: dict[str, tuple[Object | None, Manifest]] = {}
-        #: Session -> what was logged last of its trouble.
+        #: Last logged problem by session.
         self._warned: dict[str, str] = {}
         self._lock = threading.Lock()
-        #: Held while a session's files are brought or sealed.
+        #: Held while a session's files are fetched or sealed.
         self._busy: dict[str, threading.Lock] = {}
         self._task = PeriodicTask("rayscope-archive", _LOOK_S, self._turn, at_once=True)
         #: Why the archive cannot be used now, None if it can.
         self.problem: StoreError | None = None
-        shutil.rmtree(work, ignore_errors=True)  # of a server that was killed
+        shutil.rmtree(work, ignore_errors=True)  # left by a server that was killed
 
     @property
     def url(self) -> str:
-        """Where the archive is."""
+        """The archive's URL."""
         return self._location.url
 
     def start(self) -> None:
-        """Begin."""
+        """Start synchronizing."""
         self._task.start()
 
     def stop(self) -> None:
-        """End. What is being sealed is sealed again after the next start."""
+        """Stop. A session that is being sealed is sealed again after the next start."""
         self._task.stop(timeout_s=2.0)
 
     def manifest(self, session: str) -> Manifest | None:
-        """What the archive has of a session, as far as is known."""
+        """Return the last known manifest of a session."""
         with self._lock:
             known = self._known.get(session)
         return known[1] if known is not None else None
 
     def has(self, session: str) -> bool:
-        """Whether the archive has a session, as far as is known."""
+        """Return whether the archive is known to have a session."""
         return self.manifest(session) is not None
 
     def is_sealed(self, session: str) -> bool:
-        """Whether the archive has all of a session that this disk has."""
+        """Return whether the archive has everything of a session that this disk has."""
         manifest = self.manifest(session)
         return manifest is not None and manifest.stamp == manifests.stamp_of(self._catalog.about(session))
 
     def fetch(self, session: str, file: str) -> None:
-        """Make one of a session's files, if only the archive has it. Raises StoreError."""
+        """Restore one of a session's files if only the archive has it. Raises StoreError."""
         manifest, folder = self.manifest(session), self._catalog.folder / session
         if manifest is None or (folder / file).exists():
             return
@@ -114,7 +114,7 @@ class ArchiveService:
                 return
             began = time.monotonic()
             try:
-                found = seal.pull_part(
+                manifest_object = seal.pull_part(
                     self._location, manifest, _PART_OF_FILE[file], folder, self._work, self._min_free_bytes
                 )
             except OSError as error:
@@ -123,7 +123,7 @@ class ArchiveService:
                     "Free some space on the server's disk, and try again.",
                     "full",
                 ) from error
-            if found:
+            if manifest_object:
                 log.info("brought %s of %s in %.1f s", file, session, time.monotonic() - began)
 
     def remove(self, session: str) -> None:
@@ -138,7 +138,7 @@ class ArchiveService:
 
     @contextlib.contextmanager
     def _busy_with(self, session: str) -> Iterator[None]:
-        """Hold a session's files. Raises StoreError if somebody else does for long."""
+        """Lock a session's files. Raises StoreError if they stay locked for too long."""
         with self._lock:
             lock = self._busy.setdefault(session, threading.Lock())
         if not lock.acquire(timeout=_WAIT_S):
@@ -162,25 +162,29 @@ class ArchiveService:
             self.problem = error
 
     def _list(self) -> None:
-        """Learn which sessions the archive has, and list those that this disk does not have."""
-        listed = seal.list_manifests(self._location)
+        """Read the list of archived sessions, and list those that this disk does not have."""
+        manifests_by_session = seal.list_manifests(self._location)
         with self._lock:
-            gone = [session for session in self._known if session not in listed]
-            fresh = [name for name, found in listed.items() if self._known.get(name, (None,))[0] != found]
+            gone = [session for session in self._known if session not in manifests_by_session]
+            fresh = [
+                name
+                for name, manifest_object in manifests_by_session.items()
+                if self._known.get(name, (None,))[0] != manifest_object
+            ]
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
-            list(pool.map(lambda session: self._learn(session, listed[session]), fresh))
+            list(pool.map(lambda session: self._learn(session, manifests_by_session[session]), fresh))
         for session in gone:  # another server has deleted it
             with self._lock:
                 self._known.pop(session, None)
             self._catalog.forget(session)
 
-    def _learn(self, session: str, found: Object) -> None:
-        """Read a manifest that is new, and list its session if this disk does not have it."""
+    def _learn(self, session: str, manifest_object: Object) -> None:
+        """Read a new manifest, and list its session if this disk does not have it."""
         folder = self._catalog.folder / session
         try:
             manifest = seal.read_manifest(self._location, session)
             with self._lock:
-                self._known[session] = (found, manifest)
+                self._known[session] = (manifest_object, manifest)
             if self._catalog.path_of(session).exists():
                 return
             if session not in self._catalog.names() or not self.is_sealed(session):
@@ -190,13 +194,13 @@ class ArchiveService:
             self._warn(session, f"the archived session {session} cannot be listed: {error}")
 
     def _warn(self, session: str, message: str) -> None:
-        """Log what is the matter with a session, once: each turn tries again."""
+        """Log a session's problem once, because each turn tries again."""
         if self._warned.get(session) != message:
             self._warned[session] = message
             log.warning("%s", message)
 
     def _seal_some(self) -> None:
-        """Seal what has ended and is not in the archive as it is here, the oldest first."""
+        """Seal ended sessions whose current state is not in the archive, the oldest first."""
         for session in reversed(self._catalog.names()):
             if self._task.is_stopping:
                 return
@@ -207,11 +211,11 @@ class ArchiveService:
             if not self._is_keeper(session):
                 continue
             if not self._catalog.path_of(session).exists() and self.manifest(session) is None:
-                continue  # nothing came of it
+                continue  # it has no data
             try:
                 self._seal(session)
             except (StoreError, OSError) as error:
-                # The others may do: only a session of its own kind of trouble is left for the next time.
+                # Others may succeed: problems of a single session are retried in the next turn.
                 if isinstance(error, StoreError) and error.code == "archive":
                     raise
                 self._warn(session, f"session {session} could not be archived: {error}")

@@ -1,7 +1,7 @@
-"""The files of a session as Parquet tables, and made again from them.
+"""Converts the files of a session to Parquet tables and back.
 
-A file's tables are sealed as they are, so that a restored file gives the same answers; what readers of the
-archive may want to know of them is in docs/reference/archive.md.
+A file's tables are sealed unchanged, so that a restored file gives the same results.
+docs/reference/archive.md describes them for readers of the archive.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from rayscope.storage.log_archive import LogStore
 from rayscope.storage.schema import TABLE_NAMES
 from rayscope.storage.session_file import SessionFile, explain
 
-#: Rows of a row group: what a reader of a part of a table has to read.
+#: Rows per row group, which is the unit that readers of a table must read.
 _ROW_GROUP = 100_000
 _MEMORY = "1GB"
-#: A row group is decoded as a whole. One with more bytes than this is not ours.
+#: Maximum size of a row group in bytes, because it is decoded as a whole. Rayscope writes no larger ones.
 _MAX_ROW_GROUP_BYTES = 1 << 30
-#: The description of a table's row groups and columns, in bytes of Parquet's encoding.
+#: Maximum size of the description of row groups and columns, in bytes of Parquet's encoding.
 _MAX_FOOTER_BYTES = 64 << 20
-#: How rows are ordered, so that readers need few row groups, and the same rows give the same file.
+#: Order of the rows, so that readers need few row groups, and equal rows result in equal files.
 _ORDER = {
     "attempts": "created_at_ns, task_hi, task_lo, attempt",
     "span_rows": "begin_ns, task_hi, task_lo, attempt, name, end_ns",
     "edge_rows": "begin_ns, task_hi, task_lo, attempt, kind, object_hi, object_index",
     "annotation_rows": "time_ns, task_hi, task_lo, attempt, kind, name",
 }
-#: Bytes of log that are held at once.
+#: Bytes of log held in memory at once.
 _LOG_BATCH = 16 << 20
 _LOG_FILES = pa.schema(
     [
@@ -64,7 +64,7 @@ _LOG_STRETCHES = pa.schema(
 
 
 class Table(NamedTuple):
-    """A table as a Parquet file on this disk."""
+    """A table as a local Parquet file."""
 
     name: str
     rows: int
@@ -75,9 +75,9 @@ Tables = Mapping[str, Path]
 
 
 def check_table(path: Path, rows: int) -> int:
-    """The bytes of a table before compression, by its footer alone.
+    """Return the size of a table before compression in bytes, read from its footer.
 
-    Raises StoreError if the number of rows differs, or a row group has more bytes than any that we seal.
+    Raises StoreError if the number of rows differs, or a row group is larger than any that Rayscope writes.
     """
     try:
         with path.open("rb") as file:
@@ -111,10 +111,10 @@ def _unusable(path: Path, why: str) -> StoreError:
 
 
 class Part(NamedTuple):
-    """One of a session's files: how it becomes tables, and how it is made of them.
+    """Converts one of a session's files to tables and back.
 
-    ``seal(file, folder)`` gives the tables that have rows, each as a file in ``folder`` that may be deleted
-    before the next one. ``restore(tables, file)`` makes the file; tables that are missing have no rows.
+    ``seal(file, folder)`` yields the tables with rows, each as a file in ``folder`` that may be deleted
+    before the next one. ``restore(tables, file)`` creates the file. Missing tables have no rows.
     """
 
     file: str
@@ -123,17 +123,17 @@ class Part(NamedTuple):
 
 
 def _text(path: Path) -> str:
-    """A path as a literal in SQL."""
+    """Return a path as an SQL literal."""
     return "'" + str(path).replace("'", "''") + "'"
 
 
 @contextlib.contextmanager
 def _copied(source: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A copy of a DuckDB file that may be open, and written to, elsewhere."""
+    """Yield a copy of a DuckDB file that other processes may have open and write to."""
     copy = folder / source.name
     try:
         copy_record(source, copy)
-    except OSError as error:  # TimeoutError is one
+    except OSError as error:  # includes TimeoutError
         raise StoreError(f"Could not copy {source}: {error}", "Try again.", "archive") from error
     try:
         with duckdb.connect(
@@ -164,7 +164,7 @@ def _seal_record(file: Path, folder: Path) -> Iterator[Table]:
 
 
 def _restore_record(tables: Tables, file: Path) -> None:
-    SessionFile(file).close()  # with the tables and views of this version
+    SessionFile(file).close()  # creates the tables and views of this version
     with _filling(file) as db:
         for name in TABLE_NAMES:
             if name in tables:
@@ -187,7 +187,7 @@ def _restore_metrics(tables: Tables, file: Path) -> None:
 
 @contextlib.contextmanager
 def _filling(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A new DuckDB file, to write whole tables into: all of it, or nothing."""
+    """Create a DuckDB file and fill it with whole tables. A failure leaves no file."""
     try:
         with duckdb.connect(
             str(file),
@@ -268,5 +268,5 @@ PARTS = {
     "metrics": Part(metrics_file.FILE_NAME, _seal_metrics, _restore_metrics),
     "logs": Part(LOGS, _seal_logs, _restore_logs),
 }
-#: The small files of a session, which are sealed as they are. About.json is in the manifest.
+#: The small files of a session, which are sealed unchanged. About.json is in the manifest.
 SMALL_FILES = ("agents.json", "objects.msgpack", "alerts.json")
