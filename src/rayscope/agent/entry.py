@@ -1,7 +1,7 @@
-"""The way in: :func:`install` watches in the interpreter of a dashboard agent, and only there.
+"""The entry point: :func:`install` watches imports in a dashboard agent's interpreter, and only there.
 
-No file of Ray's is touched. The module that holds the agent's event collector is let load as it is, and
-then looked at; what does not look as known stays Ray's, and the server is told why.
+No file of Ray's is changed. The module with the agent's event collector is loaded normally and then
+inspected. A collector of unknown form stays Ray's own, and the server gets the reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
 from rayscope.importing import after_import
 
-TYPE_CHECKING = False  # as in rayscope.importing: nothing is imported when Python starts
+TYPE_CHECKING = False  # as in rayscope.importing: no imports when Python starts
 if TYPE_CHECKING:
     from typing import Any
 
@@ -20,14 +20,14 @@ MODULE = "ray.dashboard.modules.aggregator.aggregator_agent"
 
 
 def install() -> None:
-    """Watch for :data:`MODULE`. No effect without the settings; ``rayscope.pth`` handles errors."""
+    """Watch for :data:`MODULE`. Does nothing without the settings; ``rayscope.pth`` handles errors."""
     is_agent = "dashboard/agent.py" in " ".join(sys.orig_argv).replace("\\", "/")
     if is_agent and os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
         after_import(MODULE, lambda module: enter(module))
 
 
 def enter(module: Any) -> None:
-    """Take over the collector of a loaded :data:`MODULE` if it is one that we know. Never raises."""
+    """Take over the collector of a loaded :data:`MODULE` if its form is known. Never raises."""
     import logging
 
     log = logging.getLogger("rayscope.agent")

@@ -1,9 +1,9 @@
-"""The fast lane: an agent's events kept and sent as the protobuf that they came in.
+"""The fast lane: keeps and sends an agent's events in their original protobuf form.
 
-``AddEvents`` (one gRPC call of a worker, the raylet or the GCS) puts its events into :class:`Buffer` as one
-piece of bytes; :class:`Lane` joins pieces and posts them. Joined ``RayEventsData`` messages are one
-``RayEventsData``, so nothing is taken apart. Ray's own ring of events and its JSON exporter stay as they
-are and take over, with all that waits, whenever something here is not as expected.
+``AddEvents`` (one gRPC call of a worker, the raylet, or the GCS) adds its events to :class:`Buffer` as one
+piece of bytes. :class:`Lane` joins pieces and posts them. Joined ``RayEventsData`` messages are one
+``RayEventsData``, so nothing is decoded. Ray's own ring of events and its JSON exporter remain unchanged.
+They take over, with all buffered events, whenever something here is not as expected.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from rayscope.agent.settings import BUFFER_BYTES, DEFAULT_BUFFER_BYTES
 
 log = logging.getLogger("rayscope.agent")
 
-#: How long events are collected before they are sent, s. Ray's is 0.1; a longer time makes fewer, larger
-#: bodies. A driver that ends waits for half a second of silence, so it must be shorter than that.
+#: How long events are collected before they are sent, in s. Ray's is 0.1; a longer time makes fewer, larger
+#: bodies. A driver's end waits for half a second without events, so it must be shorter than that.
 INTERVAL_S = 0.25
-#: A body is closed at this size, bytes.
+#: Size at which a body is closed, in bytes.
 MAX_BODY_BYTES = 4 << 20
 TIMEOUT_S = 15.0
 _BACKOFF_S = (0.05, 5.0)
-#: Answers which say that the server does not read what we send: a fault that trying again does not fix.
+#: Responses showing that the server cannot read the format, which a retry does not fix.
 _NOT_UNDERSTOOD = frozenset({400, 405, 406, 415, 422, 501})
 _TOO_LARGE = 413
 _NOT_FOUND = 404
 _MAX_BARE_BYTES = 1 << 20
 _ATTRIBUTE = "_rayscope_lane"
-#: Ray's publisher turns so many events into JSON at a time; more would take longer than its time limit.
+#: Number of events that Ray's publisher converts to JSON at a time. More would exceed its time limit.
 _HAND_OVER = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some events as one serialised ``RayEventsData``."""
+    """Some events as one serialized ``RayEventsData``."""
 
     data: bytes
     events: int
 
 
 class Buffer:
-    """Pieces in order of arrival, at most ``limit`` bytes of them: the oldest go first, counted by kind.
+    """Pieces in order of arrival, up to ``limit`` bytes. The oldest are dropped and counted by kind.
 
-    ``message``: Ray's ``RayEventsData``, to look into pieces that are dropped.
+    ``message`` is Ray's ``RayEventsData``, for decoding dropped pieces.
     """
 
     def __init__(self, limit: int, message: Any, reporter: Reporter) -> None:
@@ -67,16 +67,16 @@ class Buffer:
         self.filled = asyncio.Event()
 
     def add(self, piece: Piece) -> None:
-        """Keep a piece; drop the oldest ones beyond the limit."""
+        """Add a piece. Drops the oldest ones beyond the limit."""
         self._pieces.append(piece)
         self.bytes += len(piece.data)
         self._keep_limit()
 
-    def take(self, most: int) -> list[Piece]:
-        """The oldest pieces, of ``most`` bytes together but at least one; they are the caller's now."""
+    def take(self, max_bytes: int) -> list[Piece]:
+        """Remove and return the oldest pieces, up to ``max_bytes`` in total but at least one."""
         taken: list[Piece] = []
         size = 0
-        while self._pieces and (not taken or size + len(self._pieces[0].data) <= most):
+        while self._pieces and (not taken or size + len(self._pieces[0].data) <= max_bytes):
             piece = self._pieces.popleft()
             size += len(piece.data)
             taken.append(piece)
@@ -85,8 +85,8 @@ class Buffer:
             self.filled.clear()
         return taken
 
-    def give_back(self, pieces: list[Piece]) -> None:
-        """Pieces that could not be sent, to where they were taken from."""
+    def restore(self, pieces: list[Piece]) -> None:
+        """Put pieces that could not be sent back to the front."""
         self._pieces.extendleft(reversed(pieces))
         self.bytes += sum(len(piece.data) for piece in pieces)
         self._keep_limit()
@@ -109,7 +109,7 @@ class Buffer:
 
 
 class Lane:
-    """Takes events in and sends them to ``endpoint``. All but :class:`Reporter` lives in the agent's loop."""
+    """Accepts events and sends them to ``endpoint``. Runs in the agent's loop, except :class:`Reporter`."""
 
     def __init__(self, endpoint: str, limit: int, module: Any, reporter: Reporter) -> None:
         self._endpoint = endpoint
@@ -118,17 +118,17 @@ class Lane:
         self.buffer = Buffer(limit, self._message, reporter)
         self.open = True
         self._most = MAX_BODY_BYTES
-        #: Names of attempts that came without events: a body of nothing else names no session.
+        #: Names of attempts that arrived without events, because a body with nothing else names no session.
         self._bare = b""
         self._compress = not _is_local(endpoint)
 
     def take_in(self, request: Any) -> bool:
-        """Keep the events of one ``AddEventsRequest``. False: the lane is left, they are Ray's to keep."""
+        """Buffer the events of one ``AddEventsRequest``. Returns False if Ray must keep them."""
         try:
             began = time.thread_time_ns()
             data = request.events_data
             dropped = len(data.task_events_metadata.dropped_task_attempts)
-            if not self.open:  # Ray's exporter leaves the names out: at least they are counted
+            if not self.open:  # Ray's exporter leaves the names out, so count them at least
                 self._reporter.came(0, dropped, 0)
                 return False
             piece = Piece(self._bare + data.SerializeToString(), len(data.events))
@@ -145,7 +145,7 @@ class Lane:
         return True
 
     def leave(self, reason: str) -> None:
-        """Send no more: from now on everything is Ray's."""
+        """Stop sending. From now on, all events are Ray's."""
         if self.open:
             self.open = False
             log.warning("Ray's JSON exporter takes over from Rayscope's fast lane: %s", reason)
@@ -153,7 +153,7 @@ class Lane:
         self.buffer.filled.set()
 
     async def send_forever(self, publisher: Any) -> None:
-        """Post what comes in until the lane is left. ``publisher``: Ray's own, whose metrics are kept up."""
+        """Post events until the lane is closed. ``publisher`` is Ray's own, whose metrics are updated."""
         import aiohttp
 
         failures = 0
@@ -170,23 +170,23 @@ class Lane:
                 try:
                     sent = await self._send(session, pieces, publisher)
                 except BaseException:
-                    self.buffer.give_back(pieces)
+                    self.buffer.restore(pieces)
                     raise
                 if sent:
                     failures = 0
                     continue
-                self.buffer.give_back(pieces)
+                self.buffer.restore(pieces)
                 if not self.open:
                     return
                 if not failures:
                     log.warning("Events wait in this agent and are sent again: %s", self._reporter.trouble)
                 failures += 1
                 least, most = _BACKOFF_S
-                spread = random.uniform(0.8, 1.2)  # noqa: S311 - not all nodes at the same moment
+                spread = random.uniform(0.8, 1.2)  # noqa: S311 - spreads the nodes' retries
                 await asyncio.sleep(min(most, least * 2 ** min(failures, 20)) * spread)
 
     async def _send(self, session: Any, pieces: list[Piece], publisher: Any) -> bool:
-        """Post some pieces as one body. Returns whether the server has them."""
+        """Post some pieces as one body. Returns whether the server accepted it."""
         import aiohttp
 
         began, at = time.thread_time_ns(), time.monotonic()
@@ -219,16 +219,16 @@ class Lane:
 
 
 def _pack(body: bytes) -> tuple[bytes, int]:
-    """``body`` deflated, and the CPU that it took (ns). Runs in a thread."""
+    """Return ``body`` deflated, and the CPU time it took (ns). Runs in a thread."""
     began = time.thread_time_ns()
     return zlib.compress(body, 1), time.thread_time_ns() - began
 
 
 async def _count(publisher: Any, events: int, seconds: float) -> None:
-    """Keep Ray's metrics of published events true."""
+    """Update Ray's metrics of published events."""
     try:
         await publisher._record_success(num_published=events, num_filtered=0, duration=seconds)
-    except Exception as error:  # a metric is no reason to stop
+    except Exception as error:  # metrics are not important enough to stop
         log.debug("Ray's publish metrics cannot be set: %r", error)
 
 
@@ -241,7 +241,7 @@ def _is_local(endpoint: str) -> bool:
 
 
 class LanePublisher:
-    """Stands where the agent has its HTTP publisher: runs the lane, and Ray's publisher after it."""
+    """Replaces the agent's HTTP publisher: runs the lane, and Ray's publisher after it."""
 
     def __init__(self, theirs: Any, lane: Lane, batch: Any, message: Any) -> None:
         self._theirs = theirs
@@ -250,7 +250,7 @@ class LanePublisher:
         self._message = message
 
     async def run_forever(self) -> None:
-        """As Ray's: until cancelled. A fault of ours ends the lane and nothing else."""
+        """Run until cancelled, like Ray's. An error in Rayscope ends only the lane."""
         try:
             await self._lane.send_forever(self._theirs)
         except Exception as error:
@@ -267,7 +267,7 @@ class LanePublisher:
             theirs.cancel()
 
     async def _hand_over(self) -> None:
-        """Have Ray's publisher send all that waits; not through Ray's ring, which others may read too."""
+        """Send the buffered events with Ray's publisher, bypassing Ray's ring, which others read too."""
         while pieces := self._lane.buffer.take(1):
             events = list(self._message.FromString(pieces[0].data).events)
             for begin in range(0, len(events), _HAND_OVER):
@@ -279,7 +279,7 @@ class LanePublisher:
 
 
 def take_over(module: Any, reporter: Reporter) -> None:
-    """Put the lane into the ``AggregatorAgent`` of ``module``, which :mod:`shape` has found to be known."""
+    """Put the lane into the ``AggregatorAgent`` of ``module``, whose form :mod:`shape` has verified."""
     agent = module.AggregatorAgent
     service = module.events_event_aggregator_service_pb2
     their_add, their_run = agent.AddEvents, agent.run
@@ -291,7 +291,7 @@ def take_over(module: Any, reporter: Reporter) -> None:
         if lane is None or not lane.take_in(request):
             return await their_add(self, request, context)
         if getattr(self._event_buffer, "_consumers", True):
-            # Others (the GCS, the dashboard's head) read Ray's ring, so it is filled as ever.
+            # Others (the GCS, the dashboard's head) read Ray's ring, so it is still filled.
             return await their_add(self, request, context)
         try:
             self._open_telemetry_metric_recorder.set_metric_value(

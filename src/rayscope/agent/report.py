@@ -1,7 +1,7 @@
-"""What an agent tells the server of its own part in the recording: its lane and why, how much, what is lost.
+"""An agent's reports about its own recording: its lane and the reason, counts of events, and losses.
 
-A thread of its own, since it must work where the lane does not. Counts are totals since the agent began, so
-a report that comes twice or not at all changes nothing.
+It runs in its own thread, because it must work when the lane does not. Counts are totals since the agent
+started, so duplicate or missing reports do no harm.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rayscope.version import __version__
 
 log = logging.getLogger("rayscope.agent")
 
-#: Without news a report goes out this often, s.
+#: Interval of reports without news, in s.
 EVERY_S = 5.0
-#: With news, at most this often, s.
+#: Minimum interval of reports with news, in s.
 AT_MOST_EVERY_S = 0.5
 _TIMEOUT_S = 5.0
 
 
 class Reporter:
-    """Counts, and posts the counts to ``POST /api/ingest/{key}/agent``. Its methods never raise."""
+    """Counts events, and posts the counts to ``POST /api/ingest/{key}/agent``. Its methods never raise."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,32 +54,32 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, name="rayscope-report", daemon=True)
 
     def start(self) -> None:
-        """Begin to report, if the settings say where."""
+        """Start reporting, if the settings have an address."""
         if report_url(os.environ.get(EXPORT_ADDR, "")):
             self._thread.start()
 
     def took_lane(self, limit: int) -> None:
-        """The fast lane is used; up to ``limit`` bytes may wait in it."""
+        """Note that the fast lane is used, with a buffer of up to ``limit`` bytes."""
         with self._lock:
             self._lane, self._reason, self._limit = "fast", "", limit
             self._since_ns = time.time_ns()
         self._news.set()
 
     def leave(self, reason: str) -> None:
-        """Ray's JSON exporter is used, for this reason."""
+        """Note that Ray's JSON exporter is used, and why."""
         with self._lock:
             self._lane, self._reason, self._since_ns = "json", without_key(reason)[:500], time.time_ns()
             self._trouble = ""
         self._news.set()
 
     def came(self, events: int, dropped_attempts: int, busy_ns: int) -> None:
-        """Events were taken in; workers told of attempts whose events they had no room for."""
+        """Count received events, and attempts whose events workers dropped because their buffer was full."""
         self._received += events
         self._dropped_attempts += dropped_attempts
         self._busy_ns += busy_ns
 
     def sent(self, events: int, raw: int, size: int, busy_ns: int) -> None:
-        """The server has taken a body: ``raw`` bytes, ``size`` on the wire."""
+        """Count a body that the server accepted, with ``raw`` bytes and ``size`` bytes on the wire."""
         self._sent += events
         self._raw_bytes += raw
         self._sent_bytes += size
@@ -88,17 +88,17 @@ class Reporter:
         self._trouble = ""
 
     def refused(self, why: str) -> None:
-        """The server has not taken a body; it is tried again."""
+        """Count a body that the server refused and that will be sent again."""
         self._refused += 1
         self._trouble = without_key(why)[:300]
 
     @property
     def trouble(self) -> str:
-        """Why the server has not taken the last body; empty if it has."""
+        """Why the server refused the last body, or empty if it did not."""
         return self._trouble
 
     def lost(self, kind: str, time_ns: int) -> None:
-        """An event had to go from the buffer, unsent."""
+        """Count an event that was dropped from the buffer before it was sent."""
         with self._lock:
             known = self._lost.get(kind)
             if known is None:
@@ -110,7 +110,7 @@ class Reporter:
         self._news.set()
 
     def report(self) -> dict[str, Any]:
-        """What is posted (docs/reference/api.md describes it)."""
+        """Return the report to post (docs/reference/api.md describes it)."""
         with self._lock:
             lost = [
                 {"event_type": kind, "count": count, "first_ns": first, "last_ns": last}
@@ -150,7 +150,7 @@ class Reporter:
                 log.debug("the server cannot be told about this agent: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)
                 self._news.set()
-            except Exception as error:  # half an answer, for one: whatever it is, the next may work
+            except Exception as error:  # any error, such as a truncated response: the next report may succeed
                 log.warning("this agent's report failed: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)
             time.sleep(AT_MOST_EVERY_S)
@@ -164,23 +164,23 @@ def _post(opener: urllib.request.OpenerDirector, url: str, report: dict[str, Any
 
 
 def fault(error: Exception) -> str:
-    """The reason to leave the fast lane that an error of ours is."""
+    """Return the reason for closing the fast lane after an error in Rayscope."""
     return f"a fault of Rayscope: {type(error).__name__}: {error}"
 
 
 def without_key(text: str) -> str:
-    """``text`` without the ingest key, which errors of HTTP clients quote with the URL."""
+    """Return ``text`` without the ingest key, which errors of HTTP clients quote with the URL."""
     return re.sub(r"(/api/ingest/)[^/\s'\"]+", r"\1...", text)
 
 
 def report_url(ingest_url: str) -> str:
-    """Where to report, beside ``ingest_url``; empty if that is not a server of ours."""
+    """Return the address for reports next to ``ingest_url``, or empty if that is not a Rayscope server."""
     base, found, _ = ingest_url.partition("/ray-events")
     return f"{base}/agent" if found and "/api/ingest/" in base and ingest_url.startswith("http") else ""
 
 
 def _argument(name: str) -> str:
-    """The value of one of this process's own arguments (Ray's agent is started with its session's name)."""
+    """Return the value of an argument of this process. Ray starts its agent with the session's name."""
     for argument in sys.argv:
         key, equals, value = argument.partition("=")
         if equals and key == name:

@@ -1,19 +1,19 @@
-"""Names of the environment variables through which a node's settings reach its agent."""
+"""Names of the environment variables that pass a node's settings to its agent."""
 
-#: "1" lets the agent take the fast lane; without it ``rayscope.pth`` does nothing at all.
+#: "1" enables the fast lane. Without it, ``rayscope.pth`` does nothing.
 FAST_LANE = "RAYSCOPE_FAST_LANE"
-#: How many bytes of events may wait in an agent while the server does not take them.
+#: Maximum size of events waiting in an agent while the server does not accept them, in bytes.
 BUFFER_BYTES = "RAYSCOPE_AGENT_BUFFER_BYTES"
 DEFAULT_BUFFER_BYTES = 128 << 20
-#: Ray's: where the agent posts events.
+#: Ray's variable for the address to which the agent posts events.
 EXPORT_ADDR = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
-#: Ray's: which kinds of events it may send.
+#: Ray's variable for the kinds of events that it may send.
 EXPOSABLE_TYPES = "RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"
-#: Ray's: the id of the node that a process belongs to, hex.
+#: Ray's variable for the ID of a process's node, in hex.
 NODE_ID = "RAY_NODE_ID"
 
-#: What each Ray from 2.50 to 2.60 can send and we can read. "ALL" would do for Ray 2.54 and later; to the
-#: earlier ones it is the name of a kind that does not exist, and they send nothing.
+#: Events that every Ray from 2.50 to 2.60 can send and Rayscope can read. "ALL" would work for Ray 2.54 and
+#: later. Earlier versions treat it as the name of an unknown kind, and send nothing.
 EVENT_TYPES = (
     "TASK_DEFINITION_EVENT",
     "TASK_LIFECYCLE_EVENT",

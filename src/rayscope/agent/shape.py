@@ -1,7 +1,7 @@
-"""Is the event collector of this Ray one that we know?
+"""Checks whether the event collector of this Ray has a known form.
 
-We stand in for two of its methods, so they are compared with those of the versions that were read and run:
-by signature and by every name that their code uses. A Ray that has changed them keeps its own way.
+Rayscope replaces two of its methods, so they are compared with those of tested versions: by signature and by
+every name that their code uses. A Ray with other methods keeps its own exporter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 from rayscope.agent.settings import EVENT_TYPES, EXPOSABLE_TYPES
 
-# What AggregatorAgent.AddEvents uses: the same in all of Ray 2.50 to 2.53, and what later versions add.
+# Names that AggregatorAgent.AddEvents uses: the same in Ray 2.50 to 2.53, and the additions of later
+# versions.
 _ADD_EVENTS = frozenset(
     (
         *("AddEventsReply", "Exception", "_common_tags", "_event_buffer", "_event_processing_enabled"),
@@ -31,18 +32,18 @@ _RUN = frozenset(
         *("events_event_aggregator_service_pb2_grpc", "gather", "run_forever", "shutdown"),
     )
 )
-#: First Ray version -> what the two methods use from it on, until the next one here.
+#: Names used by the two methods, by the first Ray version in which they apply.
 KNOWN: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "2.50": (_ADD_EVENTS, _RUN),
     "2.54": (_ADD_EVENTS | _TO_GCS, _RUN | {"_gcs_publisher"}),
     "2.58": (_ADD_EVENTS | _TO_GCS | _TO_HEAD, _RUN | {"_gcs_publisher", "_dashboard_head_publisher"}),
 }
-# Whether ``len`` is among the names depends on the version alone too, but tells nothing.
+# Whether ``len`` is used depends only on the version, but has no significance.
 _IGNORED = frozenset({"len"})
 
 
 def unknown(module: Any) -> str | None:
-    """Why the collector in ``module`` (Ray's ``aggregator_agent``) is left alone; None if it is known."""
+    """Return why the collector in ``module`` (Ray's ``aggregator_agent``) is not known, or None."""
     for check in (_methods, _publisher, _messages, _kinds):
         try:
             reason = check(module)
@@ -60,14 +61,14 @@ def _version() -> str:
 
 
 def _takes(function: Callable[..., Any], *parameters: str) -> bool:
-    """Whether it is a coroutine function with just these parameters."""
+    """Return whether it is a coroutine function with exactly these parameters."""
     return (
         inspect.iscoroutinefunction(function) and tuple(inspect.signature(function).parameters) == parameters
     )
 
 
 def _begins(function: Callable[..., Any], *parameters: str) -> bool:
-    """Whether these are its first parameters."""
+    """Return whether these are its first parameters."""
     return tuple(inspect.signature(function).parameters)[: len(parameters)] == parameters
 
 

@@ -362,7 +362,7 @@ def test_a_buffer_keeps_the_order_and_its_limit(
                 if works:
                     sent += [piece.data for piece in pieces]
                 else:
-                    buffer.give_back(pieces)
+                    buffer.restore(pieces)
             assert 0 <= buffer.bytes <= limit
         while pieces := buffer.take(10):
             sent += [piece.data for piece in pieces]
