@@ -1,6 +1,6 @@
-"""Read-only SQL of users over one session, within hard limits of time, memory, size and number.
+"""Users' read-only SQL on one session, with hard limits of time, memory, size, and concurrency.
 
-Queries run in processes of their own (:mod:`rayscope.user_sql.worker`), each on a copy of a record; see
+Queries run in separate processes (:mod:`rayscope.user_sql.worker`), each on a copy of a record; see
 docs/explanation/decisions/0010.
 """
 
@@ -44,24 +44,26 @@ log = logging.getLogger("rayscope.storage")
 DEFAULT_LIMIT = 10_000
 MAX_LIMIT = 1_000_000
 MAX_SQL_CHARS = 100_000
-#: Queries at a time, and processes that wait for the next one.
+#: Maximum number of concurrent queries, and of processes kept for the next one.
 AT_A_TIME = 2
-#: A copy of a live record that took longer than this is used for this many times as long as it took.
+#: A copy of a live record that took longer than this is reused for a while, in s.
 _SLOW_COPY_S = 1.0
+#: Such a copy is reused for this many times as long as it took.
 _STALE_FACTOR = 10
+#: Maximum time for which such a copy is reused, in s.
 _MAX_STALE_S = 60.0
-#: Copying and opening a record may take this long.
+#: Time limit for copying and opening a record, in s.
 _OPEN_TIMEOUT_S = 120.0
 
 
 class SqlError(BadQuery):
-    """The query was refused, failed, or ran out of its limits."""
+    """The query was refused, failed, or exceeded its limits."""
 
 
 class SqlRunner:
-    """Runs queries in processes that it starts, keeps for the next query, and ends. Thread-safe.
+    """Runs queries in processes that it starts, reuses, and ends. Thread-safe.
 
-    ``folder`` holds the copies while they are opened, and what queries spill to disk.
+    ``folder`` has the copies while they are opened, and data that queries spill to disk.
     """
 
     def __init__(
@@ -80,14 +82,15 @@ class SqlRunner:
         self._lock = threading.Lock()
         self._workers: list[_Worker] = []
         self._closed = False
-        shutil.rmtree(folder, ignore_errors=True)  # of a server that was killed
+        shutil.rmtree(folder, ignore_errors=True)  # left by a server that was killed
 
     def query(
         self, source: Path, sql: str, *, version: object, limit: int = DEFAULT_LIMIT, copy: bool = True
     ) -> bytes:
-        """The answer as JSON of :class:`SqlResult`. Raises SqlError, StoreError or Busy.
+        """Return the result as JSON of :class:`SqlResult`. Raises SqlError, StoreError, or Busy.
 
-        ``version``: equal as long as the content of ``source`` is. ``copy``: somebody else has it open.
+        ``version`` must change with the content of ``source``. ``copy`` means that another process has it
+        open.
         """
         if len(sql) > MAX_SQL_CHARS:
             raise SqlError(f"The query is longer than {MAX_SQL_CHARS} characters.", "Shorten it.")
@@ -104,7 +107,7 @@ class SqlRunner:
 
     @contextlib.contextmanager
     def _worker(self, source: Path, version: object, copy: bool) -> Iterator[_Worker]:
-        """A process for one query: one that has the record open, or a new one."""
+        """Provide a process for one query: one with the record open, or a new one."""
         with self._lock:
             if self._closed:
                 raise StoreError("The server is stopping.", "Try again once it has restarted.", "busy")
@@ -113,7 +116,7 @@ class SqlRunner:
             if fits:
                 worker = fits[0]
             else:
-                # The slots let at most one less than all of them be busy here, so one of these is free.
+                # At most one less than the slots can be busy here, so one of these is free.
                 for old in idle[: max(0, len(self._workers) + 1 - AT_A_TIME)]:
                     self._end(old)
                 if copy:
@@ -148,12 +151,12 @@ class SqlRunner:
             self._workers.remove(worker)
 
     def close(self) -> None:
-        """End all processes, also those that are at work."""
+        """End all processes, including busy ones."""
         with self._lock:
             self._closed = True
             for worker in list(self._workers):
                 if worker.busy:
-                    worker.kill()  # whoever waits for it removes it
+                    worker.kill()  # the thread that waits for it removes it
                 else:
                     self._end(worker)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -178,7 +181,7 @@ class _Worker:
                 stderr=self._log,
                 cwd=self._folder,
                 env=_environment(),
-                start_new_session=True,  # Ctrl-C is for the server, which ends this
+                start_new_session=True,  # Ctrl-C reaches only the server, which ends this process
                 bufsize=0,
             )
         except OSError as error:
@@ -190,7 +193,7 @@ class _Worker:
         self.is_alive = True
 
     def fits(self, source: Path, version: object) -> bool:
-        """Whether it has this record open, of this version or not much older."""
+        """Return whether it has this record open, in this version or one that is not much older."""
         now = time.monotonic()
         if (
             self._job.source != str(source)
@@ -212,7 +215,7 @@ class _Worker:
         self._opened = self._used = time.monotonic()
 
     def ask(self, question: Question, timeout_s: float) -> bytes:
-        """The JSON of an answer. Raises StoreError."""
+        """Return the JSON result of a query. Raises StoreError."""
         answer = self._exchange(
             msgspec.json.encode(question), timeout_s, "The query took longer than {} s and was stopped."
         )
@@ -220,7 +223,7 @@ class _Worker:
         return answer
 
     def _exchange(self, content: bytes, timeout_s: float, too_long: str) -> bytes:
-        """Write a frame and read one; at the end of the time the process is killed, which ends both."""
+        """Write a frame and read one. After the timeout the process is killed, which ends both."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RuntimeError("the process has no pipes")
@@ -254,7 +257,7 @@ class _Worker:
         refusal = decode_refusal(frame[1:])
         if refusal.code == "bad_query":
             raise SqlError(refusal.message, refusal.remedy)
-        self.is_alive = False  # to give back the memory that it took
+        self.is_alive = False  # to free the memory that it used
         if refusal.code == "memory":
             raise SqlError(refusal.message, refusal.remedy)
         if refusal.code == "unreadable":
@@ -262,7 +265,7 @@ class _Worker:
         raise StoreError(refusal.message, refusal.remedy, refusal.code)
 
     def _death(self) -> StoreError:
-        """What to say when it ended by itself: mostly because an allocation failed where none may fail."""
+        """Return the error for a process that ended by itself, mostly because an allocation failed."""
         self._process.kill()
         code = self._process.wait()
         with contextlib.suppress(OSError):
@@ -278,11 +281,11 @@ class _Worker:
         )
 
     def kill(self) -> None:
-        """End it; whoever waits for its answer is told."""
+        """Kill the process, which ends the wait for its result."""
         self._process.kill()
 
     def close(self) -> None:
-        """Kill it and remove what it left."""
+        """Kill the process and remove its files."""
         self.is_alive = False
         self._process.kill()
         self._process.wait()
@@ -294,7 +297,7 @@ class _Worker:
 
 @contextlib.contextmanager
 def _killed_if_abandoned(worker: _Worker) -> Iterator[None]:
-    """While the context lasts, end the query if nobody waits for its answer any more."""
+    """End the query if its client leaves while the context is active."""
     lock = threading.Lock()
     is_asked = True
 
@@ -314,7 +317,7 @@ def _killed_if_abandoned(worker: _Worker) -> Iterator[None]:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours but where the packages are and the time zone: no token, no key, no settings."""
+    """Return an environment with only the package paths and the time zone: no token, key, or settings."""
     kept = {name: os.environ[name] for name in ("TZ", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     paths = [os.path.abspath(path) for path in sys.path]
     return {
@@ -334,7 +337,7 @@ def run_sql(
     timeout_s: float = 30.0,
     memory_limit: str = MEMORY_LIMIT,
 ) -> SqlResult:
-    """The same over a data directory that no server has open. Raises StoreError (SqlError, NotFound, ...)."""
+    """Run a query on a data directory that no server has open. Raises StoreError, such as SqlError."""
     catalog = Catalog(data_dir, read_only=True)
     names = catalog.names()
     if not names:

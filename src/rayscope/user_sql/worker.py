@@ -1,13 +1,13 @@
-"""The process in which users' SQL is parsed and run, so that it can be killed.
+"""The process that parses and runs users' SQL, so that it can be killed.
 
-Neither DuckDB's parser nor its functions on long texts keep to a limit of time or memory, and no thread can
-be ended from outside. So the server runs this module as a process of its own (see
-:mod:`rayscope.user_sql.run`) and kills it when its time is over.
+Neither DuckDB's parser nor its functions on long texts respect limits of time or memory, and threads cannot
+be ended from outside. So the server runs this module as a separate process (see :mod:`rayscope.user_sql.run`)
+and kills it after a timeout.
 
-It works on a copy of the record, since DuckDB locks a file for its process. Before it takes the first query
-it gives up what it can: the network, the rest of the file system, and memory beyond its limit. Not every
-system allows all of that to every user; DuckDB's own walls stand in any case: no other files, no extensions,
-frozen settings, a read-only file, one SELECT in a read-only transaction.
+It works on a copy of the record, because DuckDB locks a file for its process. Before the first query it gives
+up its access to the network, to other files, and to memory beyond its limit. Not every system allows all of
+this to every user. DuckDB's own restrictions always apply: no other files, no extensions, frozen settings, a
+read-only file, and one SELECT in a read-only transaction.
 
 Both directions of the pipe carry frames: eight bytes of length, then the content.
 """
@@ -33,26 +33,30 @@ import msgspec
 
 from rayscope.storage.copying import copy_record
 
-#: A larger answer is refused. The server takes no larger frame.
+#: Maximum size of a result and of a frame, in bytes. Larger results are refused.
 MAX_ANSWER_BYTES = 64 << 20
-#: Without a query for this long the process ends, to give back its memory and its copy of the record.
+#: The process ends after this time without a query, in s, to free its memory and its copy of the record.
 IDLE_S = 60.0
-#: Address space beyond what the process begins with: so much, and multiples of DuckDB's own limit.
+#: Address space in addition to that at the start, in bytes.
 _HEADROOM_BYTES = 256 << 20
+#: Further address space, as a multiple of DuckDB's memory limit.
 _HEADROOM = 2
 _THREADS = 2
 _CHUNK_ROWS = 100
 _MAX_MESSAGE_CHARS = 1000
 _ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
-#: Functions that a SELECT may call although they do something else than read.
+#: Functions that a SELECT could call although they do more than read.
 _REFUSED = {"checkpoint", "force_checkpoint", "pg_sleep", "truncate_duckdb_logs"}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+#: Flag of ``unshare`` for a new user namespace.
+_CLONE_NEWUSER = 0x10000000
+#: Flag of ``unshare`` for a new network namespace.
+_CLONE_NEWNET = 0x40000000
 HELP = "SHOW TABLES lists the tables; DESCRIBE tasks lists the columns of one."
 
 
 class Job(msgspec.Struct):
-    """What the process is started for. ``copy``: the record is in use, so a copy of it is to be read."""
+    """The record that the process opens. ``copy`` means that it is in use and must be copied."""
 
     source: str
     copy: bool
@@ -60,7 +64,7 @@ class Job(msgspec.Struct):
 
 
 class Question(msgspec.Struct):
-    """One query. ``timeout_s``: when its asker will have killed the process, if it is still there then."""
+    """One query. The server kills the process after ``timeout_s``, if the server still runs."""
 
     sql: str
     limit: int
@@ -68,9 +72,9 @@ class Question(msgspec.Struct):
 
 
 class SqlResult(msgspec.Struct):
-    """``columns``: (name, DuckDB type); ``rows`` in JSON's types; ``truncated``: more rows than the limit.
+    """``columns`` are (name, DuckDB type), ``rows`` have JSON types, and ``truncated`` means more rows exist.
 
-    ``snapshot_ns``: the record is read as it was then.
+    ``snapshot_ns`` is the time of the record's content.
     """
 
     columns: list[tuple[str, str]]
@@ -81,7 +85,7 @@ class SqlResult(msgspec.Struct):
 
 
 class Refusal(msgspec.Struct):
-    """Why there is no answer. ``code``: of a StoreError."""
+    """Why there is no result. ``code`` is that of a StoreError."""
 
     message: str
     remedy: str
@@ -101,7 +105,7 @@ class _Refused(Exception):
 
 
 def read_frame(descriptor: int, max_bytes: int) -> bytes:
-    """The next frame. Raises EOFError at the end, ValueError for one that is too large."""
+    """Return the next frame. Raises EOFError at the end, and ValueError for one that is too large."""
     size = int.from_bytes(_read_exactly(descriptor, 8), "big")
     if size > max_bytes:
         raise ValueError(f"a frame of {size} bytes")
@@ -128,7 +132,7 @@ def write_frame(descriptor: int, content: bytes) -> None:
 
 
 def open_record(job: Job) -> duckdb.DuckDBPyConnection:
-    """Open the record, or a copy of it in the current folder, and lock everything down."""
+    """Open the record, or a copy of it in the current folder, and restrict DuckDB."""
     path = Path(job.source)
     _prepare(job.memory_limit)
     if job.copy:
@@ -148,7 +152,7 @@ def open_record(job: Job) -> duckdb.DuckDBPyConnection:
     }
     connection = duckdb.connect(str(path), read_only=True, config=config)
     if job.copy:
-        # It stays readable for as long as it is open, and nothing is left when this process is gone.
+        # It stays readable while it is open, and leaves nothing behind when this process ends.
         for name in ("record.duckdb", "record.duckdb.wal"):
             Path(name).unlink(missing_ok=True)
     else:
@@ -159,19 +163,19 @@ def open_record(job: Job) -> duckdb.DuckDBPyConnection:
 
 
 def _leave_network() -> None:
-    """Move to a network of nothing, and become able to leave the file system. As far as the system allows."""
+    """Move to an empty network namespace, which also allows chroot, if the system permits it."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
 
 
 def _leave_file_system() -> None:
-    """Make the current folder the only one that exists, as far as the system allows."""
+    """Make the current folder the only visible one, if the system permits it."""
     with contextlib.suppress(OSError, AttributeError):
         os.chroot(".")
 
 
 def _prepare(memory_limit: str) -> None:
-    """Have DuckDB import what turns its values into Python's, and limit the address space."""
+    """Make DuckDB import its converters to Python values, and limit the address space."""
     with duckdb.connect(config={"threads": 1, "memory_limit": memory_limit}) as connection:
         with contextlib.suppress(duckdb.Error):
             connection.execute(
@@ -190,7 +194,7 @@ def _prepare(memory_limit: str) -> None:
 
 
 def _bytes_of(text: str) -> int:
-    """Bytes of a size as DuckDB writes it: ``305.1 MiB``."""
+    """Convert a size in DuckDB's format, such as ``305.1 MiB``, to bytes."""
     found = re.fullmatch(r"([\d.]+) ([KMGT]?)i?B|([\d.]+) bytes?", text)
     if not found:
         return 1 << 30
@@ -198,7 +202,7 @@ def _bytes_of(text: str) -> int:
 
 
 def _limit_cpu(timeout_s: float) -> None:
-    """Have the system end the process if its asker is gone and cannot: the parser stops all our threads."""
+    """Make the system end the process if the server cannot, because DuckDB's parser blocks all threads."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = int(used.ru_utime + used.ru_stime + _THREADS * timeout_s) + 10
     with contextlib.suppress(OSError, ValueError):
@@ -206,7 +210,7 @@ def _limit_cpu(timeout_s: float) -> None:
 
 
 def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: int) -> bytes:
-    """The answer, as JSON of :class:`SqlResult`. Raises _Refused."""
+    """Return the result as JSON of :class:`SqlResult`. Raises _Refused."""
     began = time.monotonic_ns()
     _refuse_actions(question.sql)
     try:
@@ -245,7 +249,7 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: 
 
 
 def out_of_memory() -> _Refused:
-    """The refusal of a query that needs too much memory."""
+    """Return the refusal of a query that needs too much memory."""
     return _Refused(
         "The query needs more memory than allowed.",
         "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit).",
@@ -254,7 +258,7 @@ def out_of_memory() -> _Refused:
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, limit: int) -> tuple[list[bytes], bool]:
-    """The rows, each as JSON, and whether there are more than ``limit``."""
+    """Return the rows, each as JSON, and whether there are more than ``limit``."""
     rows: list[bytes] = []
     size = 0
     while len(rows) <= limit:
@@ -274,7 +278,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, limit: int) -> tuple[list[bytes
 
 
 def _refuse_actions(sql: str) -> None:
-    """Raise _Refused for calls of functions that act."""
+    """Raise _Refused for calls of functions that do more than read."""
     text = sql.encode()
     tokens = duckdb.tokenize(sql)
     if not tokens:
@@ -291,13 +295,13 @@ def _refuse_actions(sql: str) -> None:
 
 
 def _message(error: Exception) -> str:
-    """What DuckDB says, without the stack and the traceback that it may add."""
+    """Return DuckDB's message without its stack and traceback."""
     text = re.split(r"\n*(?:Stack Trace|Traceback)", str(error), maxsplit=1)[0]
     return text[:_MAX_MESSAGE_CHARS].rstrip() or type(error).__name__
 
 
 def json_value(value: Any) -> Any:
-    """A value of a query as JSON has it."""
+    """Convert a value of a query to a JSON value."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -310,13 +314,13 @@ def json_value(value: Any) -> Any:
 
 
 def main() -> None:
-    """Open the record of the first frame, then answer the queries of the others until the pipe ends."""
+    """Open the record named in the first frame, then answer queries until the pipe ends."""
     _leave_network()
     with contextlib.suppress(OSError):
         os.nice(5)
         Path("/proc/self/oom_score_adj").write_text("1000")
     answers = os.dup(1)
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of libraries must not reach the pipe
     job = _decode_job(read_frame(0, 1 << 20))
     snapshot_ns, began = time.time_ns(), time.monotonic()
     try:
@@ -348,7 +352,7 @@ def _answer(descriptor: int, refusal: Refusal) -> None:
 
 
 def _listen(questions: SimpleQueue[Question], busy: threading.Event) -> None:
-    """Pass on what is asked. Ends the process when nobody is there to ask, or nobody asks for long."""
+    """Pass on queries. Ends the process when the pipe closes, or without queries for a while."""
     while True:
         ready, _, _ = select.select([0], [], [], IDLE_S)
         if not ready and not busy.is_set():
@@ -367,4 +371,4 @@ if __name__ == "__main__":
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         main()
     sys.stdout.flush()
-    os._exit(0)  # DuckDB and its threads are not taken down piece by piece
+    os._exit(0)  # skip the slow shutdown of DuckDB and its threads
