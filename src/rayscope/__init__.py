@@ -1,6 +1,6 @@
 """Rayscope: see what an unmodified Ray cluster is doing, why it is slow, and what it did."""
 
-TYPE_CHECKING = False  # not typing's: every traced process loads this module when Python starts
+TYPE_CHECKING = False  # not typing's, because every traced process loads this module when Python starts
 if TYPE_CHECKING:
     from typing import Any
 
@@ -14,7 +14,7 @@ _ANNOTATIONS = ("annotate", "counter", "span")
 
 
 def __getattr__(name: str) -> "Any":
-    """Load what :data:`__all__` lists on first use. Raises ImportError where the client is not installed."""
+    """Load the names in :data:`__all__` on first use. Raises ImportError if the client is not installed."""
     if name in _CLIENT:
         value = getattr(_client(name), name)
     elif name in _ANNOTATIONS:

@@ -1,13 +1,13 @@
-"""The base of what Rayscope raises."""
+"""The base class of Rayscope's errors."""
 
 from __future__ import annotations
 
 
 class RayscopeError(Exception):
-    """Something cannot be done: ``message`` says what and why, ``remedy`` what to do about it.
+    """An operation failed. ``message`` has the reason, and ``remedy`` what to do about it.
 
-    ``code`` names the kind of error (docs/reference/api.md), and ``params`` what ``message`` names besides.
-    ``status`` is that of the HTTP answer, 0 without one. The same request may succeed after
+    ``code`` identifies the kind of error (docs/reference/api.md), and ``params`` has the values in
+    ``message``. ``status`` is the HTTP status, or 0 if there is none. The same request may succeed after
     ``retry_after_s``, unless that is 0.
     """
 

@@ -1,6 +1,6 @@
-"""Replace a file as a whole, and set a damaged one aside.
+"""Replaces files atomically, and sets damaged ones aside.
 
-Whoever reads meanwhile finds the old content or the new one, never a part of either.
+Concurrent readers see either the old content or the new one, never a part.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rayscope.errors import RayscopeError
 
 
 def expand_user(path: Path) -> Path:
-    """``path`` with ``~`` resolved. Raises RayscopeError for a user without a home, as in some containers."""
+    """Return ``path`` with ``~`` resolved. Raises RayscopeError for a user without a home directory."""
     try:
         return path.expanduser()
     except RuntimeError as error:
@@ -29,10 +29,10 @@ def expand_user(path: Path) -> Path:
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o666, sync: bool = True) -> None:
-    """Write ``content`` to ``path``. Raises OSError, and then ``path`` is as it was.
+    """Write ``content`` to ``path``. If it raises OSError, ``path`` is unchanged.
 
-    ``mode``: the permissions of the file, less the umask. ``sync``: whether what this has written survives a
-    power cut.
+    ``mode`` has the permissions of the file before the umask. With ``sync``, the content survives a power
+    failure.
     """
     with replacing(path, mode=mode, sync=sync) as file:
         file.write(content)
@@ -40,7 +40,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o666, sync: bool = 
 
 @contextlib.contextmanager
 def replacing(path: Path, *, mode: int = 0o666, sync: bool = True) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` when the block ends without an error."""
+    """Provide a file that replaces ``path`` when the block ends without an error."""
     part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -53,12 +53,12 @@ def replacing(path: Path, *, mode: int = 0o666, sync: bool = True) -> Iterator[I
         if sync:
             _sync_folder(path.parent)
     finally:
-        with contextlib.suppress(OSError):  # replaced, or the file system has become read-only
+        with contextlib.suppress(OSError):  # it was moved, or the file system has become read-only
             part.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename survive a power cut."""
+    """Make the rename survive a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -67,9 +67,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def set_aside(path: Path, *suffixes: str) -> Path:
-    """Rename a damaged file, so that a new one can begin. Returns its new path.
+    """Rename a damaged file, so that a new one can be created. Returns its new path.
 
-    ``suffixes``: the endings of files beside it that belong to it (``.wal``).
+    ``suffixes`` are the suffixes of files that belong to it (``.wal``).
     """
     aside = path.with_name(f"{path.stem}.damaged-{time.time_ns()}{path.suffix}")
     for suffix in ("", *suffixes):

@@ -1,6 +1,6 @@
-"""Do something as soon as a module of somebody else's is loaded, without touching its file.
+"""Runs code as soon as a module of another package is loaded, without changing its file.
 
-It imports nothing: Python loads it at its start, where a user's file may have the name of any module.
+It imports nothing, because Python loads it at its start, when a user's file may hide any module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
     """Call ``action`` with the module once Python has loaded it. It must not raise.
 
-    No effect if the module is loaded already, or by a loader that cannot be followed; and once is enough:
+    Does nothing if the module is already loaded, if its loader is not supported, or on a second call, because
     Python may read ``.pth`` files twice.
     """
     watched = any(isinstance(finder, _Watch) and finder.module == module for finder in sys.meta_path)
@@ -26,7 +26,7 @@ def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
 
 
 class _Watch:
-    """A finder of ``sys.meta_path``: of one module, once, where Python would find it anyway."""
+    """A finder of ``sys.meta_path`` that wraps the loader of one module once."""
 
     def __init__(self, module: str, action: Callable[[ModuleType], None]) -> None:
         self.module, self._action = module, action
@@ -48,7 +48,7 @@ class _Watch:
         execute = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            # Only now: whoever merely looks whether there is such a module must not end the watch.
+            # Removed only now, because a mere check whether the module exists must not end the watch.
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)
@@ -56,7 +56,7 @@ class _Watch:
 
         try:
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        except AttributeError:  # a loader of another kind, such as one for compiled modules
+        except AttributeError:  # an unsupported loader, such as one for compiled modules
             import logging
 
             log = logging.getLogger("rayscope.importing")
@@ -64,4 +64,4 @@ class _Watch:
         return spec
 
     def invalidate_caches(self) -> None:
-        """See ``importlib.abc.MetaPathFinder``: there are none."""
+        """Do nothing: there are no caches. See ``importlib.abc.MetaPathFinder``."""

@@ -1,4 +1,4 @@
-"""A thread that does the same again and again."""
+"""A thread that calls a function periodically."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 
 log = logging.getLogger("rayscope")
-#: How often what runs is interrupted while it has not ended.
+#: Interval for interrupting a call that has not ended, in s.
 _INTERRUPT_S = 0.05
 
 
 class PeriodicTask:
-    """Calls ``run`` in a thread of its own, named ``name``, until it is stopped.
+    """Calls ``run`` in its own thread, named ``name``, until it is stopped.
 
-    The first call comes after ``interval_s``, or ``at_once``. ``run`` returns the seconds to pause before the
-    next call, or None for ``interval_s``. What it raises is logged, and the next call comes all the same.
+    The first call comes after ``interval_s``, or immediately with ``at_once``. ``run`` returns the pause
+    before the next call in s, or None for ``interval_s``. Its errors are logged and do not stop the task.
     """
 
     def __init__(
@@ -30,17 +30,17 @@ class PeriodicTask:
         self._thread = threading.Thread(target=self._repeat, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Do not wait for the next call's time."""
+        """Skip the current pause."""
         self._woken.set()
 
     def stop(self, timeout_s: float = 5.0, interrupt: Callable[[], None] | None = None) -> None:
-        """End the thread and wait for it, unless it is this one.
+        """End the thread and wait for it, unless this is that thread.
 
-        ``interrupt`` makes ``run`` return early; it is called until the thread has ended.
+        ``interrupt`` makes ``run`` return early. It is called until the thread has ended.
         """
         self._stopping.set()
         self._woken.set()
@@ -53,7 +53,7 @@ class PeriodicTask:
             self._thread.join(left_s if interrupt is None else min(left_s, _INTERRUPT_S))
 
     def wait(self, pause_s: float) -> bool:
-        """Pause inside ``run``; whether to return from it, as the task is being stopped."""
+        """Pause inside ``run``. Returns whether the task is being stopped and ``run`` must return."""
         return self._stopping.wait(pause_s)
 
     @property
@@ -63,7 +63,7 @@ class PeriodicTask:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def _repeat(self) -> None:
@@ -71,12 +71,12 @@ class PeriodicTask:
         while not self._pause(self._interval_s if pause_s is None else pause_s):
             try:
                 pause_s = self._run()
-            except Exception:  # whatever it is, the next call may do better
+            except Exception:  # after any error, the next call may succeed
                 log.exception("%s failed; it is called again", self._thread.name)
                 pause_s = None
 
     def _pause(self, pause_s: float) -> bool:
-        """Whether to end."""
+        """Wait for the next call. Returns whether to end."""
         self._woken.wait(pause_s)
         self._woken.clear()
         return self._stopping.is_set()

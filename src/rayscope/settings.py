@@ -1,4 +1,4 @@
-"""All settings, in one place. Each can be given as a flag, as ``RAYSCOPE_<NAME>`` or keep its default."""
+"""All settings. Each can be set by a flag or by ``RAYSCOPE_<NAME>``, or has its default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger("rayscope.server")
 
 
 class Settings(BaseSettings):
-    """Settings of a server. Sizes are in bytes, times in the unit that the name ends with."""
+    """Settings of a server. Sizes are in bytes; times have the unit in their name."""
 
     model_config = SettingsConfigDict(env_prefix="RAYSCOPE_", extra="ignore")
 
@@ -99,13 +99,13 @@ class Settings(BaseSettings):
     @field_validator("data_dir")
     @classmethod
     def _absolute(cls, path: Path) -> Path:
-        """With ``~`` resolved, and absolute: the processes for SQL have other working directories.
+        """Return an absolute path with ``~`` resolved, because SQL processes have other working directories.
 
-        Raises RayscopeError for a user without a home.
+        Raises RayscopeError for a user without a home directory.
         """
         try:
             return expand_user(path).absolute()
-        except OSError as error:  # the working directory is gone
+        except OSError as error:  # the working directory was deleted
             raise ValueError(str(error)) from error
 
     @property
@@ -125,22 +125,22 @@ class Settings(BaseSettings):
 
 
 def new_token() -> str:
-    """A token that nobody guesses."""
+    """Return a random token."""
     return secrets.token_urlsafe(24)
 
 
 def ingest_key(settings: Settings) -> str:
-    """The key that is set, or the data directory's, made at first use; readable by its owner alone."""
+    """Return the configured key, or that of the data directory, created on first use for its owner only."""
     return settings.ingest_key or _secret(settings.folder / "key")
 
 
 def operator_token(data_dir: Path) -> str:
-    """The operator token (see :mod:`rayscope.api.write_access`), made and kept like the key."""
+    """Return the operator token (see :mod:`rayscope.api.write_access`), stored like the key."""
     return _secret(data_dir / "operator")
 
 
 def server_name(data_dir: Path) -> str:
-    """The name by which other servers know this one, made at first use. It moves with the data directory."""
+    """Return this server's name for other servers, created on first use. It moves with the data directory."""
     host = re.sub(r"[^\w.-]", "-", socket.gethostname())[:60]
     return _read_or_make(data_dir / "server-name", lambda: f"{host}-{secrets.token_hex(4)}")
 
@@ -150,7 +150,7 @@ def _secret(path: Path) -> str:
 
 
 def _read_or_make(path: Path, make: Callable[[], str]) -> str:
-    """A word in a file, made at first use, and readable by its owner alone."""
+    """Return a word in a file, created on first use and readable only by its owner."""
     try:
         key = path.read_text().strip()
         if key and len(key) <= _MAX_KEY_CHARS and key.isascii() and key.isprintable():

@@ -1,10 +1,10 @@
-"""Durations and sizes as people read them."""
+"""Durations and sizes in readable form."""
 
 from __future__ import annotations
 
 
 def duration(ns: float | None) -> str:
-    """A length of time as the UI writes it: ``450 ms``, ``12.3 s``, ``4m 43s``; ``-`` if unknown."""
+    """Format a duration as in the UI: ``450 ms``, ``12.3 s``, ``4m 43s``, or ``-`` if unknown."""
     if ns is None:
         return "-"
     if ns < 0:
@@ -13,7 +13,7 @@ def duration(ns: float | None) -> str:
         return "0 s"
     if ns < 1000:
         return f"{ns:.0f} ns"
-    # Each unit up to what rounds to the next one.
+    # Each unit applies below the value that rounds to the next one.
     for unit, size_ns, below_ns in (("µs", 1e3, 999.5e3), ("ms", 1e6, 999.5e6), ("s", 1e9, 59.95e9)):
         if ns < below_ns:
             return f"{_three_digits(ns / size_ns)} {unit}"
@@ -28,14 +28,14 @@ def duration(ns: float | None) -> str:
 
 
 def duration_range(low_ns: float, high_ns: float) -> str:
-    """Two lengths of time: ``20.0 to 35.0 s``, ``up to 1.20 s``; only one if both read alike."""
+    """Format two durations as ``20.0 to 35.0 s`` or ``up to 1.20 s``, or only one if both look the same."""
     low, high = duration(low_ns), duration(high_ns)
     if low == high:
         return high
     if low_ns == 0:
         return f"up to {high}"
     number, _, unit = low.partition(" ")
-    # Of ``1m 05s`` nothing can be left out.
+    # A mixed duration such as ``1m 05s`` cannot share its unit.
     has_unit = unit.isalpha() and high.endswith(f" {unit}")
     return f"{number if has_unit else low} to {high}"
 
@@ -45,7 +45,7 @@ def _three_digits(value: float) -> str:
 
 
 def size(number: float | None) -> str:
-    """Bytes with a unit that fits: ``1.2 GB``; ``-`` if unknown."""
+    """Format a number of bytes with a suitable unit: ``1.2 GB``, or ``-`` if unknown."""
     if number is None:
         return "-"
     for unit in ("B", "kB", "MB", "GB"):
