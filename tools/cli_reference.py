@@ -26,7 +26,7 @@ What `--help` prints, in one page. [Command line](cli.md) explains the commands 
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the content of the page."""
     return INTRODUCTION + "".join(_sections(typer.main.get_command(app), "rayscope"))
 
 

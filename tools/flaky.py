@@ -1,8 +1,8 @@
-"""Repeat the tests where the machine is slow, and show which of them fail.
+"""Repeat the tests on a slow machine, and show which of them fail.
 
     python tools/flaky.py --parts ui unit --surroundings alone busy
 
-Each finished run is a line of `.flaky/runs.jsonl` with its commit. Runs that the file already has for this
+Each finished run is a line of `.flaky/runs.jsonl` with its commit. Runs that are already in the file for this
 commit are not repeated, so an interrupted call continues where it stopped.
 """
 
@@ -28,17 +28,19 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / ".flaky" / "runs.jsonl"
 SURROUNDINGS = ("alone", "busy", "one-core", "quarter")
-#: "Alone" needs a machine that other programs keep less busy than this. %
+#: Maximum CPU use by other programs for the surrounding "alone", in %.
 QUIET_PERCENT = 15.0
-#: How long to look whether they do. s
+#: How long to measure that use, in s.
 LOOK_S = 5.0
-#: The share of one CPU in the surrounding "quarter", as the kernel takes it: µs of every period of µs.
-QUOTA_US, PERIOD_US = 25_000, 100_000
+#: CPU time per period in the surrounding "quarter", in µs.
+QUOTA_US = 25_000
+#: Length of the period, in µs.
+PERIOD_US = 100_000
 
 
 @dataclass(frozen=True)
 class Part:
-    """Tests that run together. ``command``: runs them; ``{report}`` stands for the file of the report."""
+    """Tests that run together. In ``command``, ``{report}`` is the path of the report."""
 
     repeats: int
     command: tuple[str, ...]
@@ -51,7 +53,7 @@ PARTS = {
         (sys.executable, "hatch_build.py", "npm", "test", "--", "--reporter=json", "--outputFile={report}"),
     ),
     "unit": Part(5, (*_PYTEST, "-n", "2", "tests/unit", "tests/test_architecture.py")),
-    # As `make test-py` runs them.
+    # The same options as `make test-py`.
     "ray": Part(
         3,
         (
@@ -65,7 +67,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a part. ``failed``: the first line of each failed test's message, by test."""
+    """One run of a part. ``failed`` has the first line of the message of each failed test."""
 
     commit: str
     part: str
@@ -78,14 +80,14 @@ class Run:
 
 
 class NotAvailable(Exception):
-    """This machine cannot have the surrounding; the text says why."""
+    """This machine does not support the surrounding. The message has the reason."""
 
 
 # Reports
 
 
 def read_report(text: str) -> tuple[list[str], dict[str, str]]:
-    """The tests of a report (pytest's JUnit XML or vitest's JSON), and the messages of those that failed."""
+    """Return the tests in a report (pytest's JUnit XML or vitest's JSON), and the messages of failed ones."""
     return _vitest(json.loads(text)) if text.startswith("{") else _junit(text)
 
 
@@ -124,11 +126,11 @@ def _first_line(message: str) -> str:
     return (message.strip().splitlines() or [""])[0][:300]
 
 
-# Runs that are on record
+# Recorded runs
 
 
 def read_runs(path: Path, commit: str) -> list[Run]:
-    """The runs of ``commit``; a line that an interruption cut off is left out."""
+    """Return the runs of ``commit``. A line that is incomplete after an interruption is left out."""
     if not path.exists():
         return []
     runs = []
@@ -141,7 +143,7 @@ def read_runs(path: Path, commit: str) -> list[Run]:
 
 
 def missing(runs: Iterable[Run], part: str, surrounding: str, repeats: int) -> int:
-    """How many of ``repeats`` runs are not on record yet."""
+    """Return how many of ``repeats`` runs are not recorded yet."""
     return max(0, repeats - sum((run.part, run.surrounding) == (part, surrounding) for run in runs))
 
 
@@ -156,7 +158,7 @@ def append(path: Path, run: Run) -> None:
 
 
 def totals(runs: Sequence[Run], not_run: dict[tuple[str, str], str]) -> list[list[str]]:
-    """A row for each part and surrounding: runs, tests and failures, or why there was none."""
+    """Return a row per part and surrounding: runs, tests, and failures, or why there was no run."""
     rows = [["Part", "Surrounding", "Runs", "Tests", "Failures"]]
     for name, part in PARTS.items():
         for surrounding in SURROUNDINGS:
@@ -173,7 +175,7 @@ def totals(runs: Sequence[Run], not_run: dict[tuple[str, str], str]) -> list[lis
 
 
 def by_test(runs: Sequence[Run], *, every: bool = False) -> list[list[str]]:
-    """A row for each test that failed (or ``every`` test): failures of runs in each surrounding."""
+    """Return a row per failed test (or ``every`` test): failures and runs in each surrounding."""
     rows = [["Test", *SURROUNDINGS]]
     names = {name for run in runs for name in ((*run.tests, *run.failed) if every else run.failed)}
     for name in sorted(names):
@@ -188,7 +190,7 @@ def by_test(runs: Sequence[Run], *, every: bool = False) -> list[list[str]]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their cells; the last cell of a row may be longer than its column."""
+    """Align columns. The last cell of a row may be longer than its column."""
     widths = [
         max((len(row[column]) for row in rows if column < len(row) - 1), default=0)
         for column in range(max(map(len, rows)))
@@ -199,7 +201,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-# Surroundings: each yields what a child process does before it runs the tests
+# Surroundings: each yields a function that a child process calls before it runs the tests
 
 
 @contextmanager
@@ -246,7 +248,7 @@ def _limit(group: Path, limits: dict[str, str]) -> None:
     try:
         for file, text in limits.items():
             (group / file).write_text(text)
-        # Whether processes may enter it shows only when one does.
+        # Whether processes may enter the group is only known after one has tried.
         subprocess.run([sys.executable, "-c", ""], check=True, preexec_fn=lambda: _join(group))
     except (OSError, subprocess.SubprocessError) as error:
         raise NotAvailable(f"the cgroup cannot be used: {error}") from error
@@ -257,11 +259,11 @@ def _join(group: Path) -> None:
 
 
 def _new_cgroup() -> tuple[Path, dict[str, str]]:
-    """A new control group below this process's, or beside it, and what to write into which of its files."""
+    """Create a control group below or next to this process's. Returns its limits by file."""
     name = f"rayscope-flaky-{os.getpid()}"
     mount, own = _own_cgroup(Path("/proc/self/cgroup").read_text() if sys.platform == "linux" else "")
     is_v2 = (mount / "cgroup.controllers").exists()
-    # In v2 a group that holds processes cannot limit its children: then the new one is a sibling.
+    # In v2, a group with processes cannot limit its children, so the new one is a sibling.
     for parent in (own, own.parent):
         subtree = parent / "cgroup.subtree_control"
         if parent.is_relative_to(mount) and (not is_v2 or "cpu" in subtree.read_text().split()):
@@ -276,7 +278,7 @@ def _new_cgroup() -> tuple[Path, dict[str, str]]:
 
 
 def _own_cgroup(memberships: str, mounts: Path = Path("/sys/fs/cgroup")) -> tuple[Path, Path]:
-    """Where the controller of the CPU is mounted, and this process's group there (`/proc/self/cgroup`)."""
+    """Return the mount of the CPU controller, and this process's group there (`/proc/self/cgroup`)."""
     paths: dict[str, str] = {}
     for line in memberships.splitlines():
         _, controllers, path = line.split(":", 2)
@@ -286,11 +288,11 @@ def _own_cgroup(memberships: str, mounts: Path = Path("/sys/fs/cgroup")) -> tupl
     if own_path is None or not mount.is_dir():
         raise NotAvailable("there is no cgroup of the CPU")
     own = mount / own_path.lstrip("/")
-    return mount, own if own.is_dir() else mount  # in a container the path may be that of the host
+    return mount, own if own.is_dir() else mount  # in a container, the path may be that of the host
 
 
 def _remove(group: Path) -> None:
-    """Remove the group, and end what the tests left running in it."""
+    """Remove the group, and kill what the tests left running in it."""
     deadline = time.monotonic() + 60
     while pids := (group / "cgroup.procs").read_text().split():
         for pid in pids:
@@ -319,7 +321,7 @@ def run_once(commit: str, part: str, surrounding: str) -> Run:
 
 
 def commit_of_tree() -> str:
-    """The commit of the checkout, which must have no other changes: a run belongs to a commit."""
+    """Return the checkout's commit. Raises SystemExit if there are other changes, as a run needs a commit."""
 
     def git(*arguments: str) -> str:
         done = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)

@@ -1,6 +1,6 @@
-"""Writes the types of the Python client and of the UI from the shapes that the server's routes promise.
+"""Write the types of the Python client and of the UI from the schemas of the server's routes.
 
-``python tools/generate_types.py`` writes both files, ``... --check`` fails where one is stale.
+``python tools/generate_types.py`` writes both files. With ``--check`` it fails if one is outdated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _WEB_HEAD = """/**
  * Generated from the server's schemas by `make types`: do not edit.
  */
 """
-#: What types cannot say: titles and bounds.
+#: Parts of schemas that types cannot express: titles and bounds.
 _LEFT_OUT = {
     "title",
     "minimum",
@@ -59,7 +59,7 @@ _LEFT_OUT = {
 
 
 def schemas() -> dict[str, Any]:
-    """The shapes of the API's description, by name, as JSON schemas."""
+    """Return the schemas of the API's description, by name, as JSON schemas."""
     from rayscope.server.app import create_app
     from rayscope.server.lifecycle import create_services
     from rayscope.settings import Settings
@@ -71,7 +71,7 @@ def schemas() -> dict[str, Any]:
 
 
 def _plain(schema: Any) -> Any:
-    """A schema without what makes generators invent names, and open: newer servers may tell more."""
+    """Remove parts for which generators invent names, and allow fields of newer servers."""
     if isinstance(schema, list):
         return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
@@ -89,7 +89,7 @@ def _plain(schema: Any) -> Any:
 
 
 def client_types(description: Path) -> str:
-    """The Python client's module of types."""
+    """Return the Python client's module of types."""
     command = [str(BIN / "datamodel-codegen"), "--input", str(description), "--input-file-type", "jsonschema"]
     command += ["--output-model-type", "typing.TypedDict", "--target-python-version", "3.10"]
     command += ["--use-union-operator", "--use-standard-collections", "--no-use-closed-typed-dict"]
@@ -97,11 +97,11 @@ def client_types(description: Path) -> str:
     made = _run(command)
     body = made[re.search(r"^class Schemas\(.+?(?=^\S)", made, re.M | re.S).end() :]  # type: ignore[union-attr]
     ruff = [str(BIN / "ruff"), "format", "--config", str(ROOT / "pyproject.toml")]
-    return _run([*ruff, "--stdin-filename", str(CLIENT_TYPES), "-"], given=f"{_CLIENT_HEAD}\n\n{body}")
+    return _run([*ruff, "--stdin-filename", str(CLIENT_TYPES), "-"], stdin=f"{_CLIENT_HEAD}\n\n{body}")
 
 
 def web_types(description: Path) -> str:
-    """The UI's module of types."""
+    """Return the UI's module of types."""
     node = hatch_build.node_on_path() or hatch_build.node_from_pypi()
     if node is None:
         sys.exit("There is no node: run `make setup`, which installs one from PyPI.")
@@ -109,26 +109,26 @@ def web_types(description: Path) -> str:
     if not (tools / "json2ts").exists():
         _run([sys.executable, str(ROOT / "hatch_build.py"), "npm", "ci", "--ignore-scripts"])
     environment = dict(os.environ, PATH=os.pathsep.join([node.bin_dir, os.environ.get("PATH", "")]))
-    # It knows tuples by the name that older JSON schemas have for them.
-    given = description.read_text().replace('"prefixItems"', '"items"')
+    # json2ts knows tuples only by their name in older JSON schemas.
+    stdin = description.read_text().replace('"prefixItems"', '"items"')
     command = [str(tools / "json2ts"), "--unreachableDefinitions", "--additionalProperties=false"]
-    made = _run([*command, "--format=false", "--bannerComment="], environment, given=given)
+    made = _run([*command, "--format=false", "--bannerComment="], environment, stdin=stdin)
     made = re.sub(r"\s+\*\s+\* This interface was referenced by .+?\n.+?\n(?= \*/)", "\n", made)
     made = re.sub(r"/\*\*\n \* This interface was referenced by .+?\*/\n", "", made, flags=re.S)
     made = re.sub(r"export interface Schemas \{.*?\}\n", "", made, flags=re.S)
     biome = [str(tools / "biome"), "format", f"--stdin-file-path={WEB_TYPES}"]
-    return _run(biome, environment, given=_WEB_HEAD + made)
+    return _run(biome, environment, stdin=_WEB_HEAD + made)
 
 
-def _run(command: list[str], environment: dict[str, str] | None = None, given: str | None = None) -> str:
-    done = subprocess.run(command, input=given, capture_output=True, text=True, env=environment, cwd=WEB)
+def _run(command: list[str], environment: dict[str, str] | None = None, stdin: str | None = None) -> str:
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=environment, cwd=WEB)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
 def main(arguments: list[str]) -> int:
-    """Write the types, or see whether they are as they should be."""
+    """Write the types, or check that they are current."""
     with tempfile.TemporaryDirectory() as folder:
         description = Path(folder) / "schemas.json"
         description.write_text(json.dumps({"title": "Schemas", "type": "object", "definitions": schemas()}))

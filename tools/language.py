@@ -42,7 +42,7 @@ NAMES = re.compile(
     r"|_*(?:[a-z0-9]+_)?(?:un)?(?:told|tells?|teller|telling)(?:_[a-z0-9]+)?",
     re.IGNORECASE,
 )
-#: Fine for a variable inside a function, odd for functions, classes, parameters and module-level names.
+#: Acceptable for variables in functions, but odd for functions, classes, parameters, and module-level names.
 LOCAL_NAMES = re.compile(
     r"_*(found|one|most|least|made|given|asked|wanted|kept|gone|beside)s?_*", re.IGNORECASE
 )
@@ -66,13 +66,13 @@ TYPESCRIPT_NAME = re.compile(r"\b(?:function|class|interface|type|const|let)\s+(
 GENERATED = ("client/types.py", "api/schema.ts", ".gen.ts")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 EXCEPTION = re.compile(r'(\S+): (".*") # (\S.*)')
-#: Marks a line break inside of code, so that what follows keeps its line.
+#: Marks a line break in code, so that the text after it keeps its line.
 _BREAK = "\ue000"
 _LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
 class Item(NamedTuple):
-    """A name or a sentence that was judged."""
+    """A checked name or sentence."""
 
     kind: str
     line: int
@@ -98,11 +98,11 @@ Counts = dict[str, dict[str, int]]
 
 
 class LanguageError(Exception):
-    """A file of the check is wrong, or a count rose. The message says what to do."""
+    """A file of the check is invalid, or a count rose. The message has the remedy."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The sentences of a text without its code, each with the number of lines before it."""
+    """Yield the sentences of a text without its code, each with the number of lines before it."""
     text = CODE.sub(lambda match: "X" + _BREAK * match.group().count("\n"), text)
     begin = 0
     for end in [*SENTENCE_END.finditer(text), None]:
@@ -128,7 +128,7 @@ def _prose(line: int, text: str) -> Iterator[Item]:
 
 
 def python_items(source: str) -> Iterator[Item]:
-    """The names, docstrings and comments of a Python file."""
+    """Yield the names, docstrings, and comments of a Python file."""
     tree = ast.parse(source)
     assignments = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
     module_level = {id(node) for assignment in assignments for node in ast.walk(assignment)}
@@ -159,7 +159,7 @@ def _python_names(node: ast.AST, is_module_level: bool) -> Iterator[Item]:
 
 
 def _python_comments(source: str) -> Iterator[Item]:
-    """Comments in lines that follow each other are one text."""
+    """Yield comments. Consecutive comment lines are one text."""
     block: list[str] = []
     line = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -172,7 +172,7 @@ def _python_comments(source: str) -> Iterator[Item]:
 
 
 def typescript_items(source: str) -> Iterator[Item]:
-    """The names and comments of a TypeScript file."""
+    """Yield the names and comments of a TypeScript file."""
     for match in TYPESCRIPT_COMMENT.finditer(source):
         line = source.count("\n", 0, match.start()) + 1
         text = re.sub(r"\n\s*\*", " ", match[1] or match[2] or "")
@@ -184,7 +184,7 @@ def typescript_items(source: str) -> Iterator[Item]:
 
 
 def room_of(path: str) -> str | None:
-    """The room of a file by its path from the root, None if its language is not judged."""
+    """Return the room of a file by its path from the root, or None if its language is not checked."""
     folders, _, name = path.rpartition("/")
     first, *rest = folders.split("/")
     if path.endswith(GENERATED):
@@ -201,7 +201,7 @@ def room_of(path: str) -> str | None:
 
 
 def items_of(path: str, source: str) -> Iterator[Item]:
-    """The names and sentences of a file."""
+    """Yield the names and sentences of a file."""
     if path.endswith(".py"):
         return python_items(source)
     return _prose(1, source) if path.endswith(".md") else typescript_items(source)
@@ -245,7 +245,7 @@ def _files(root: Path) -> Iterator[str]:
 
 
 def read_exceptions(root: Path) -> dict[tuple[str, str], str]:
-    """The reason of each exception, by path and text."""
+    """Return the reason of each exception, by path and text."""
     file = root / EXCEPTIONS
     lines = file.read_text().splitlines() if file.exists() else []
     exceptions = {}
@@ -270,7 +270,7 @@ def read_bounds(text: str) -> Counts:
 
 
 def format_bounds(counts: Counts) -> str:
-    """The file of the bounds: one line for each room."""
+    """Format the bounds as a file with one line per room."""
     rows = [f"  {json.dumps(room)}: {json.dumps(counts[room])}" for room in sorted(counts)]
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
@@ -304,20 +304,20 @@ class Git:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def new_subjects(self) -> list[tuple[str, str]]:
-        """The short hash and the subject of each commit that the main branch does not have."""
+        """Return the short hash and subject of each commit that is not on the main branch."""
         if not self.merge_bases:
             return []
         log = self._run("log", "--no-merges", "--format=%h %s", "HEAD", "--not", *self.merge_bases)
         return [(line.partition(" ")[0], line.partition(" ")[2]) for line in (log or "").splitlines()]
 
     def old_text(self, path: str) -> str | None:
-        """A file as it was on the main branch, or in the last commit where that branch is unknown."""
+        """Return a file's content on the main branch, or in the last commit if that branch is unknown."""
         base = self.merge_bases[0] if self.merge_bases else "HEAD"
         return self._run("show", f"{base}:{path}") if self.is_checkout else None
 
 
 def check(root: Path) -> list[str]:
-    """One message for each bound, exception and commit subject that is wrong."""
+    """Return a message for each bound, exception, and commit subject that is wrong."""
     report = Report(root)
     git = Git(root)
     bounds = read_bounds((root / COUNTS).read_text())
@@ -349,7 +349,7 @@ def _rise(report: Report, git: Git, room: str, kind: str, limit: int) -> str:
 
 
 def _new_hits(hits: list[Hit], git: Git) -> Iterator[Hit]:
-    """The hits that the same file did not have before."""
+    """Yield the hits that the same file did not have before."""
     by_path = defaultdict(list)
     for hit in hits:
         by_path[hit.path].append(hit)
@@ -363,7 +363,7 @@ def _new_hits(hits: list[Hit], git: Git) -> Iterator[Hit]:
 
 
 def _raised_sums(git: Git, bounds: Counts) -> Iterator[str]:
-    """Bounds that somebody raised by hand."""
+    """Yield a message if the bounds were raised by hand."""
     before = git.old_text(COUNTS.as_posix())
     for kind in KINDS if before else ():
         old = total(read_bounds(before or "{}"), kind)
@@ -380,7 +380,7 @@ def _faults(subject: str) -> Iterator[str]:
 
 
 def lower(root: Path) -> str:
-    """Take today's counts as the bounds. Raises LanguageError if they add up to more than the bounds."""
+    """Lower the bounds to the current counts. Raises LanguageError if their sum rises."""
     counts = Report(root).counts
     file = root / COUNTS
     bounds = read_bounds(file.read_text()) if file.exists() else counts
@@ -395,7 +395,7 @@ def lower(root: Path) -> str:
 
 
 def table(report: Report) -> str:
-    """The counts of all rooms, the room with the most odd sentences first."""
+    """Return the counts of all rooms, the room with the most odd sentences first."""
     rows = sorted(report.counts.items(), key=lambda row: -row[1]["sentence"])
     lines = [f"{'room':<12} odd names   names   odd sentences   sentences   in 100"]
     judged = dict(report.judged)

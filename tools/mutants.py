@@ -1,11 +1,11 @@
-"""Change a module at random places, one at a time, and count the changes that its tests notice.
+"""Change a module at random places, one at a time, and count the changes that its tests detect.
 
     python tools/mutants.py src/rayscope/alerts/state.py             # 25 changes
     python tools/mutants.py MODULE ... --number 50 --seed 7 --tests tests/unit/alerts
 
-Most changes come from Cosmic Ray; those of SQL in strings and of whole statements are ours. They go to a copy
-of the checkout, so that nothing here is touched. A change is killed when a test fails, or when the tests take
-too long.
+Most changes come from Cosmic Ray. Changes of SQL in strings and of whole statements are defined here. They
+are made in a copy of the checkout, so the checkout stays unchanged. A change is killed if a test fails, or if
+the tests exceed the timeout.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "src/rayscope"
-#: Seconds that the tests of a change may take: these and several times as long as without a change.
-MIN_TIMEOUT_S, TIMEOUT_FACTOR = 60, 5
+#: Minimum timeout for the tests of a change, in s.
+MIN_TIMEOUT_S = 60
+#: Timeout as a multiple of the duration without a change.
+TIMEOUT_FACTOR = 5
 #: Tests in other folders that reach a module through a server, by the beginning of its path.
 TESTS_BY_SERVER = {
     "views/critical_path/": ("views/gantt/test_api.py",),
@@ -44,7 +46,7 @@ TESTS_BY_SERVER = {
     "insights/detectors/": ("insights/test_api.py",),
     "api/security.py": ("api/test_write_access.py",),
 }
-#: Changes inside of SQL.
+#: Changes of SQL.
 SQL_WORDS = re.compile(r"\b(SELECT|FROM|WHERE|CASE|JOIN|ORDER BY|GROUP BY|coalesce|FILTER)\b")
 SQL_CHANGES = (
     (r"\bAND\b", "OR"),
@@ -111,7 +113,7 @@ class DeleteStatement(Operator):  # type: ignore[misc]
             return "return None"
         if node.parent is None or node.parent.type != "simple_stmt":
             return ""
-        # Without its first assignment a name is unknown, which any test notices.
+        # Without its first assignment a name is undefined, which any test detects.
         is_update = node.type == "expr_stmt" and (node.children[0].type != "name" or _is_augmented(node))
         return "pass" if node.type == "atom_expr" or is_update else ""
 
@@ -121,13 +123,13 @@ class DeleteStatement(Operator):  # type: ignore[misc]
 
 
 def _is_augmented(statement: Any) -> bool:
-    """Whether it is ``x += 1`` and the like."""
+    """Return whether it is an augmented assignment such as ``x += 1``."""
     operator = statement.children[1]
     return operator.type == "operator" and operator.value not in ("=", ":")
 
 
 class SwapMinMax(Operator):  # type: ignore[misc]
-    """Takes min for max, and any for all."""
+    """Replaces min by max, any by all, and vice versa."""
 
     NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}  # noqa: RUF012
 
@@ -153,7 +155,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(code: str, number: int, seed: int) -> Iterator[Mutant]:
-    """At most ``number`` changes at as many random places, the same for the same seed."""
+    """Yield at most ``number`` changes at as many random places, the same ones for the same seed."""
     operators = [get_operator(name)() for name in operator_names() if name not in SKIPPED_OPERATORS]
     operators += [ChangeSql(), DeleteStatement(), SwapMinMax()]
     without_effect = list(_without_effect(ast.parse(code)))
@@ -184,7 +186,7 @@ def _dump(code: str) -> str:
 
 
 def _without_effect(tree: ast.Module) -> Iterator[tuple[Position, Position]]:
-    """Annotations, docstrings and imports."""
+    """Yield the positions of annotations, docstrings, and imports."""
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -202,7 +204,7 @@ def _without_effect(tree: ast.Module) -> Iterator[tuple[Position, Position]]:
 
 
 def _first_difference(code: str, changed: str) -> tuple[int, str]:
-    """The line of a change, and what it replaces by what."""
+    """Return the line of a change, and the old and new text."""
     before, after = code.splitlines(), changed.splitlines()
     begin = next(at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
     tail = 0
@@ -215,18 +217,18 @@ def _first_difference(code: str, changed: str) -> tuple[int, str]:
 
 
 def unit_tests(module: str, root: Path) -> list[str]:
-    """The unit tests of a module: in the folder of its tests, importing it, or listed above."""
+    """Return the unit tests of a module: in the folder of its tests, importing it, or listed above."""
     path = Path(module).relative_to(PACKAGE)
     unit = root / "tests" / "unit"
     parent = ".".join(["rayscope", *path.parts[:-1]])
     imports = re.compile(rf"\b{re.escape(parent)}(\.{path.stem}\b| import [^\n]*\b{path.stem}\b)")
     by_server = [names for start, names in TESTS_BY_SERVER.items() if path.as_posix().startswith(start)]
     chosen = {unit / name for names in by_server for name in names}
-    # In the folder of a room itself are tests of many modules.
+    # The folder of a room itself holds tests of many modules.
     chosen |= set((unit / path.parent).glob("test_*.py" if len(path.parts) > 2 else f"test_{path.stem}.py"))
     chosen |= {unit / path.parent / "test_api.py"}
     for file in unit.rglob("test_*.py"):
-        # Those of the warehouse are slow, and look at other rooms through an engine of their own.
+        # Tests of the warehouse are slow, and test other rooms through their own engine.
         if file.relative_to(unit).parts[0] == "warehouse" != path.parts[0]:
             continue
         if imports.search(file.read_text()):
@@ -248,12 +250,12 @@ class Workshop:
 
     def write(self, module: str, code: str) -> None:
         file = self._folder / module
-        # A change within the same second, of the same size, would not be noticed.
+        # Python would not notice a change of the same size within the same second.
         Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
         file.write_text(code)
 
     def run(self, timeout_s: float | None = None) -> tuple[int, str]:
-        """The exit status of the tests, -1 after the timeout, and what they printed."""
+        """Run the tests. Returns their exit status (-1 after the timeout) and their output."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
         command += ["-m", "not long", *self._tests]
         environment = {**os.environ, "PYTHONPATH": str(self._folder / "src")}

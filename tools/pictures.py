@@ -1,12 +1,12 @@
-"""Take every picture of the docs and the README from the UI as it is now (`make pictures`).
+"""Take every picture of the docs and the README from the current UI (`make pictures`).
 
     python tools/pictures.py                  # all of them
     python tools/pictures.py gantt stack      # these
 
-Records `examples/flow_tree.py` (the program of the tutorial), `examples/quickstart.py` (what `make demo`
-runs) and a live cluster with `rayscope run`. The server has a data directory, a port and a temporary
-directory for Ray of its own. Each picture waits until the page shows the fact that it is about. Those of the
-tutorial are taken in Chinese, too.
+Records `examples/flow_tree.py` (the tutorial's program), `examples/quickstart.py` (the program of `make
+demo`), and a live cluster with `rayscope run`. The server has its own data directory, port, and temporary
+directory for Ray. Each picture waits until the page shows the relevant fact. Pictures of the tutorial are
+also taken in Chinese.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ FOLDERS = {"en-US": ROOT / "docs" / "images", "zh-CN": ROOT / "docs" / "zh" / "i
 TREE = "examples/flow_tree.py"
 DEMO = "examples/quickstart.py"
 LIVE = "tools/pictures_cluster.py"
-#: How long a recording, a page or a fact may take on a busy machine, s.
+#: Maximum time for a recording, a page, or a fact on a busy machine, in s.
 TIMEOUT_S = 600
-#: Ray waits for slow starts, its workers get the usual priority, and it makes no token in ~/.ray.
+#: Ray waits for slow starts, workers keep the normal priority, and no token is written to ~/.ray.
 RAY_ENV = {
     "RAY_raylet_start_wait_time_s": "120",
     "RAY_worker_niceness": "0",
     "RAY_AUTH_MODE": "disabled",
 }
-#: While one of these is on the page, it waits for data.
+#: While one of these is on the page, data is being loaded.
 LOADING = "[aria-busy=true], .mantine-Skeleton-root, .mantine-Loader-root"
 
-#: Charts below the screen are not loaded.
+#: Charts below the visible part are not loaded.
 IS_LOADED = """selector => [...document.querySelectorAll(selector)].every(
     element => element.getBoundingClientRect().top >= window.innerHeight)"""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of ``page`` of the session of ``program``, once ``fact`` (a selector) is visible.
+    """A picture of ``page`` for the session of ``program``, once ``fact`` (a selector) is visible.
 
-    Words in braces in ``page`` are ids and times of the session (see `facts`). ``click``: clicked first.
+    Words in braces in ``page`` are IDs and times of the session (see `facts`). ``click`` is clicked first.
     """
 
     name: str
@@ -97,7 +97,7 @@ PICTURES = (
 
 
 def facts(client: Client, session: str, program: str) -> dict[str, Any]:
-    """The ids and times in the addresses of a session's pictures. Waits for those not on record yet."""
+    """Return the IDs and times in the addresses of a session's pictures. Waits until they are recorded."""
     (job,) = wait_for(lambda: client.jobs(session=session).to_list(), "a job")
     known: dict[str, Any] = {"job": job["job_id"]}
     if program == TREE:
@@ -123,7 +123,7 @@ def facts(client: Client, session: str, program: str) -> dict[str, Any]:
 
 
 def wait_for(look: Callable[[], Any], what: str) -> Any:
-    """The first answer that is not empty. Raises TimeoutError."""
+    """Return the first result that is not empty. Raises TimeoutError."""
     deadline = time.monotonic() + TIMEOUT_S
     while not (answer := look()):
         if time.monotonic() > deadline:
@@ -134,7 +134,7 @@ def wait_for(look: Callable[[], Any], what: str) -> Any:
 
 @contextlib.contextmanager
 def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
-    """The session of a program: after its end, or while it lives, if it is the live cluster."""
+    """Yield the session of a program after its end. For the live cluster, yield it while it is running."""
     client = Client(server.url)
     before = {row["session"] for row in client.sessions()}
     folder = str(server.settings.folder)
@@ -153,7 +153,7 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
         yield wait_for(new_sessions, "session")[0]
         process.communicate(b"\n", timeout=TIMEOUT_S)
     finally:
-        while process.poll() is None:  # its third signal kills a program that hangs
+        while process.poll() is None:  # the third signal kills a program that hangs
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(20)
@@ -174,7 +174,7 @@ def take(page: Page, picture: Picture, base: str, known: dict[str, Any], folder:
 
 @contextlib.contextmanager
 def browser_page(locale: str) -> Iterator[Page]:
-    """A page of the size of all pictures, light, in the language of the locale."""
+    """Yield a page with the size of all pictures, the light theme, and the locale's language."""
     executable = shutil.which("chromium-headless-shell")
     if executable is None:
         raise SystemExit("chromium-headless-shell is missing: run `make system`")
@@ -196,7 +196,7 @@ def browser_page(locale: str) -> Iterator[Page]:
 
 
 def main(names: list[str]) -> None:
-    """Take the pictures of these names, or all."""
+    """Take the named pictures, or all."""
     unknown = set(names) - {picture.name for picture in PICTURES}
     if unknown:
         raise SystemExit(f"No picture is called {', '.join(sorted(unknown))}.")
@@ -210,7 +210,7 @@ def main(names: list[str]) -> None:
             for program in dict.fromkeys(picture.program for picture in wanted):
                 with recorded(server, ray_dir, program) as session:
                     known = facts(Client(server.url), session, program)
-                    # The browser comes second: beside it Ray may take too long to start.
+                    # The browser starts second, because Ray may be too slow otherwise.
                     for locale in FOLDERS if program == TREE else ["en-US"]:
                         with browser_page(locale) as page:
                             for picture in wanted:

@@ -1,7 +1,7 @@
-"""A small live cluster in some trouble, for the pictures of live pages: `tools/pictures.py` records it.
+"""A small live cluster with problems, for the pictures of live pages: `tools/pictures.py` records it.
 
-Two nodes, a placement group and a task that fit nowhere, actors that log, and objects that nobody frees.
-It runs until it reads a line from stdin.
+It has two nodes, a placement group and a task that do not fit, actors that log, and objects that are never
+freed. It runs until it reads a line from stdin.
 """
 
 import logging

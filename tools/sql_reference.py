@@ -20,7 +20,7 @@ FILE = ROOT / "web" / "src" / "pages" / "sql" / "reference.json"
 
 
 def reference() -> str:
-    """What the UI's SQL page says of the record, as JSON."""
+    """Return the SQL page's description of the record as JSON."""
     text = PAGE.read_text()
     examples = re.findall(r"\n\n([^\n]+)\n\n```sql\n(.+?)\n```", text.split("## Examples")[1], re.DOTALL)
     about = {
@@ -57,7 +57,7 @@ def _columns(record: duckdb.DuckDBPyConnection, table: str, section: str) -> lis
 
 
 def _plain(markdown: str) -> str:
-    """A text without its links and marks."""
+    """Return a text without links and markup."""
     return re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", markdown).replace("`", "")
 
 

@@ -3,8 +3,8 @@
     python tools/translations.py                               # list them
     python tools/translations.py --update docs/zh/tutorial.md  # this page is up to date again
 
-`docs/zh/PAGE.md` translates `docs/PAGE.md`. It names the git blob of the English page that it was made from,
-so git can show what changed since.
+`docs/zh/PAGE.md` translates `docs/PAGE.md`. It names the git blob of the translated version, so git can show
+later changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SOURCE = re.compile(r"^<!-- Translated from (docs/\S+\.md), blob (\w{12}) -->$"
 
 
 def main(arguments: list[str], root: Path = ROOT) -> None:
-    """Print what has changed, or note that the named pages are up to date."""
+    """Print outdated pages, or mark the named pages as up to date."""
     if arguments[:1] == ["--update"]:
         for name in arguments[1:]:
             update(root, root / name)
@@ -33,7 +33,7 @@ def main(arguments: list[str], root: Path = ROOT) -> None:
 
 
 def changes(root: Path) -> Iterator[str]:
-    """A line for each Chinese page whose English page has another content now."""
+    """Yield a line for each Chinese page whose English page has changed."""
     for page in sorted((root / CHINESE).rglob("*.md")):
         english, blob = source(root, page)
         if blob_of(root / english) != blob:
@@ -45,14 +45,14 @@ def changes(root: Path) -> Iterator[str]:
 
 
 def update(root: Path, page: Path) -> None:
-    """Write the blob of the English page, as it is now, into a Chinese page."""
+    """Write the current blob of the English page into a Chinese page."""
     english, _ = source(root, page)
     line = f"<!-- Translated from {english}, blob {blob_of(root / english)} -->"
     page.write_text(_SOURCE.sub(line, page.read_text()))
 
 
 def source(root: Path, page: Path) -> tuple[str, str]:
-    """The path of the English page, and the blob that the Chinese page was made from. Raises SystemExit."""
+    """Return the path of the English page, and the blob that was translated. Raises SystemExit."""
     name = page.relative_to(root)
     english = f"docs/{page.relative_to(root / CHINESE).as_posix()}"
     match = _SOURCE.search(page.read_text())
@@ -62,7 +62,7 @@ def source(root: Path, page: Path) -> tuple[str, str]:
 
 
 def blob_of(path: Path) -> str:
-    """The abbreviated hash that git gives the content of a file."""
+    """Return git's abbreviated hash of a file's content."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()[:12]
 
