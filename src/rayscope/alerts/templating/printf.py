@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from rayscope.alerts.templating.values import TemplateError, Value, number, text_of, type_name
 
 _VERB = re.compile(r"%([-+# 0]*)(\*|\d+)?(?:\.(\*|\d*))?(.)?", re.DOTALL)
-#: The largest width and precision.
+#: Maximum width and precision, in characters.
 _MAX_WIDTH = 500
 _ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
 _ESCAPES |= {'"': r"\"", "\\": r"\\"}

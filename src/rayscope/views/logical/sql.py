@@ -135,7 +135,7 @@ class LogicalRows(NamedTuple):
     sampled: int
     #: Labels of shown actors by ID: their name, or else the result of their ``__repr__``. Rollups of older
     #: versions have none.
-    names: dict[str, str] = {}  # noqa: RUF012 - of a tuple, which nobody changes
+    names: dict[str, str] = {}  # noqa: RUF012 - a default that is never modified
 
 
 def logical_rows(

@@ -17,7 +17,7 @@ import msgspec
 MAX_NODES = 2000
 #: Maximum number of chains in a response.
 MAX_CHAINS = 20
-#: Maximum number of nodes that a node waits for by name.
+#: Maximum number of wait targets listed per node.
 _NAMED = 10
 #: Maximum number of examples per node.
 _EXAMPLES = 5
