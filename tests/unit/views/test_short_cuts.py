@@ -104,7 +104,7 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
             found = []
             for few, many in ((0, 0), (10**9, 10**9), (10**9, 0)):
                 monkeypatch.setattr(data_edges, "FEW", few)
-                monkeypatch.setattr(data_edges, "MANY", many)
+                monkeypatch.setattr(data_edges, "MAX_ATTEMPTS_PER_EDGE", many)
                 rows = logical_sql.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
                 found.append(_sorted(rows.data))
             assert found[0] == found[1] == found[2], filters
