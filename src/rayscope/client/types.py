@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AckBody(TypedDict):
-    """Take an alert on."""
+    """Acknowledge an alert."""
 
     session: NotRequired[str | None]
     fingerprint: str
@@ -24,7 +24,7 @@ class AckBody(TypedDict):
 
 
 class AckInfo(TypedDict):
-    """Who has taken an alert on."""
+    """The acknowledgement of an alert."""
 
     by: str
     comment: str
@@ -92,9 +92,9 @@ class AlertEvent(TypedDict):
 
 class AlertInfo(TypedDict):
     """
-    One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+    One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
 
-    ``condition``: the rule's expression and how long it has to hold.
+    ``condition`` is the rule's expression with the duration for which it must hold.
     """
 
     fingerprint: str
@@ -115,9 +115,10 @@ class AlertInfo(TypedDict):
 
 class AlertsAnswer(TypedDict):
     """
-    ``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+    The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
 
-    ``firing``: also those that fired until the session ended; ``info`` of them have the severity ``info``.
+    ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
+    ``info``.
     """
 
     session: str
@@ -152,7 +153,7 @@ class AnnotationItem(TypedDict):
 
 
 class Attached(TypedDict):
-    """The session of the cluster that was attached to."""
+    """The session of the attached cluster."""
 
     session: str
 
@@ -241,13 +242,13 @@ class CellWorkers(TypedDict):
 
 
 class Changed(TypedDict):
-    """What was changed."""
+    """The rule or channel that was changed."""
 
     name: str
 
 
 class ChannelBody(TypedDict):
-    """A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is."""
+    """A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones."""
 
     type: str
     config: NotRequired[dict[str, Any] | None]
@@ -257,7 +258,7 @@ class ChannelBody(TypedDict):
 
 
 class ChannelInfo(TypedDict):
-    """A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s."""
+    """A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s."""
 
     name: str
     type: str
@@ -284,7 +285,7 @@ class ChannelInfo(TypedDict):
 
 
 class ChannelTested(TypedDict):
-    """How a test notification went."""
+    """The result of a test notification."""
 
     ok: bool
     error: str | None
@@ -309,7 +310,7 @@ class ChartQuery(TypedDict):
 
 
 class Cluster(TypedDict):
-    """A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one."""
+    """A cluster to attach to: the GCS address ``host:port``, and Ray's token if it requires one."""
 
     address: str
     ray_token: NotRequired[str | None]
@@ -505,13 +506,13 @@ class EdgeItem(TypedDict):
 
 
 class EnabledBody(TypedDict):
-    """Whether a rule is to be evaluated."""
+    """Whether a rule is evaluated."""
 
     enabled: bool
 
 
 class ErrorDetail(TypedDict):
-    """What went wrong and what to do about it. ``params``: what the message names, where that is little."""
+    """A problem and its remedy. ``params`` has the values in the message, if there are few."""
 
     code: str
     message: str
@@ -596,7 +597,7 @@ class FailureItem(TypedDict):
 
 
 class FileProblem(TypedDict):
-    """A file of rules, or a rule of it (``rule``, else empty), that cannot be used."""
+    """A rule file, or one of its rules (``rule``, else empty), that cannot be used."""
 
     file: str
     rule: str
@@ -641,7 +642,7 @@ class FindingItem(TypedDict):
 
 
 class FlameFrame(TypedDict):
-    """A call path: ``own`` of its own attempts, ``value`` with all below it."""
+    """A call path. ``own`` covers its own attempts, ``value`` also those below it."""
 
     id: str
     parent: str | None
@@ -670,7 +671,7 @@ class FlameFrame(TypedDict):
 
 
 class FlameTree(TypedDict):
-    """Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other."""
+    """Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``."""
 
     frames: list[FlameFrame]
     frames_total: int
@@ -678,7 +679,7 @@ class FlameTree(TypedDict):
 
 
 class FleetServer(TypedDict):
-    """A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records."""
+    """A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records."""
 
     server: str
     url: str
@@ -689,9 +690,9 @@ class FleetServer(TypedDict):
 
 class FoldedLibrary(TypedDict):
     """
-    An operator of a library, or a library; and how many of its functions are in the graph.
+    A library or a library's operator, and how many of its functions are in the graph.
 
-    Calls of it that follow each other are one frame.
+    Consecutive calls of it are one frame.
     """
 
     library: str
@@ -722,8 +723,17 @@ class FoundItem(TypedDict):
     node_id: str | None
 
 
+class FramesRequest(TypedDict):
+    """The workers to sample: every busy one, those at or below one stack line, or the listed ones."""
+
+    session: NotRequired[str | None]
+    node: NotRequired[str | None]
+    workers: NotRequired[list[str] | None]
+    whole: NotRequired[bool]
+
+
 class FramesWorker(TypedDict):
-    """A worker that was asked; nothing but its id is known of one that runs nothing."""
+    """A requested worker. If it runs nothing, only its ID is known."""
 
     worker_id: str
     node_id: str | None
@@ -827,7 +837,7 @@ class FunctionSchedulingItem(TypedDict):
 
 
 class GanttBars(TypedDict):
-    """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
+    """Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin."""
 
     lane: list[int]
     row: list[int]
@@ -843,7 +853,7 @@ class GanttBars(TypedDict):
 
 
 class GanttDetails(TypedDict):
-    """Of the bars wide enough (``bar`` is the index), where their phases begin."""
+    """Begins of the phases of wide bars. ``bar`` is the index of a bar."""
 
     bar: list[int]
     created: list[int | None]
@@ -855,10 +865,10 @@ class GanttDetails(TypedDict):
 
 class GanttLane(TypedDict):
     """
-    A worker, node, actor or function, over the whole extent.
+    A worker, node, actor, or function, over the whole extent.
 
-    ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
-    for a worker or, on the lane of an actor or of its worker, for the actor.
+    ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
+    attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
     """
 
     id: str
@@ -929,7 +939,7 @@ class Group(TypedDict):
 
 
 class HiddenLibrary(TypedDict):
-    """A library's internals that ``only=mine`` leaves out, and how many functions and attempts they are."""
+    """A library's internals hidden by ``only=mine``, with the number of their functions and attempts."""
 
     library: str
     functions: int
@@ -937,7 +947,7 @@ class HiddenLibrary(TypedDict):
 
 
 class HistoryAnswer(TypedDict):
-    """The newest transitions; ``kept_at_most``: older ones are dropped beyond."""
+    """The newest transitions. Only ``kept_at_most`` are kept."""
 
     session: str
     items: list[AlertEvent]
@@ -1165,7 +1175,7 @@ class LogicalCall(TypedDict):
 
 
 class LogicalData(TypedDict):
-    """Objects that ``source`` made and ``target`` took, and their bytes."""
+    """Objects that ``source`` produced and ``target`` consumed, and their bytes."""
 
     id: str
     source: str
@@ -1179,7 +1189,7 @@ class LogicalData(TypedDict):
 
 
 class LogicalFolded(TypedDict):
-    """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
+    """Numbers of functions, drivers, instances by class, and attempts by function without own nodes."""
 
     functions: int
     attempts: int
@@ -1190,7 +1200,7 @@ class LogicalFolded(TypedDict):
 
 
 class LogicalLibrary(TypedDict):
-    """A library's operator, or a library: how many functions it has, and whether these are one node."""
+    """A library or a library's operator, the number of its functions, and whether they are one node."""
 
     library: str
     functions: int
@@ -1199,11 +1209,10 @@ class LogicalLibrary(TypedDict):
 
 class LogicalNode(TypedDict):
     """
-    A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
-    around.
+    A function, one of its calls, a driver, an actor class or instance, or a library.
 
-    ``name``: of a driver its script. ``library``: what folds it, with ``only=mine``: a
-    library's operator, such as "Serve: internals", or a library.
+    ``parent`` is the box around it. The ``name`` of a driver is its script. With ``only=mine``, ``library``
+    is the library or the library's operator that it is folded into, such as "Serve: internals".
     """
 
     attempts: int
@@ -1232,7 +1241,7 @@ class LogicalNode(TypedDict):
 
 
 class Login(TypedDict):
-    """The server's token, to be kept as a cookie."""
+    """The server's token, to be stored as a cookie."""
 
     token: str
 
@@ -1495,7 +1504,7 @@ class Parent(TypedDict):
 
 class PathActor(TypedDict):
     """
-    The actor with the most time of a function's on the path: ``total_ns`` of ``actors`` actors there.
+    The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there.
 
     ``pid`` and ``host`` are null if they are not known.
     """
@@ -1510,9 +1519,10 @@ class PathActor(TypedDict):
 
 class PathCause(TypedDict):
     """
-    What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
-    which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
-    ``actor``: of the largest causes, whose method ``name`` is.
+    Time on the path due to one function that executed, or to a phase of ``functions`` functions.
+
+    ``name`` is the function with the most of it ("" if unknown). ``held_ns`` is how much of the time others
+    waited for the worker or actor. The largest causes include ``actor``, whose method is ``name``.
     """
 
     phase: str
@@ -1526,7 +1536,7 @@ class PathCause(TypedDict):
 
 
 class PathFunction(TypedDict):
-    """What of the critical path is one function's, and the duration without it."""
+    """One function's time on the critical path, and the duration of the path without it."""
 
     name: str
     is_driver: bool
@@ -1593,7 +1603,7 @@ class PhysicalBundle(TypedDict):
 
 
 class PhysicalBundles(TypedDict):
-    """Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told)."""
+    """Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown)."""
 
     group: list[int]
     index: list[int]
@@ -1602,7 +1612,7 @@ class PhysicalBundles(TypedDict):
 
 
 class PhysicalGroup(TypedDict):
-    """A placement group that has bundles here."""
+    """A placement group with bundles here."""
 
     id: str
     name: str | None
@@ -1610,10 +1620,10 @@ class PhysicalGroup(TypedDict):
 
 class PhysicalNode(TypedDict):
     """
-    A node, what it has, what of that is reserved, and the sums of what is on it.
+    A node, its resources, the reserved part of them, and the sums of everything on it.
 
-    ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
-    own, which ``internal`` counts.
+    ``workers``, ``actors``, ``running``, ``blocked``, and ``bytes`` exclude Ray's own processes, which
+    ``internal`` counts.
     """
 
     id: str
@@ -1634,7 +1644,7 @@ class PhysicalNode(TypedDict):
 
 
 class PhysicalNodes(TypedDict):
-    """Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none."""
+    """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
 
     id: list[str]
     name: list[str]
@@ -1654,7 +1664,7 @@ class PhysicalNodes(TypedDict):
 
 
 class PhysicalWorkers(TypedDict):
-    """Workers by columns of the same length; places in the lists of the answer, -1 for none."""
+    """Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown."""
 
     key: list[str]
     node: list[int]
@@ -1753,7 +1763,7 @@ class QueryAnswer(TypedDict):
 
 
 class RangeFunction(TypedDict):
-    """What a function's attempts did inside the range."""
+    """A function's attempts inside the range."""
 
     name: str
     attempts: int
@@ -1767,9 +1777,9 @@ class RangeFunction(TypedDict):
 
 class RangeLane(TypedDict):
     """
-    A worker, node, actor or function, inside the range.
+    A worker, node, actor, or function, inside the range.
 
-    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    ``functions`` are the first of ``functions_total`` functions that a worker ran.
     """
 
     id: str
@@ -1869,7 +1879,7 @@ class RestProgress(TypedDict):
 
 
 class RuleBody(TypedDict):
-    """A rule of the operator's."""
+    """A rule that the operator sets."""
 
     expr: str
     for_s: NotRequired[float]
@@ -1880,10 +1890,10 @@ class RuleBody(TypedDict):
 
 class RuleInfo(TypedDict):
     """
-    A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+    A rule and its state in the session. ``threshold`` applies to ``value_expr``.
 
-    ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
-    ``unknown_metrics``: names in the expression of a rule of somebody's own that no series has (yet).
+    ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
+    rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
     """
 
     name: str
@@ -1909,7 +1919,7 @@ class RuleInfo(TypedDict):
 
 
 class RulesAnswer(TypedDict):
-    """All rules, those that are switched off too."""
+    """All rules, including those that are switched off."""
 
     session: str
     items: list[RuleInfo]
@@ -1949,7 +1959,7 @@ class RunningAttempt(TypedDict):
 
 
 class SandwichAnswer(TypedDict):
-    """Who called a function, and what it called."""
+    """A function's callers and callees."""
 
     session: str
     weight: Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
@@ -2008,7 +2018,7 @@ class Searched(TypedDict):
 
 
 class SeenWorker(TypedDict):
-    """A worker whose frames are in the answer; ``title`` is its process's."""
+    """A worker whose frames are in the response. ``title`` is its process's title."""
 
     worker_id: str
     node_id: str | None
@@ -2191,7 +2201,7 @@ class ServeRequestStep(TypedDict):
 
 
 class SessionDeleted(TypedDict):
-    """The session whose record is gone."""
+    """The session whose record was deleted."""
 
     session: str
 
@@ -2258,7 +2268,7 @@ class SilenceBody(TypedDict):
 
 
 class SilenceInfo(TypedDict):
-    """A silence and whether it holds."""
+    """A silence and its state."""
 
     id: str
     matchers: list[MatcherBody]
@@ -2270,7 +2280,7 @@ class SilenceInfo(TypedDict):
 
 
 class SilencesAnswer(TypedDict):
-    """All silences that hold or ended within five days."""
+    """All silences that are active, scheduled, or ended within five days."""
 
     items: list[SilenceInfo]
 
@@ -2315,7 +2325,7 @@ class SpeedChange(TypedDict):
 
 
 class SqlAnswer(TypedDict):
-    """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
+    """The rows of a SQL query on the record as of ``snapshot_ns``."""
 
     columns: list[tuple[str, str]]
     rows: list[list[Any]]
@@ -2333,7 +2343,7 @@ class SqlQuestion(TypedDict):
 
 
 class StackBlockedOn(TypedDict):
-    """Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for."""
+    """A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs."""
 
     node: str
     name: str
@@ -2356,7 +2366,7 @@ class StackBlockedOn(TypedDict):
 
 
 class StackExample(TypedDict):
-    """One attempt of a node: where it is, and since when in its situation."""
+    """One attempt of a node: its location, and the time since which it has been in its situation."""
 
     since_ns: int
     task_id: str
@@ -2366,7 +2376,7 @@ class StackExample(TypedDict):
 
 
 class StackLink(TypedDict):
-    """A step of a chain of who waits for whom."""
+    """One step of a chain of waits."""
 
     node: str
     name: str
@@ -2391,7 +2401,7 @@ class StackNode(TypedDict):
     """
     Attempts of one function in one situation under the same chain of callers.
 
-    ``name``: of a driver its script, or ``driver``.
+    The ``name`` of a driver is its script, or ``driver``.
     """
 
     id: str
@@ -2562,7 +2572,7 @@ class TasksByOutcome(TypedDict):
 
 
 class TestAnswer(TypedDict):
-    """When the rule would have gone from one state to another."""
+    """When the rule would have changed its state."""
 
     session: str
     rule: RuleInfo | dict[str, Any]
@@ -2576,7 +2586,7 @@ class TestAnswer(TypedDict):
 
 
 class TestBody(TypedDict):
-    """A rule (by name, or a file's text with one rule) to be tried on what is on record."""
+    """A rule to evaluate on recorded series: its name, or the text of a file with one rule."""
 
     session: NotRequired[str | None]
     rule: NotRequired[str | None]
@@ -2586,7 +2596,7 @@ class TestBody(TypedDict):
 
 
 class TopicState(TypedDict):
-    """What a topic tells of a session now; ``data`` is the topic's own."""
+    """The current state of a session's topic. ``data`` has the topic's own fields."""
 
     topic: str
     session: str
@@ -2681,7 +2691,7 @@ class TrainWorker(TypedDict):
 
 
 class TransferPair(TypedDict):
-    """Objects made on ``source`` and taken on ``target``."""
+    """Objects produced on ``source`` and consumed on ``target``."""
 
     source: str
     target: str
@@ -2691,7 +2701,7 @@ class TransferPair(TypedDict):
 
 
 class TransfersAnswer(TypedDict):
-    """What went from node to node between two times."""
+    """Transfers between nodes in a time range."""
 
     session: str
     since_ns: int | None
@@ -2823,7 +2833,7 @@ class Usage(TypedDict):
 
 
 class Utilisation(TypedDict):
-    """The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on."""
+    """The mean number of attempts on workers in buckets of ``bucket_ns``, starting at ``origin_ns``."""
 
     bucket_ns: int
     running: list[float]
@@ -2889,17 +2899,8 @@ class VersionNote(TypedDict):
     remedy: str
 
 
-class Wanted(TypedDict):
-    """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
-
-    session: NotRequired[str | None]
-    node: NotRequired[str | None]
-    workers: NotRequired[list[str] | None]
-    whole: NotRequired[bool]
-
-
 class Warehouse(TypedDict):
-    """The warehouse, the name of this server, the rows that it has to tell, and who else shares it."""
+    """The warehouse, this server's name, its number of unpublished rows, and the other servers."""
 
     url: str
     server: str
@@ -3147,7 +3148,7 @@ class ClusterAnswer(TypedDict):
 
 
 class CriticalPathAnswer(TypedDict):
-    """The chain that decided how long a job took."""
+    """The chain that determined how long a job took."""
 
     session: str
     job_id: str | None
@@ -3214,7 +3215,7 @@ class Dropped(TypedDict):
 
 
 class ErrorAnswer(TypedDict):
-    """The body of every error answer."""
+    """The body of every error response."""
 
     error: ErrorDetail
 
@@ -3259,7 +3260,7 @@ class FailuresAnswer(TypedDict):
 
 
 class FlameAnswer(TypedDict):
-    """A flame graph. ``path_job_id``: the job whose critical path the widths are shares of."""
+    """A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of."""
 
     frames: list[FlameFrame]
     frames_total: int
@@ -3343,9 +3344,9 @@ class GanttAnswer(TypedDict):
 
 class HealthAnswer(TypedDict):
     """
-    Whether the server lives. All but ``status`` and ``version`` is for readers.
+    Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
 
-    ``damaged``: files of the data directory that were set aside.
+    ``damaged`` has files of the data directory that were set aside.
     """
 
     status: Literal["ok", "degraded"]
@@ -3812,7 +3813,7 @@ class PendingItem(TypedDict):
 
 
 class PhysicalAnswer(TypedDict):
-    """What was where at ``at_ns``."""
+    """Contents of the nodes at ``at_ns``."""
 
     session: str
     at_ns: int | None
@@ -3860,7 +3861,7 @@ class Progress(TypedDict):
 
 
 class RangeAnswer(TypedDict):
-    """A range of time."""
+    """A time range."""
 
     session: str
     by: str
@@ -3984,7 +3985,7 @@ class SessionPage(TypedDict):
 
 
 class StackAnswer(TypedDict):
-    """What was in flight at ``at_ns``, and who waited for whom."""
+    """The attempts in flight at ``at_ns``, and their waits."""
 
     session: str
     at_ns: int | None

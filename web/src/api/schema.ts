@@ -4,12 +4,12 @@
  * Generated from the server's schemas by `make types`: do not edit.
  */
 /**
- * What an export is written as.
+ * File format of an export.
  */
 export type Format = 'perfetto' | 'speedscope' | 'parquet';
 
 /**
- * Take an alert on.
+ * Acknowledge an alert.
  */
 export interface AckBody {
   session?: string | null;
@@ -18,7 +18,7 @@ export interface AckBody {
   comment?: string;
 }
 /**
- * Who has taken an alert on.
+ * The acknowledgement of an alert.
  */
 export interface AckInfo {
   by: string;
@@ -195,9 +195,9 @@ export interface AlertEvent {
   values: (number | null)[];
 }
 /**
- * One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+ * One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
  *
- * ``condition``: the rule's expression and how long it has to hold.
+ * ``condition`` is the rule's expression with the duration for which it must hold.
  */
 export interface AlertInfo {
   fingerprint: string;
@@ -220,9 +220,10 @@ export interface AlertInfo {
   silenced_by: string[];
 }
 /**
- * ``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+ * The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
  *
- * ``firing``: also those that fired until the session ended; ``info`` of them have the severity ``info``.
+ * ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
+ * ``info``.
  */
 export interface AlertsAnswer {
   session: string;
@@ -270,7 +271,7 @@ export interface IngestError {
   remedy: string;
 }
 /**
- * The session of the cluster that was attached to.
+ * The session of the attached cluster.
  */
 export interface Attached {
   session: string;
@@ -495,13 +496,13 @@ export interface DeadNode {
   resources_total: string | null;
 }
 /**
- * What was changed.
+ * The rule or channel that was changed.
  */
 export interface Changed {
   name: string;
 }
 /**
- * A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is.
+ * A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones.
  */
 export interface ChannelBody {
   type: string;
@@ -515,7 +516,7 @@ export interface ChannelBody {
   send_info?: boolean;
 }
 /**
- * A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s.
+ * A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s.
  */
 export interface ChannelInfo {
   name: string;
@@ -544,7 +545,7 @@ export interface ChannelInfo {
   next_try_ns: number | null;
 }
 /**
- * How a test notification went.
+ * The result of a test notification.
  */
 export interface ChannelTested {
   ok: boolean;
@@ -603,7 +604,7 @@ export interface ListedVariable {
   metric: string;
 }
 /**
- * A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one.
+ * A cluster to attach to: the GCS address ``host:port``, and Ray's token if it requires one.
  */
 export interface Cluster {
   address: string;
@@ -728,7 +729,7 @@ export interface CrashesAnswer {
   items: CrashedWorker[];
 }
 /**
- * The chain that decided how long a job took.
+ * The chain that determined how long a job took.
  */
 export interface CriticalPathAnswer {
   session: string;
@@ -763,7 +764,7 @@ export interface PathLink {
   share: number;
 }
 /**
- * What of the critical path is one function's, and the duration without it.
+ * One function's time on the critical path, and the duration of the path without it.
  */
 export interface PathFunction {
   name: string;
@@ -778,9 +779,10 @@ export interface PathFunction {
   without_ns: number;
 }
 /**
- * What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
- * which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
- * ``actor``: of the largest causes, whose method ``name`` is.
+ * Time on the path due to one function that executed, or to a phase of ``functions`` functions.
+ *
+ * ``name`` is the function with the most of it ("" if unknown). ``held_ns`` is how much of the time others
+ * waited for the worker or actor. The largest causes include ``actor``, whose method is ``name``.
  */
 export interface PathCause {
   phase: string;
@@ -793,7 +795,7 @@ export interface PathCause {
   actor: PathActor | null;
 }
 /**
- * The actor with the most time of a function's on the path: ``total_ns`` of ``actors`` actors there.
+ * The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there.
  *
  * ``pid`` and ``host`` are null if they are not known.
  */
@@ -1034,19 +1036,19 @@ export interface EdgeItem {
   is_remote: boolean | null;
 }
 /**
- * Whether a rule is to be evaluated.
+ * Whether a rule is evaluated.
  */
 export interface EnabledBody {
   enabled: boolean;
 }
 /**
- * The body of every error answer.
+ * The body of every error response.
  */
 export interface ErrorAnswer {
   error: ErrorDetail;
 }
 /**
- * What went wrong and what to do about it. ``params``: what the message names, where that is little.
+ * A problem and its remedy. ``params`` has the values in the message, if there are few.
  */
 export interface ErrorDetail {
   code: string;
@@ -1176,7 +1178,7 @@ export interface TasksByOutcome {
   recovered: number;
 }
 /**
- * A file of rules, or a rule of it (``rule``, else empty), that cannot be used.
+ * A rule file, or one of its rules (``rule``, else empty), that cannot be used.
  */
 export interface FileProblem {
   file: string;
@@ -1265,7 +1267,7 @@ export interface FindingItem {
   };
 }
 /**
- * A flame graph. ``path_job_id``: the job whose critical path the widths are shares of.
+ * A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of.
  */
 export interface FlameAnswer {
   frames: FlameFrame[];
@@ -1282,7 +1284,7 @@ export interface FlameAnswer {
   libraries: FoldedLibrary[];
 }
 /**
- * A call path: ``own`` of its own attempts, ``value`` with all below it.
+ * A call path. ``own`` covers its own attempts, ``value`` also those below it.
  */
 export interface FlameFrame {
   id: string;
@@ -1311,16 +1313,16 @@ export interface FlameFrame {
   baseline_value: number | null;
 }
 /**
- * An operator of a library, or a library; and how many of its functions are in the graph.
+ * A library or a library's operator, and how many of its functions are in the graph.
  *
- * Calls of it that follow each other are one frame.
+ * Consecutive calls of it are one frame.
  */
 export interface FoldedLibrary {
   library: string;
   functions: number;
 }
 /**
- * Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other.
+ * Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``.
  */
 export interface FlameTree {
   frames: FlameFrame[];
@@ -1328,7 +1330,7 @@ export interface FlameTree {
   folded: number;
 }
 /**
- * A server that shares the warehouse, heard from ``age_s`` ago. ``sessions``: those that it records.
+ * A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records.
  */
 export interface FleetServer {
   server: string;
@@ -1384,7 +1386,7 @@ export interface MergedFrame {
   examples: string[];
 }
 /**
- * A worker whose frames are in the answer; ``title`` is its process's.
+ * A worker whose frames are in the response. ``title`` is its process's title.
  */
 export interface SeenWorker {
   worker_id: string;
@@ -1403,12 +1405,30 @@ export interface FramesProblem {
   workers: FramesWorker[];
 }
 /**
- * A worker that was asked; nothing but its id is known of one that runs nothing.
+ * A requested worker. If it runs nothing, only its ID is known.
  */
 export interface FramesWorker {
   worker_id: string;
   node_id: string | null;
   pid: number | null;
+}
+/**
+ * The workers to sample: every busy one, those at or below one stack line, or the listed ones.
+ */
+export interface FramesRequest {
+  /**
+   * Session name (default: the newest).
+   */
+  session?: string | null;
+  /**
+   * A node of /api/flow/stack.
+   */
+  node?: string | null;
+  workers?: string[] | null;
+  /**
+   * Include Ray's own frames and idle threads.
+   */
+  whole?: boolean;
 }
 /**
  * The job's gain if a function took half the time.
@@ -1513,7 +1533,7 @@ export interface FunctionsAnswer {
   hidden: HiddenLibrary[];
 }
 /**
- * A library's internals that ``only=mine`` leaves out, and how many functions and attempts they are.
+ * A library's internals hidden by ``only=mine``, with the number of their functions and attempts.
  */
 export interface HiddenLibrary {
   library: string;
@@ -1546,10 +1566,10 @@ export interface GanttAnswer {
   utilisation: Utilisation | null;
 }
 /**
- * A worker, node, actor or function, over the whole extent.
+ * A worker, node, actor, or function, over the whole extent.
  *
- * ``functions``: of a worker, the first that it ran, of ``functions_total``. ``waiting``: attempts that wait
- * for a worker or, on the lane of an actor or of its worker, for the actor.
+ * ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
+ * attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
  */
 export interface GanttLane {
   id: string;
@@ -1571,7 +1591,7 @@ export interface GanttLane {
   folded: number;
 }
 /**
- * Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin.
+ * Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin.
  */
 export interface GanttBars {
   lane: number[];
@@ -1587,7 +1607,7 @@ export interface GanttBars {
   attempt: number[];
 }
 /**
- * Of the bars wide enough (``bar`` is the index), where their phases begin.
+ * Begins of the phases of wide bars. ``bar`` is the index of a bar.
  */
 export interface GanttDetails {
   bar: number[];
@@ -1607,7 +1627,7 @@ export interface GanttSpans {
   is_awaiting: boolean[];
 }
 /**
- * The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on.
+ * The mean number of attempts on workers in buckets of ``bucket_ns``, starting at ``origin_ns``.
  */
 export interface Utilisation {
   bucket_ns: number;
@@ -1644,9 +1664,9 @@ export interface Group {
   job_id?: string | null;
 }
 /**
- * Whether the server lives. All but ``status`` and ``version`` is for readers.
+ * Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
  *
- * ``damaged``: files of the data directory that were set aside.
+ * ``damaged`` has files of the data directory that were set aside.
  */
 export interface HealthAnswer {
   status: 'ok' | 'degraded';
@@ -1661,7 +1681,7 @@ export interface HealthAnswer {
   error?: IngestError | null;
 }
 /**
- * The warehouse, the name of this server, the rows that it has to tell, and who else shares it.
+ * The warehouse, this server's name, its number of unpublished rows, and the other servers.
  */
 export interface Warehouse {
   url: string;
@@ -1696,7 +1716,7 @@ export interface ObjectHolder {
   type: string;
 }
 /**
- * The newest transitions; ``kept_at_most``: older ones are dropped beyond.
+ * The newest transitions. Only ``kept_at_most`` are kept.
  */
 export interface HistoryAnswer {
   session: string;
@@ -2209,11 +2229,10 @@ export interface LogicalAnswer {
   data_unnamed: number;
 }
 /**
- * A function, one of its calls, a driver, an actor's class or instance, or a library; ``parent``: the box
- * around.
+ * A function, one of its calls, a driver, an actor class or instance, or a library.
  *
- * ``name``: of a driver its script. ``library``: what folds it, with ``only=mine``: a
- * library's operator, such as "Serve: internals", or a library.
+ * ``parent`` is the box around it. The ``name`` of a driver is its script. With ``only=mine``, ``library``
+ * is the library or the library's operator that it is folded into, such as "Serve: internals".
  */
 export interface LogicalNode {
   attempts: number;
@@ -2262,7 +2281,7 @@ export interface LogicalCall {
   target: string;
 }
 /**
- * Objects that ``source`` made and ``target`` took, and their bytes.
+ * Objects that ``source`` produced and ``target`` consumed, and their bytes.
  */
 export interface LogicalData {
   id: string;
@@ -2276,7 +2295,7 @@ export interface LogicalData {
   get_bytes: number;
 }
 /**
- * What has no node of its own: functions, drivers, by class its instances, by function its attempts.
+ * Numbers of functions, drivers, instances by class, and attempts by function without own nodes.
  */
 export interface LogicalFolded {
   functions: number;
@@ -2291,7 +2310,7 @@ export interface LogicalFolded {
   };
 }
 /**
- * A library's operator, or a library: how many functions it has, and whether these are one node.
+ * A library or a library's operator, the number of its functions, and whether they are one node.
  */
 export interface LogicalLibrary {
   library: string;
@@ -2299,7 +2318,7 @@ export interface LogicalLibrary {
   is_folded: boolean;
 }
 /**
- * The server's token, to be kept as a cookie.
+ * The server's token, to be stored as a cookie.
  */
 export interface Login {
   token: string;
@@ -2600,10 +2619,10 @@ export interface NodeAnswer {
   bundles: PhysicalBundle[];
 }
 /**
- * A node, what it has, what of that is reserved, and the sums of what is on it.
+ * A node, its resources, the reserved part of them, and the sums of everything on it.
  *
- * ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
- * own, which ``internal`` counts.
+ * ``workers``, ``actors``, ``running``, ``blocked``, and ``bytes`` exclude Ray's own processes, which
+ * ``internal`` counts.
  */
 export interface PhysicalNode {
   id: string;
@@ -2930,7 +2949,7 @@ export interface ReasonItem {
   remedy: string;
 }
 /**
- * What was where at ``at_ns``.
+ * Contents of the nodes at ``at_ns``.
  */
 export interface PhysicalAnswer {
   session: string;
@@ -2963,7 +2982,7 @@ export interface PhysicalAnswer {
   measured: Measured | null;
 }
 /**
- * Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none.
+ * Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1.
  */
 export interface PhysicalNodes {
   id: string[];
@@ -2983,7 +3002,7 @@ export interface PhysicalNodes {
   left_out: number[];
 }
 /**
- * Workers by columns of the same length; places in the lists of the answer, -1 for none.
+ * Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown.
  */
 export interface PhysicalWorkers {
   key: string[];
@@ -3003,7 +3022,7 @@ export interface PhysicalWorkers {
   annotation: number[];
 }
 /**
- * Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told).
+ * Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown).
  */
 export interface PhysicalBundles {
   group: number[];
@@ -3012,7 +3031,7 @@ export interface PhysicalBundles {
   resources: number[];
 }
 /**
- * A placement group that has bundles here.
+ * A placement group with bundles here.
  */
 export interface PhysicalGroup {
   id: string;
@@ -3126,7 +3145,7 @@ export interface QueryAnswer {
   unit: string;
 }
 /**
- * A range of time.
+ * A time range.
  */
 export interface RangeAnswer {
   session: string;
@@ -3157,7 +3176,7 @@ export interface RangeRunning {
   most: number | null;
 }
 /**
- * What a function's attempts did inside the range.
+ * A function's attempts inside the range.
  */
 export interface RangeFunction {
   name: string;
@@ -3170,9 +3189,9 @@ export interface RangeFunction {
   mean: number;
 }
 /**
- * A worker, node, actor or function, inside the range.
+ * A worker, node, actor, or function, inside the range.
  *
- * ``functions``: of a worker, the first that it ran, of ``functions_total``.
+ * ``functions`` are the first of ``functions_total`` functions that a worker ran.
  */
 export interface RangeLane {
   id: string;
@@ -3270,7 +3289,7 @@ export interface ReportedMetric {
   lines: MetricLine[];
 }
 /**
- * A rule of the operator's.
+ * A rule that the operator sets.
  */
 export interface RuleBody {
   expr: string;
@@ -3284,10 +3303,10 @@ export interface RuleBody {
   };
 }
 /**
- * A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+ * A rule and its state in the session. ``threshold`` applies to ``value_expr``.
  *
- * ``error``: why it could not be evaluated. ``template_error``: why one of its texts could not be rendered.
- * ``unknown_metrics``: names in the expression of a rule of somebody's own that no series has (yet).
+ * ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
+ * rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
  */
 export interface RuleInfo {
   name: string;
@@ -3316,7 +3335,7 @@ export interface RuleInfo {
   cost_s: number | null;
 }
 /**
- * All rules, those that are switched off too.
+ * All rules, including those that are switched off.
  */
 export interface RulesAnswer {
   session: string;
@@ -3325,7 +3344,7 @@ export interface RulesAnswer {
   folder: string;
 }
 /**
- * Who called a function, and what it called.
+ * A function's callers and callees.
  */
 export interface SandwichAnswer {
   session: string;
@@ -3647,7 +3666,7 @@ export interface ServeRequestPage {
   left_out: number;
 }
 /**
- * The session whose record is gone.
+ * The session whose record was deleted.
  */
 export interface SessionDeleted {
   session: string;
@@ -3727,7 +3746,7 @@ export interface SilenceBody {
   comment?: string;
 }
 /**
- * A silence and whether it holds.
+ * A silence and its state.
  */
 export interface SilenceInfo {
   id: string;
@@ -3739,7 +3758,7 @@ export interface SilenceInfo {
   state: 'active' | 'pending' | 'expired';
 }
 /**
- * All silences that hold or ended within five days.
+ * All silences that are active, scheduled, or ended within five days.
  */
 export interface SilencesAnswer {
   items: SilenceInfo[];
@@ -3764,7 +3783,7 @@ export interface SpeedChange {
   times: number;
 }
 /**
- * Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then.
+ * The rows of a SQL query on the record as of ``snapshot_ns``.
  */
 export interface SqlAnswer {
   columns: [string, string][];
@@ -3782,7 +3801,7 @@ export interface SqlQuestion {
   limit?: number;
 }
 /**
- * What was in flight at ``at_ns``, and who waited for whom.
+ * The attempts in flight at ``at_ns``, and their waits.
  */
 export interface StackAnswer {
   session: string;
@@ -3798,7 +3817,7 @@ export interface StackAnswer {
 /**
  * Attempts of one function in one situation under the same chain of callers.
  *
- * ``name``: of a driver its script, or ``driver``.
+ * The ``name`` of a driver is its script, or ``driver``.
  */
 export interface StackNode {
   id: string;
@@ -3831,7 +3850,7 @@ export interface StackNode {
   folded_count: number;
 }
 /**
- * One attempt of a node: where it is, and since when in its situation.
+ * One attempt of a node: its location, and the time since which it has been in its situation.
  */
 export interface StackExample {
   since_ns: number;
@@ -3841,7 +3860,7 @@ export interface StackExample {
   worker_pid: number | null;
 }
 /**
- * Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for.
+ * A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs.
  */
 export interface StackBlockedOn {
   node: string;
@@ -3863,7 +3882,7 @@ export interface StackBlockedOn {
   examples: string[];
 }
 /**
- * A step of a chain of who waits for whom.
+ * One step of a chain of waits.
  */
 export interface StackLink {
   node: string;
@@ -4015,7 +4034,7 @@ export interface TaskPage {
   dropped: Dropped;
 }
 /**
- * When the rule would have gone from one state to another.
+ * When the rule would have changed its state.
  */
 export interface TestAnswer {
   session: string;
@@ -4037,7 +4056,7 @@ export interface TestAnswer {
   }[];
 }
 /**
- * A rule (by name, or a file's text with one rule) to be tried on what is on record.
+ * A rule to evaluate on recorded series: its name, or the text of a file with one rule.
  */
 export interface TestBody {
   session?: string | null;
@@ -4047,7 +4066,7 @@ export interface TestBody {
   to_ns?: number | null;
 }
 /**
- * What a topic tells of a session now; ``data`` is the topic's own.
+ * The current state of a session's topic. ``data`` has the topic's own fields.
  */
 export interface TopicState {
   topic: string;
@@ -4174,7 +4193,7 @@ export interface TrainRunPage {
   problem: LibraryProblem | null;
 }
 /**
- * Objects made on ``source`` and taken on ``target``.
+ * Objects produced on ``source`` and consumed on ``target``.
  */
 export interface TransferPair {
   source: string;
@@ -4184,7 +4203,7 @@ export interface TransferPair {
   unsized: number;
 }
 /**
- * What went from node to node between two times.
+ * Transfers between nodes in a time range.
  */
 export interface TransfersAnswer {
   session: string;
@@ -4337,24 +4356,6 @@ export interface TuneExperimentPage {
   items: TuneExperimentItem[];
   total: number;
   problem: LibraryProblem | null;
-}
-/**
- * Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers.
- */
-export interface Wanted {
-  /**
-   * Session name (default: the newest).
-   */
-  session?: string | null;
-  /**
-   * A node of /api/flow/stack.
-   */
-  node?: string | null;
-  workers?: string[] | null;
-  /**
-   * Include Ray's own frames and idle threads.
-   */
-  whole?: boolean;
 }
 /**
  * The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``.
