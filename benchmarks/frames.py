@@ -29,7 +29,7 @@ _RECORD = """() => {
     requestAnimationFrame((now) => { last = now; requestAnimationFrame(frame); });
     window.__frames = () => { on = false; return seen; };
 }"""
-#: Clicks, and waits until the canvas reports that it was drawn, ms.
+#: Clicks, and waits until the canvas reports that it was drawn, in ms.
 _OPEN = """([link, drawn]) => new Promise((resolve, reject) => {
     const began = performance.now();
     document.querySelector(link).click();

@@ -29,7 +29,7 @@ from typing import Any
 import flow_insight_baseline as flow_insight
 from common import HERE, Http, RayscopeServer, Watched, header, ms, quantile, table
 
-#: Timeout of a POST in Ray's exporter, s.
+#: Timeout of a POST in Ray's exporter, in seconds.
 EXPORTER_TIMEOUT_S = 3.0
 
 

@@ -31,7 +31,7 @@ import rayscope
 from common import HERE, RayscopeServer, Watched, header, quantile, table
 from simulated import Events, Plan, S, batches, node_id
 
-#: Goal for the latency of a response, s.
+#: Goal for the latency of a response, in seconds.
 GOAL_S = 0.2
 #: Goal for the size of a response, bytes.
 GOAL_BYTES = 1_000_000

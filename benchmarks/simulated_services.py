@@ -49,7 +49,7 @@ from simulated import (
 )
 
 _TEXT = Path(__file__).parent.parent / "tests" / "unit" / "metrics" / "samples" / "ray-2.60.prom"
-#: Interval between usage reports of a node, s.
+#: Interval between usage reports of a node, in seconds.
 REPORT_S = 5.0
 
 

@@ -40,15 +40,15 @@ from load import Cluster
 
 #: Sessions that receive tasks at the same time.
 LIVE = 2
-#: How long each receives tasks, s.
+#: How long each receives tasks, in seconds.
 SESSION_S = 120.0
-#: Sessions that retention keeps.
+#: Maximum number of sessions that retention keeps.
 MAX_SESSIONS = 30
 #: Tasks per submission, because branches submit tasks of their own.
 TASKS_PER_SUBMISSION = 1.12
 #: The line is fitted from this minute on.
 FIT_FROM_MIN = 30.0
-# Mean pauses between the requests of a client, s.
+# Mean pauses between the requests of a client, in seconds.
 READ_S = 0.5
 SQL_S = 5.0
 WHATIF_S = 10.0

@@ -40,7 +40,7 @@ FUNCTIONS = 20
 #: In a group of this many tasks the first is called by the driver and calls ten others, each of which calls
 #: nine.
 TREE = 101
-#: Interval between the tasks of a worker, ns.
+#: Interval between the tasks of a worker, in ns.
 STEP_NS = 10_000_000
 
 

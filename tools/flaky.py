@@ -30,7 +30,7 @@ RUNS = ROOT / ".flaky" / "runs.jsonl"
 SURROUNDINGS = ("alone", "busy", "one-core", "quarter")
 #: Maximum CPU use by other programs for the surrounding "alone", in %.
 QUIET_PERCENT = 15.0
-#: How long to measure that use, in s.
+#: How long to measure that use, in seconds.
 LOOK_S = 5.0
 #: CPU time per period in the surrounding "quarter", in µs.
 QUOTA_US = 25_000

@@ -32,7 +32,7 @@ MAX_EXCEPTIONS = 40
 MAX_SUBJECT_CHARS = 72
 MAIN_BRANCHES = ("main", "origin/main")
 KINDS = ("name", "sentence")
-#: Hits to print for each bound that is exceeded.
+#: Maximum number of hits to print for each bound that is exceeded.
 MAX_HITS_SHOWN = 20
 
 #: Pro-words and bare participles.

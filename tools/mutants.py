@@ -34,7 +34,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "src/rayscope"
-#: Minimum timeout for the tests of a change, in s.
+#: Minimum timeout for the tests of a change, in seconds.
 MIN_TIMEOUT_S = 60
 #: Timeout as a multiple of the duration without a change.
 TIMEOUT_FACTOR = 5

@@ -34,7 +34,7 @@ FOLDERS = {"en-US": ROOT / "docs" / "images", "zh-CN": ROOT / "docs" / "zh" / "i
 TREE = "examples/flow_tree.py"
 DEMO = "examples/quickstart.py"
 LIVE = "tools/pictures_cluster.py"
-#: Maximum time for a recording, a page, or a fact on a busy machine, in s.
+#: Maximum time for a recording, a page, or a fact on a busy machine, in seconds.
 TIMEOUT_S = 600
 #: Ray waits for slow starts, workers keep the normal priority, and no token is written to ~/.ray.
 RAY_ENV = {

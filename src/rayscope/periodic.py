@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 log = logging.getLogger("rayscope")
-#: Interval for interrupting a call that has not ended, in s.
+#: Interval for interrupting a call that has not ended, in seconds.
 _INTERRUPT_S = 0.05
 
 

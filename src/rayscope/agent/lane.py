@@ -153,7 +153,7 @@ class Lane:
         self.buffer.filled.set()
 
     async def send_forever(self, publisher: Any) -> None:
-        """Post events until the lane is closed. ``publisher`` is Ray's own, whose metrics are updated."""
+        """Post events until the lane is closed. ``publisher`` is Ray's own; its metrics stay up to date."""
         import aiohttp
 
         failures = 0

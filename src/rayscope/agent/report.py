@@ -23,9 +23,9 @@ from rayscope.version import __version__
 
 log = logging.getLogger("rayscope.agent")
 
-#: Interval of reports without news, in s.
+#: Interval of reports without news, in seconds.
 EVERY_S = 5.0
-#: Minimum interval of reports with news, in s.
+#: Minimum interval of reports with news, in seconds.
 AT_MOST_EVERY_S = 0.5
 _TIMEOUT_S = 5.0
 

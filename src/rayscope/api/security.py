@@ -38,7 +38,7 @@ _HOST = re.compile(r"(?:([A-Za-z0-9_.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?"
 
 #: Maximum wait for more of a body, in s. Ray's agents give up after 3 s, Rayscope's after 15 s.
 BODY_IDLE_S = 10.0
-#: Maximum time for a whole body, in s.
+#: Maximum time for a whole body, in seconds.
 BODY_TIMEOUT_S = 60.0
 _MAX_BODY_BYTES = 1 << 20
 #: Maximum size of requests that need no token, in bytes.

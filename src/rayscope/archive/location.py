@@ -19,9 +19,9 @@ from pyarrow import fs
 from rayscope.storage.errors import StoreError
 
 _CHUNK = 4 << 20
-#: Time limit of a storage call, in s.
+#: Time limit of a storage call, in seconds.
 _CALL_S = 60.0
-#: Additional time limit per byte sent or fetched, in s.
+#: Additional time limit per byte sent or fetched, in seconds.
 _S_PER_BYTE = 1 / (256 << 10)
 #: Maximum number of threads that wait for stalled storage. Beyond it, calls fail immediately.
 _MAX_STALLED = 32

@@ -22,10 +22,10 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: Interval for reading the archive, in s.
+#: Interval for reading the archive, in seconds.
 _LOOK_S = 20.0
 _READS_AT_ONCE = 16
-#: How long a request waits while another one fetches, seals, or deletes the same session, in s.
+#: How long a request waits while another one fetches, seals, or deletes the same session, in seconds.
 _WAIT_S = 120.0
 _DAY_NS = 86400 * 10**9
 _PART_OF_FILE = {part.file: name for name, part in PARTS.items()}

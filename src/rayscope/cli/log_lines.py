@@ -15,9 +15,9 @@ from rayscope.client import Client, RayscopeError
 if TYPE_CHECKING:
     from rayscope.client.types import LogPage
 
-#: Interval at which new lines are read, s.
+#: Interval at which new lines are read, in seconds.
 _PERIOD_S = 1.0
-#: Interval at which the state and the files of the owner are checked, s.
+#: Interval at which the state and the files of the owner are checked, in seconds.
 _OWNER_S = 5.0
 #: Consecutive reads without a new line after which an ended writer counts as complete.
 _LAST_LOOKS = 3

@@ -20,13 +20,13 @@ from rayscope.periodic import PeriodicTask
 _HELD_BYTES = 16 << 20
 #: Maximum size of the output in one request.
 _SENT_BYTES = 1 << 20
-#: Interval at which output is sent, s.
+#: Interval at which output is sent, in seconds.
 _PERIOD_S = 1.0
 #: Maximum number of process ids that are sent with it.
 _PIDS = 2000
-#: The output of an ended program is complete after this long without any, s.
+#: The output of an ended program is complete after this long without any, in seconds.
 _QUIET_S = 0.1
-#: How long to wait for that at most, s.
+#: How long to wait for that at most, in seconds.
 _END_S = 2.0
 
 

@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from rayscope.client.types import InsightsAnswer, Job
 
 T = TypeVar("T")
-#: How long to wait for the last events of a cluster that is still running, s.
+#: How long to wait for the last events of a cluster that is still running, in seconds.
 _DRAIN_S = 5.0
-#: How long to wait until the server has merged all events, s.
+#: How long to wait until the server has merged all events, in seconds.
 _MERGE_S = 10.0
 #: How often a request is sent if the server ends while handling it.
 _TRIES = 3
 #: Error codes which mean that the server is gone.
 _SERVER_GONE = ("unreachable", "broke_off")
 _FAILED_EARLY = "The script failed (exit status {status}) before it reached Ray."
-#: How long the end of a run waits for insights, for all sessions together, s.
+#: How long the end of a run waits for insights, for all sessions together, in seconds.
 _INSIGHTS_S = 1.5
 
 

@@ -23,7 +23,7 @@ from rayscope.cli.serving import (
     warn_of_problem,
 )
 
-#: How long a server may take to stop, s.
+#: How long a server may take to stop, in seconds.
 _GRACE_S = 60.0
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 #: How many ports above the requested one are tried.
 _PORTS_TRIED = 100
-#: How long another server may take to start or to stop, s.
+#: How long another server may take to start or to stop, in seconds.
 _CHANGE_S = 120.0
-#: How long to wait for that before a message is printed, s.
+#: How long to wait for that before a message is printed, in seconds.
 _SAID_S = 2.0
 _PAUSE_S = 0.2
 

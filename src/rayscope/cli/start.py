@@ -33,7 +33,7 @@ from rayscope.ray.versions import version_note
 
 _DEFAULT_PORT = "6379"
 _SECRETS = ("RAYSCOPE_TOKEN", "RAYSCOPE_OPERATOR")
-#: How often to look for the new head node, and for how long after `ray start` has returned, s.
+#: How often to look for the new head node, and for how long after `ray start` has returned, in seconds.
 _LOOK_S = 1.0
 _GRACE_S = 15.0
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rayscope.server.runner import Server
     from rayscope.settings import Settings
 
-#: Interval at which the other server is checked, s.
+#: Interval at which the other server is checked, in seconds.
 _PERIOD_S = 0.25
-#: How long to wait for a server of the data directory when this run needs one, s.
+#: How long to wait for a server of the data directory when this run needs one, in seconds.
 _RETURN_S = 120.0
 
 

@@ -12,12 +12,12 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, warn
 from rayscope.periodic import PeriodicTask
 
-#: Polling interval, s.
+#: Polling interval, in seconds.
 PERIOD_S = 2.0
-#: How long a session of the program may send nothing until it is treated as unrecorded, s.
+#: How long a session of the program may send nothing until it is treated as unrecorded, in seconds.
 SILENT_TIMEOUT_S = 3.0
 
-#: How long the cluster of an ended program may take to shut down, s.
+#: How long the cluster of an ended program may take to shut down, in seconds.
 _GOING_S = 3.0
 
 #: Returns GCS addresses by session.

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rayscope.client import types as t
     from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
-#: Time-out of an export, s.
+#: Time-out of an export, in seconds.
 EXPORT_S = 3600.0
-#: Time-out of a SQL query, s.
+#: Time-out of a SQL query, in seconds.
 _SQL_S = 120.0
-#: Time-out of a replay, s.
+#: Time-out of a replay, in seconds.
 _REPLAY_S = 120.0
-#: Time-out of the replay of a large job, s.
+#: Time-out of the replay of a large job, in seconds.
 _LONG_S = 1800.0
 
 

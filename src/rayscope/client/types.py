@@ -1574,7 +1574,7 @@ class PathStretch(TypedDict):
 
 
 class PendingHolder(TypedDict):
-    """A holder of a short resource: a running task (its ``attempt``), an actor or a placement group."""
+    """A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group."""
 
     kind: Literal["actor", "task", "placement_group"]
     name: str

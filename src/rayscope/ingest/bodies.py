@@ -14,7 +14,7 @@ from rayscope.api.parameters import error
 from rayscope.api.provide import provide
 from rayscope.storage.errors import no_memory
 
-#: Bodies larger than this are ingested one at a time, in bytes. Typical ones have 1 to 4 MB.
+#: Size in bytes above which bodies are ingested one at a time. Typical bodies are 1 to 4 MB.
 SMALL_BYTES = 8 << 20
 #: Maximum number of smaller bodies ingested at a time.
 _AT_ONCE = 16

@@ -33,15 +33,15 @@ from rayscope.storage.sql import sessions as sessions_sql
 log = logging.getLogger("rayscope.server")
 
 
-#: A cluster without any response for this long counts as gone, and its poller ends, in s.
+#: A cluster without any response for this long counts as gone, and its poller ends, in seconds.
 _GONE_S = 60.0
 #: A session without events for this long counts as ended if its GCS cannot be reached, in s. Until then, a
 #: session that is no longer live may have running jobs, so this is short.
 _SILENT_S = 60.0
 _RECONCILE_S = 30.0
-#: Interval for checking whether a task poll is needed, in s.
+#: Interval for checking whether a task poll is needed, in seconds.
 _LOOK_S = 3.0
-#: Pause before a task poll after an agent reported a loss, in s.
+#: Pause before a task poll after an agent reported a loss, in seconds.
 _RECONCILE_LOSS_S = 3.0
 #: Time limit for reading the last state of Ray's libraries, in s. The cluster's end waits for it.
 _LIBRARIES_S = 2.0

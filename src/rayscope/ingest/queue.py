@@ -17,9 +17,9 @@ from rayscope.storage.rows import Tables
 
 #: Maximum size of batches in memory, in bytes. Further batches wait only in the spool.
 _MAX_QUEUED_BYTES = 32 << 20
-#: Size of batches that are decoded together, in bytes. More lowers the cost per event, but needs memory.
+#: Size of batches that are decoded together, in bytes. Larger ones cost less per event but need more memory.
 DECODE_BYTES = 8 << 20
-#: Interval for retrying items that could not be merged, in s.
+#: Interval for retrying items that could not be merged, in seconds.
 _TRY_AGAIN_S = 2.0
 
 

@@ -18,15 +18,15 @@ from rayscope.storage.sql import entities
 
 #: Maximum pause of an agent before it retries after the server was away, in s (Ray's own is 5.5).
 _AGENT_PAUSE_S = 6.3
-#: After this time without events, no more are expected, in s.
+#: After this time without events, no more are expected, in seconds.
 _QUIET_S = 0.5
-#: Time limit for writing the end of a program, in s.
+#: Time limit for writing the end of a program, in seconds.
 _END_S = 5.0
 #: Maximum number of concurrent ends. Each occupies one of the server's 40 threads for some seconds.
 _MAX_ENDING = 8
 #: Maximum number of ends that wait. A program that ends waits for 2 s or more.
 _MAX_WAITING_ENDS = 12
-#: How long an end waits for others, in s.
+#: How long an end waits for others, in seconds.
 _END_WAIT_S = 2.0
 
 

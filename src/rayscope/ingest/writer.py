@@ -33,32 +33,32 @@ from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.storage")
 
-#: Interval of flushes while there are readers, in s.
+#: Interval of flushes while there are readers, in seconds.
 FLUSH_S = 1.0
 #: Interval of flushes without readers, in s. Each costs about 30 ms of CPU, which slows the user's tasks.
 UNREAD_FLUSH_S = 5.0
 #: How long a reader counts as present after a request, in s. The UI sends requests every few seconds.
 _ATTENTION_S = 20.0
-#: How long the first request after a quiet time may wait for unwritten data, in s.
+#: How long the first request after a quiet time may wait for unwritten data, in seconds.
 _CATCH_UP_S = 1.0
 #: Maximum share of the writer's time for flushes, so that a huge record is flushed less often.
 _FLUSH_SHARE = 0.25
-#: Maximum pause between flushes, in s, because memory use grows with it.
+#: Maximum pause between flushes, in seconds, because memory use grows with it.
 _MAX_PAUSE_S = 4.0
 #: Number of rows in memory at which decoding pauses for a flush.
 _FLUSH_AT = 150_000
 #: Size of batches in memory at which decoding pauses for a flush, in bytes.
 _FLUSH_AT_BYTES = 64 << 20
-#: Sessions take turns at being written, for this time each, in s.
+#: Sessions take turns at being written, for this time each, in seconds.
 _FLUSH_TURN_S = 2.0
 #: With more open records than this, idle ones are closed sooner.
 _MANY_OPEN = 16
-#: Idle time after which a record is closed if many are open, in s.
+#: Idle time after which a record is closed if many are open, in seconds.
 _IDLE_RELEASE_MANY_S = 10.0
 #: Maximum number of rows in memory while the store cannot be written. Beyond it, the writer stops reading.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
-#: Maximum time for merging during a stop, in s.
+#: Maximum time for merging during a stop, in seconds.
 _STOP_S = 15.0
 #: Increase of the writer's nice value, because the recorded tasks may run on the same cores.
 _NICENESS = 5

@@ -24,7 +24,7 @@ GROUP = "rayscope.detectors"
 SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
 #: Findings below this share of the job's time are reported only if they are risks.
 _MIN_SHARE = SEVERITIES[-1][1]
-#: Findings reported per detector: the largest ones.
+#: Maximum number of findings reported per detector: the largest ones.
 _MAX_FINDINGS = 10
 _OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
 

@@ -26,15 +26,15 @@ MAX_READ = 1_000_000
 MAX_ERROR = 0.5
 #: Replays for a baseline: one unchanged, one with a slower Ray.
 BASELINE_REPLAYS = 2
-#: Attempts that one answer replays to predict the savings of findings.
+#: Maximum number of attempts that one answer replays to predict the savings of findings.
 _MAX_FINDINGS_ATTEMPTS = 2_000_000
-#: Attempts that one answer replays to predict the gains from functions and options.
+#: Maximum number of attempts that one answer replays to predict the gains from functions and options.
 _MAX_GAINS_ATTEMPTS = 1_000_000
-#: Findings whose savings are predicted.
+#: Maximum number of findings whose savings are predicted.
 _MAX_FINDINGS = 20
-#: Functions whose gains are predicted.
+#: Maximum number of functions whose gains are predicted.
 _MAX_FUNCTIONS = 50
-#: Stretches of a critical path, and functions on it.
+#: Maximum number of stretches of a critical path, and functions on it.
 _MAX_LINKS = 50
 _OPTIONS = ("no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus")
 

@@ -22,14 +22,14 @@ from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.insights")
 
-#: The minimum pause between two evaluations, s.
+#: The minimum pause between two evaluations, in seconds.
 _MIN_PAUSE_S = 5.0
 #: The pause as a multiple of the CPU time of an evaluation, so that evaluations take less than a fiftieth of
 #: a core although each takes longer than the last as jobs grow.
 _PAUSE_FACTOR = 100
-#: Findings published per session: the largest ones.
+#: Maximum number of findings published per session: the largest ones.
 MAX_FINDINGS = 10
-#: Characters of a label's value.
+#: Maximum number of characters of a label's value.
 _MAX_LABEL = 200
 SHARE = Family(
     "rayscope_finding_share", "gauge", "What a finding costs a running job, as a share of its time."

@@ -12,13 +12,13 @@ from rayscope.storage.slots import Slots
 
 #: Concurrent replays for requests. Each takes a core, and 60 MB for 30,000 attempts.
 _MAX_REPLAYS = 2
-#: Requests that may wait for a replay. Each occupies one of the server's 40 threads.
+#: Maximum number of requests that may wait for a replay. Each occupies one of the server's 40 threads.
 _MAX_WAITING_REPLAYS = 6
-#: How long such a request waits, s.
+#: How long such a request waits, in seconds.
 _REPLAY_WAIT_S = 5.0
-#: Requests about jobs of more than 100,000 attempts that may wait for their turn.
+#: Maximum number of requests about jobs of more than 100,000 attempts that may wait for their turn.
 _MAX_WAITING_LONG = 4
-#: How long such a request waits, s.
+#: How long such a request waits, in seconds.
 _LONG_WAIT_S = 3600.0
 
 

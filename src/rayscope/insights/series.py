@@ -14,7 +14,7 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.insights")
 
-#: Samples of a series that a detector gets. Longer series are thinned out.
+#: Maximum number of samples of a series that a detector gets. Longer series are thinned out.
 _MAX_POINTS = 200
 
 

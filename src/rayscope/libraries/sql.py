@@ -8,7 +8,7 @@ from rayscope.storage.schema import ENTITY_VIEWS
 
 
 def with_job(kind: Kind) -> str:
-    """SQL of all objects of a kind, with the ``entrypoint`` of their jobs.
+    """SQL for all objects of a kind, with the ``entrypoint`` of their jobs.
 
     An object that was still running when its job ended gets the state ``CUT_OFF``, and ends with the job.
     """

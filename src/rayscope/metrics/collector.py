@@ -75,7 +75,7 @@ class Collector(Protocol):
     timeout_s: float
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """All current samples, and families that describe their names. May raise anything."""
+        """Return all current samples, and the families that describe their names. May raise any exception."""
 
 
 class Broken:

@@ -17,7 +17,7 @@ LOAD = 0.1
 _SHARE = 0.8
 #: Minimum number of series per node.
 _MIN_SERIES = 12
-#: Series of the autoscaler and of the dashboard, each.
+#: Maximum number of series of the autoscaler and of the dashboard, each.
 _MAX_HEAD_SERIES = 500
 #: Interval between requests to two nodes, s. A burst of 1,000 responses would block everything else.
 _APART_S = 0.002

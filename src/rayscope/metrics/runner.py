@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 #: Share of the time that a collector may use. Expensive collectors run less often.
 LOAD = 0.1
 _MAX_SAMPLES = 200_000
-#: After this time a running collector no longer occupies a thread of the pool, s.
+#: After this time a running collector no longer occupies a thread of the pool, in seconds.
 _SLOW_S = 1.0
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,99}")
-#: Characters of a label's value.
+#: Maximum number of characters of a label's value.
 _MAX_VALUE = 1000
 #: Tolerance for running a collector early, in steps, because steps are not exact.
 _SLACK = 0.5

@@ -40,7 +40,7 @@ _CHECK_S = 1.0
 #: How long after its last sign of life a session's file is closed, s. It is opened again for reading.
 _IDLE_CLOSE_S = 60.0
 _OPEN_READERS = 4
-#: How long running collectors are awaited at shutdown, s.
+#: How long running collectors are awaited at shutdown, in seconds.
 _STOP_S = 3.0
 
 #: A collector: its name, ``module:Class``, and factory.

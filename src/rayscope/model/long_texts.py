@@ -46,7 +46,7 @@ def cut_long_texts(batch: RecordBatch) -> None:
     for attempt in batch.attempts:
         error = attempt.error
         if error is not None and len(error.message) > MAX_CHARS:
-            # Keep the end, which names the error, like Ray does.
+            # Keep the end, which names the error, as Ray does.
             attempt.error = error._replace(message="…" + error.message[1 - MAX_CHARS :])
             number += 1
         for text in _texts(attempt):

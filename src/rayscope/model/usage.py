@@ -210,5 +210,5 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def percent(part: float | None, whole: float | None) -> float | None:
-    """A part of a whole in percent. None if either is unknown or the whole is zero."""
+    """A part of a whole as a percentage. None if either is unknown or the whole is zero."""
     return None if part is None or not whole else 100.0 * part / whole

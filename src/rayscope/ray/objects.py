@@ -17,13 +17,13 @@ from rayscope.ray.gcs.client import GcsClient
 
 #: Raylets queried at the same time.
 _CONCURRENCY = 16
-#: Timeout for one raylet, s.
+#: Timeout for one raylet, in seconds.
 _TIMEOUT_S = 10.0
 #: Maximum size of a response, bytes.
 _MAX_BYTES = 256 * 2**20
 #: Minimum share of the references per node.
 _MIN_SHARE = 100
-#: Timeout for the owner of an object, s.
+#: Timeout for the owner of an object, in seconds.
 _OWNER_TIMEOUT_S = 2.0
 _DRIVER = 1  # WorkerType.DRIVER
 _ACTOR_RANDOM = slice(16, 40)

@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\\(.)")
 _TYPES = {"gauge": "gauge", "counter": "counter", "histogram": "histogram", "summary": "unknown"}
 #: Label pairs longer than this are not cached, characters.
 _MAX_PAIR = 1000
-#: Characters of a line. The official parser takes quadratic time.
+#: Maximum number of characters of a line. The official parser takes quadratic time.
 _MAX_LINE = 20_000
 _ENDINGS = ("_bucket", "_count", "_sum", "_total", "_created")
 

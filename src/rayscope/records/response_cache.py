@@ -21,14 +21,14 @@ MAX_ENTRIES = 1_000
 #: A result about a live session is kept for this many times as long as it took to compute. So each request
 #: takes at most a tenth of the time, regardless of the number of clients.
 _COST_FACTOR = 10
-#: Minimum time that a result about a live session is kept, in s.
+#: Minimum time that a result about a live session is kept, in seconds.
 _MIN_TTL_S = 0.5
-#: Maximum time that a result about a live session is kept, in s.
+#: Maximum time that a result about a live session is kept, in seconds.
 _MAX_TTL_S = 60.0
 #: Maximum number of requests that wait for others. Each occupies one of the server's 40 threads.
 _MAX_WAITING = 16
 _MAX_WAITING = 16
-#: How long a request waits for another that computes the same result, in s.
+#: How long a request waits for another that computes the same result, in seconds.
 _WAIT_S = 60.0
 
 

@@ -19,9 +19,9 @@ log = logging.getLogger("rayscope.server")
 
 #: Minimum number of attempts for rollups. Smaller sessions are summed in some hundredths of a second.
 LARGE = 200_000
-#: Interval for finding sessions that have ended, in s.
+#: Interval for finding sessions that have ended, in seconds.
 _LOOK_S = 3.0
-#: Time limit for stopping the thread, in s.
+#: Time limit for stopping the thread, in seconds.
 _STOP_S = 5.0
 #: Computes sums of a whole session from its record. Attempts without an end last until the given time (ns).
 Make = Callable[[SessionFile, int], Any]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
     from rayscope.warehouse.service import WarehouseService
 
-#: How long a response waits for new details before it reports the last ones, in s.
+#: How long a response waits for new details before it reports the last ones, in seconds.
 _PATIENCE_S = 0.5
 
 

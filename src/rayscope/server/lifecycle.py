@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rayscope.server")
 
-#: Interval for finding clusters, in s.
+#: Interval for finding clusters, in seconds.
 _WATCH_S = 3.0
 #: Every this many intervals, clusters of quiet sessions are included.
 _QUIET_TURNS = 5
-#: Interval for returning free memory to the system, in s.
+#: Interval for returning free memory to the system, in seconds.
 _RELEASE_S = 60.0
 
 

@@ -29,7 +29,7 @@ from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.services import Services
 from rayscope.settings import Settings
 
-#: Interval of WebSocket pings, and the time limit for their responses, in s.
+#: Interval of WebSocket pings, and the time limit for their responses, in seconds.
 _PING_S = 15.0
 #: Minimum length of a token. Wrong tokens are not rate-limited, so tokens must be long.
 _MIN_TOKEN = 16

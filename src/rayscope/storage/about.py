@@ -17,7 +17,7 @@ from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 from rayscope.storage.sql.library_stops import count_stopped
 
-#: Nodes per session whose transport is remembered.
+#: Maximum number of nodes per session whose transport is remembered.
 MAX_AGENTS = 10_000
 #: Characters that not every file system allows in names.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")

@@ -41,7 +41,7 @@ _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
 _SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
 #: Valid session names. They are used as folder names.
 SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-#: Records opened per call of :meth:`Catalog.unreadable`, which takes about 30 ms each.
+#: Maximum number of records opened per call of :meth:`Catalog.unreadable`, which takes about 30 ms each.
 _MAX_LOOKS = 20
 #: Ended sessions kept open for readers. Each takes a few MB.
 _OPEN_READERS = 8
@@ -54,7 +54,7 @@ _MAX_NEW = 30
 _NEW_S = 60.0
 #: Requests that may wait for a session to be fetched. Each occupies one of the server's 40 threads.
 _MAX_WAITING = 4
-#: How long they wait, s.
+#: How long they wait, in seconds.
 _FETCH_WAIT_S = 600.0
 
 

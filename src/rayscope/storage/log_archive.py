@@ -94,7 +94,7 @@ class LogStore:
         return self._bytes
 
     def files(self, node_id: str | None = None) -> list[KeptFile]:
-        """The kept files of one or all nodes, by node and name."""
+        """The kept files of one node, or of all nodes, by node and name."""
         of_node, values = ("", ()) if node_id is None else ("WHERE node_id = ?", (node_id,))
         return [
             KeptFile(*row)

@@ -370,7 +370,7 @@ class SessionFile:
             self._writer.execute(f"INSERT INTO {kind}_rows SELECT * FROM fresh_entities")
 
     def put_meta(self, values: dict[str, Any]) -> None:
-        """Store texts in the record (names of sources, Ray's version, ...)."""
+        """Store strings in the record (names of sources, Ray's version, ...)."""
         with self._transaction(self._writer):
             for key, value in values.items():
                 self._writer.execute("DELETE FROM meta WHERE key = ?", [key])

@@ -24,7 +24,7 @@ from rayscope.storage.inferred_ends import GRACE_NS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import SINCE
 
-#: How long an incomplete attempt may wait for its other parts if there are many parts, s.
+#: How long an incomplete attempt may wait for its other parts if there are many parts, in seconds.
 UNSETTLED_WAIT_S = 2.0
 #: With fewer parts than this, everything is written at each flush, which is fresher and still cheap.
 EAGER_BELOW = 2000
@@ -32,7 +32,7 @@ EAGER_BELOW = 2000
 _MAX_WAITING = 100_000
 #: Entities whose end also ends the attempts in flight on them.
 _TAKES_ALONG = frozenset({"worker", "node", "job"})
-#: Minimum interval between counts of the whole record, s.
+#: Minimum interval between counts of the whole record, in seconds.
 _COUNT_S = 2.0
 #: Maximum share of the writer's time spent on counting.
 _COUNT_SHARE = 0.2

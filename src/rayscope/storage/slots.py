@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from rayscope.storage.errors import Busy
 
-#: Interval at which a waiting request checks whether its client is still connected, s.
+#: Interval at which a waiting request checks whether its client is still connected, in seconds.
 _CHECK_S = 0.5
 
 

@@ -26,7 +26,7 @@ from rayscope.storage.errors import SpoolFull
 
 _BATCH = re.compile(rf"[0-9]{{20}}(?:-[0-9a-f]{{8}})?\.(?:{'|'.join(form.value for form in Format)})")
 _FREE_CHECK_S = 1.0
-#: Bytes of rejected batches kept. Each can be as large as the largest body.
+#: Maximum number of bytes of rejected batches kept. Each can be as large as the largest body.
 _MAX_REJECTED_BYTES = 256 << 20
 
 

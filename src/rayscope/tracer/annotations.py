@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-#: Values per call; more are ignored.
+#: Maximum number of values per call; more are ignored.
 _MAX_VALUES = 100
-#: Characters of a name or a text value.
+#: Maximum number of characters of a name or a text value.
 _MAX_TEXT = 1000
 
 

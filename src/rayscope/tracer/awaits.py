@@ -10,9 +10,9 @@ _time_ns = time.time_ns
 SHORT_NS = 1_000_000
 #: Stretches recorded per call. Beyond this, those with the shortest gaps between them are merged.
 MAX_STRETCHES = 32
-#: Sums of short suspensions below this are not reported, ns.
+#: Sums of short suspensions below this are not reported, in ns.
 _NEGLIGIBLE_NS = 50_000
-#: Age of a call at which its first stretches are reported, ns.
+#: Age of a call at which its first stretches are reported, in ns.
 _FIRST_PART_NS = 2_000_000_000
 #: Each later report follows when the call's age has grown by this factor.
 _GROWTH = 1.5

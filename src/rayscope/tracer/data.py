@@ -12,7 +12,7 @@ from rayscope.tracer import emit, risks
 from rayscope.tracer.emit import state
 from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
-#: Operators of a plan that fits into one event. Longer plans are not reported.
+#: Maximum number of operators of a plan that fits into one event. Longer plans are not reported.
 _MAX_OPERATORS = 200
 #: Total characters of the names in a plan. Longer plans are not reported.
 _MAX_CHARS = 16_000

@@ -26,17 +26,17 @@ from typing import Any
 from rayscope.tracer.faults import run_safely
 from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPORT_INTERVAL_MS, RUN_PID
 
-#: Timeout for the server's response, s.
+#: Timeout for the server's response, in seconds.
 DRAIN_S = 5.0
 #: Limit for both waits, s, unless the server is away.
 TOTAL_S = 6.5
 #: How long to wait for a server that `rayscope run` is replacing, s. It takes about 2 s on an idle machine.
 _AWAY_S = 60.0
-#: Pause between two attempts, s.
+#: Pause between two attempts, in seconds.
 _RETRY_S = 0.2
 #: Timeout for the response of a server that was away, s. Agents that could not reach one pause for up to 6 s.
 _AFTER_AWAY_S = 9.0
-#: Added to the report interval for the worker's RPC to the agent of its node, s.
+#: Added to the report interval for the worker's RPC to the agent of its node, in seconds.
 _MARGIN_S = 0.15
 _MARK = "_rayscope_wrapped"
 #: The server refused the connection.

@@ -25,27 +25,27 @@ from typing import Any
 from rayscope.tracer.awaits import Awaits, Stretch
 from rayscope.tracer.settings import MAX_SPANS
 
-#: Objects listed in one event. For more, it holds only their number and total size.
+#: Maximum number of objects listed in one event. For more, it holds only their number and total size.
 MAX_OBJECTS = 256
 #: Objects listed in the event of a wait. Fewer, because loops of ``ray.wait`` pass the same ones repeatedly.
 MAX_WAITED = 16
-#: Calls whose callers are reported in one event.
+#: Maximum number of calls whose callers are reported in one event.
 MAX_CALLS = 128
-#: A call that blocks this long is reported before it ends, s.
+#: A call that blocks this long is reported before it ends, in seconds.
 BLOCKED_S = 1.0
 #: Objects in an event that cost as much of the budget as one more event.
 _OBJECTS_AN_EVENT = 8
 #: Sums sent by one flush.
 _SUMS_PER_FLUSH = 500
-#: Sums kept per task. Beyond this, they are kept per process.
+#: Maximum number of sums kept per task. Beyond this, they are kept per process.
 _MAX_SUMS = 2000
 #: Ray's default for ``MAX_SPANS``.
 _DEFAULT_MAX_SPANS = 1000
-#: How long a disconnecting process waits for the watcher to stop, s.
+#: How long a disconnecting process waits for the watcher to stop, in seconds.
 _WATCHER_STOP_S = 2.0
 #: Prefix of the ID of a driver's task, before the job's ID.
 _DRIVER = b"\xff" * 20
-#: References returned by ``PlacementGroup.ready`` that a process remembers.
+#: Maximum number of references returned by ``PlacementGroup.ready`` that a process remembers.
 _MAX_GROUPS = 1000
 #: Length of an object's ID, bytes.
 _OBJECT_BYTES = 28

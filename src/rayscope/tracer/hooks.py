@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
 #: Depth at which containers are searched for references.
 _MAX_DEPTH = 3
-#: Values of one call that are searched for references.
+#: Maximum number of values of one call that are searched for references.
 _MAX_SEARCHED = 256
 #: Arguments above this size are passed through the object store, bytes.
 _LARGE_BYTES = 100_000

@@ -22,11 +22,11 @@ _LIBRARIES = frozenset({"air", "data", "llm", "rllib", "serve", "train", "tune"}
 _RUN_PROGRAMS = frozenset({"pty", "subprocess", "torch"})
 #: Occurrences at one place that trigger a report: 1, 10, 100, ...
 _REPORTED_TIMES = frozenset(10**digits for digits in range(10))
-#: Places reported per process.
+#: Maximum number of places reported per process.
 _MAX_PLACES = 100
-#: Issues reported per process.
+#: Maximum number of issues reported per process.
 _MAX_ISSUES = 100
-#: Characters of an issue's message.
+#: Maximum number of characters of an issue's message.
 _MAX_MESSAGE = 1000
 
 _times: Counter[tuple[str, str]] = Counter()

@@ -27,9 +27,9 @@ from rayscope.tracer import emit
 from rayscope.tracer.emit import Task, state
 from rayscope.tracer.libraries import Guard, Hook, wrap_methods, wrap_when_loaded
 
-#: Length of a reporting interval, s.
+#: Length of a reporting interval, in seconds.
 INTERVAL_S = 5.0
-#: Hops that take at least this long are slow, ns.
+#: Hops that take at least this long are slow, in ns.
 SLOW_NS = 100 * 10**6
 #: Slow hops reported per interval.
 MAX_HOPS = 20
@@ -37,17 +37,17 @@ MAX_HOPS = 20
 SLOWEST = 3
 #: Failed hops reported per interval, however short they were: the first ones.
 MAX_FAILED = 20
-#: Calls of one hop whose times are recorded. Further ones are only counted.
+#: Maximum number of calls of one hop whose times are recorded. Further ones are only counted.
 _MAX_RECORDED_CALLS = 256
-#: Calls reported per hop, the longest ones.
+#: Maximum number of calls reported per hop, the longest ones.
 _MAX_REPORTED_CALLS = 16
-#: Pairs of deployments counted per process.
+#: Maximum number of pairs of deployments counted per process.
 _MAX_EDGES = 200
-#: Characters of a route.
+#: Maximum number of characters of a route.
 _MAX_ROUTE = 200
-#: Characters of a request ID, which clients may choose.
+#: Maximum number of characters of a request ID, which clients may choose.
 _MAX_ID = 100
-#: Characters of a method, a status, or an error's class.
+#: Maximum number of characters of a method, a status, or an error's class.
 _MAX_WORD = 60
 _NO_FAILURES = (StopIteration, StopAsyncIteration, asyncio.CancelledError)
 #: Prefix of the ID of an actor's creation task.

@@ -8,7 +8,7 @@ CHAINED_HOOK = "RAYSCOPE_CHAINED_RUNTIME_ENV_HOOK"
 DRAIN_URL = "RAYSCOPE_DRAIN_URL"
 #: Process ID of the `rayscope run` that started the program and replaces its server when that ends.
 RUN_PID = "RAYSCOPE_RUN_PID"
-#: Ray's variable: interval at which a worker sends its task events, ms.
+#: Ray's variable: interval at which a worker sends its task events, in ms.
 REPORT_INTERVAL_MS = "RAY_task_events_report_interval_ms"
 DEFAULT_REPORT_INTERVAL_MS = 1000
 

@@ -18,11 +18,11 @@ from rayscope.tracer import emit
 from rayscope.tracer.emit import Call, Task, state
 from rayscope.tracer.libraries import Guard, wrap_when_loaded
 
-#: Metrics per report.
+#: Maximum number of metrics per report.
 _MAX_METRICS = 32
-#: Characters of a metric's name.
+#: Maximum number of characters of a metric's name.
 _MAX_NAME = 100
-#: Characters of a checkpoint's path.
+#: Maximum number of characters of a checkpoint's path.
 _MAX_PATH = 1000
 #: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8

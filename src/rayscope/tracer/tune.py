@@ -21,27 +21,27 @@ from rayscope.tracer import emit
 from rayscope.tracer.emit import state
 from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
-#: Metrics per result.
+#: Maximum number of metrics per result.
 _MAX_METRICS = 32
-#: Parameters per trial.
+#: Maximum number of parameters per trial.
 _MAX_PARAMETERS = 64
-#: Actors per trial, the last ones.
+#: Maximum number of actors per trial, the last ones.
 _MAX_ACTORS = 20
-#: Trials per event.
+#: Maximum number of trials per event.
 _MAX_TRIALS = 10
-#: Characters of a name.
+#: Maximum number of characters of a name.
 _MAX_NAME = 100
-#: Characters of a text.
+#: Maximum number of characters of a text.
 _MAX_TEXT = 200
-#: Characters of a path.
+#: Maximum number of characters of a path.
 _MAX_PATH = 1_000
-#: Characters of an error, the last ones.
+#: Maximum number of characters of an error, the last ones.
 _MAX_ERROR = 4_000
-#: Characters of all parameters of a trial together.
+#: Maximum number of characters of all parameters of a trial together.
 _MAX_PARAMETER_CHARS = 4_000
-#: Items of a list that is a parameter's value. Longer lists are reported by type.
+#: Maximum number of items of a list that is a parameter's value. Longer lists are reported by type.
 _MAX_ITEMS = 16
-#: Values examined in a result or a configuration.
+#: Maximum number of values examined in a result or a configuration.
 _MAX_VALUES = 2_000
 _TERMINATED = "TERMINATED"
 _ERROR = "ERROR"

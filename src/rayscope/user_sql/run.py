@@ -46,13 +46,13 @@ MAX_LIMIT = 1_000_000
 MAX_SQL_CHARS = 100_000
 #: Maximum number of concurrent queries, and of processes kept for the next one.
 AT_A_TIME = 2
-#: A copy of a live record that took longer than this is reused for a while, in s.
+#: A copy of a live record that took longer than this is reused for a while, in seconds.
 _SLOW_COPY_S = 1.0
 #: Such a copy is reused for this many times as long as it took.
 _STALE_FACTOR = 10
-#: Maximum time for which such a copy is reused, in s.
+#: Maximum time for which such a copy is reused, in seconds.
 _MAX_STALE_S = 60.0
-#: Time limit for copying and opening a record, in s.
+#: Time limit for copying and opening a record, in seconds.
 _OPEN_TIMEOUT_S = 120.0
 
 

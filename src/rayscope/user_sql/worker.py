@@ -35,9 +35,9 @@ from rayscope.storage.copying import copy_record
 
 #: Maximum size of a result and of a frame, in bytes. Larger results are refused.
 MAX_ANSWER_BYTES = 64 << 20
-#: The process ends after this time without a query, in s, to free its memory and its copy of the record.
+#: The process ends after this many seconds without a query, to free its memory and its copy of the record.
 IDLE_S = 60.0
-#: Address space in addition to that at the start, in bytes.
+#: Address space allowed beyond that used at startup, in bytes.
 _HEADROOM_BYTES = 256 << 20
 #: Further address space, as a multiple of DuckDB's memory limit.
 _HEADROOM = 2

@@ -30,7 +30,7 @@ _FORMS = (
     "Give a URL such as clickhouse://user:password@host:8123/database, clickhouses://… or chdb:///folder."
 )
 _CONNECT_TIMEOUT_S = 10
-#: Time limit for a statement, longer than any of ours takes, s.
+#: Time limit for a statement, longer than any of ours takes, in seconds.
 TIMEOUT_S = 600
 _MAX_MESSAGE_CHARS = 1000
 

@@ -21,7 +21,7 @@ from rayscope.warehouse.sessions import Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: Pause before a failed deletion is retried, s.
+#: Pause before a failed deletion is retried, in seconds.
 _RETRY_S = 30.0
 _SINCE = (
     "SELECT session, max(told_ns) FROM raw_deletions "

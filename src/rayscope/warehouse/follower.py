@@ -21,17 +21,17 @@ from rayscope.warehouse.sessions import Known, Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: Time limit for merging the data of others, after which it is read again, s.
+#: Time limit for merging the data of others, after which it is read again, in seconds.
 _FLUSH_S = 30.0
 #: Batches of at most 65,000 rows held in memory.
 _BATCHES = 4
-#: Pause before a failed session is retried, s.
+#: Pause before a failed session is retried, in seconds.
 _RETRY_S = 60.0
-#: Interval for listing all sessions, not only changed ones, because some may have been deleted, s.
+#: Interval for listing all sessions, not only changed ones, because some may have been deleted, in seconds.
 _LIST_ALL_S = 300.0
-#: How long all sessions are listed each time after a deletion, s.
+#: How long all sessions are listed each time after a deletion, in seconds.
 _LIST_AFTER_DELETION_S = 60.0
-#: How long a deleted session is ignored, s.
+#: How long a deleted session is ignored, in seconds.
 _UNLISTED_S = 10.0
 _SESSIONS = (
     "SELECT session, told_ns, told_by, account.complete_ns, last_ns, account.about, "

@@ -25,13 +25,13 @@ from rayscope.warehouse.sessions import Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: An ended session is published as a whole once nothing has arrived for this long, ns.
+#: An ended session is published as a whole once nothing has arrived for this long, in ns.
 _QUIET_NS = 60 * 10**9
-#: Time limit for writing what was submitted, s.
+#: Time limit for writing what was submitted, in seconds.
 _FLUSH_S = 30.0
-#: Minimum interval between publications of a whole session, s.
+#: Minimum interval between publications of a whole session, in seconds.
 _RETRY_S = 60.0
-#: Interval at which a quiet session is reported to be alive, s.
+#: Interval at which a quiet session is reported to be alive, in seconds.
 _ALIVE_S = 10.0
 
 

@@ -26,13 +26,13 @@ from rayscope.warehouse.schema import SERVERS
 
 log = logging.getLogger("rayscope.server")
 
-#: A server without a heartbeat for longer is considered gone, s.
+#: A server without a heartbeat for longer is considered gone, in seconds.
 PEER_TIMEOUT_S = 30.0
-#: After a heartbeat, a server can be sure for this long that no other considers it gone, s.
+#: After a heartbeat, a server can be sure for this long that no other considers it gone, in seconds.
 LEASE_S = 15.0
-#: Interval between heartbeats, s.
+#: Interval between heartbeats, in seconds.
 HEARTBEAT_S = 2.0
-#: Time limit for the first heartbeat, s.
+#: Time limit for the first heartbeat, in seconds.
 _BEGIN_S = 10.0
 #: ``stored_ns`` of a server that has ended and will publish nothing more.
 _FAREWELL_NS = (1 << 63) - 1

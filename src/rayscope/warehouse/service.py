@@ -34,7 +34,7 @@ from rayscope.warehouse.sessions import Sessions
 log = logging.getLogger("rayscope.server")
 
 _MAX_PAUSE_S = 30.0
-#: How long a request to delete a session waits for completion, s.
+#: How long a request to delete a session waits for completion, in seconds.
 _DELETION_S = 15.0
 
 

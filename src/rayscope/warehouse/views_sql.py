@@ -1,7 +1,7 @@
 """The views of a warehouse in ClickHouse's SQL: a record's tables and documented views, plus ``session`` and
 ``cluster``. ``FINAL`` merges the rows of a key.
 
-SQL of the record that is valid in both dialects is reused. (ClickHouse ignores NULL in ``greatest`` and
+SQL for the record that is valid in both dialects is reused. (ClickHouse ignores NULL in ``greatest`` and
 ``least`` since 24.12, like DuckDB.)
 """
 

@@ -2894,7 +2894,7 @@ export interface PathStretch {
   duration_ns: number;
 }
 /**
- * A holder of a short resource: a running task (its ``attempt``), an actor or a placement group.
+ * A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group.
  */
 export interface PendingHolder {
   kind: 'actor' | 'task' | 'placement_group';

@@ -35,7 +35,7 @@ SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss")
 
 _MESSAGE_CHARS = 2000
-#: Later than any time, ns.
+#: Later than any time, in ns.
 _NEVER_NS = 2**63 - 1
 
 _ACTOR = "coalesce(name, repr_name, class_name)"

@@ -10,7 +10,7 @@ from rayscope.storage.sql.execution import NOT_DRIVER, function_name, total, wit
 from rayscope.storage.sql.library_stops import stopped_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
-#: Functions that are listed individually.
+#: Maximum number of functions that are listed individually.
 MAX_FUNCTIONS = 100
 _COLUMNS = {"job": "job_id", "actor": "actor_id"}
 

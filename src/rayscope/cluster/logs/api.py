@@ -34,9 +34,9 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.entities import find_id
 
-#: Files in one answer.
+#: Maximum number of files in one answer.
 _MAX_FILES = 2_000
-#: Ranges of files that are returned with their last lines.
+#: Maximum number of ranges of files that are returned with their last lines.
 _MAX_PARTS_WITH_LINES = 6
 _DOWNLOAD = 1 << 20
 

@@ -29,25 +29,25 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: The pause between two rounds, s.
+#: The pause between two rounds, in seconds.
 _TURN_S = 1.0
-#: The maximum time that a round waits for its readers, s.
+#: The maximum time that a round waits for its readers, in seconds.
 _MAX_TURN_S = 3.0
-#: The pause between two lists of a node's files, s.
+#: The pause between two lists of a node's files, in seconds.
 _LIST_S = 4.0
 #: Lists per second, over all nodes.
 _LISTS_PER_S = 25.0
-#: Listed files per second, for each node.
+#: Maximum number of files listed per second and node.
 _FILES_PER_S = 500
-#: How long a list of living nodes is valid, s.
+#: How long a list of living nodes is valid, in seconds.
 _NODES_S = 3.0
-#: How long to wait until the node of a worker is recorded, s.
+#: How long to wait until the node of a worker is recorded, in seconds.
 _HOME_S = 10.0
 #: The pause before a file that had new lines is read again, s. It doubles each time that nothing is new.
 _SOON_S = 2.0
-#: The maximum pause before a file of users is read again, s.
+#: The maximum pause before a file of users is read again, in seconds.
 _LATE_S = 30.0
-#: The maximum pause before a file of Ray's own is read again, s.
+#: The maximum pause before a file of Ray's own is read again, in seconds.
 _OWN_LATE_S = 60.0
 #: Files of a node that are read per round.
 _FILES_PER_TURN = 8
@@ -63,11 +63,11 @@ _HEAD_BYTES = 4096
 _CHECK_EVERY_READS = 5
 #: The share of a core that following files may take.
 LOAD = 0.05
-#: CPU time that may be used at once after a quiet time, s.
+#: CPU time that may be used at once after a quiet time, in seconds.
 _AT_ONCE_S = 1.0
-#: How often the pauses are adjusted, s.
+#: How often the pauses are adjusted, in seconds.
 _ADJUST_S = 5.0
-#: Pauses are multiplied by up to this factor to keep the load.
+#: Pauses are multiplied by up to this factor to bound the load.
 _MAX_SLOWDOWN = 60.0
 
 
@@ -88,7 +88,7 @@ class _File:
 class _Node:
     files: dict[str, _File] = field(default_factory=dict)
     list_due: float = 0.0
-    #: The next time to read the list of files or a file.
+    #: When to read the list of files, or a file, next.
     due: float = 0.0
     failed: int = 0
     #: A read has been requested and starts as soon as a reader is free.

@@ -13,13 +13,13 @@ from typing import NamedTuple
 #: Converts a time without a time zone to seconds since the epoch; None if that is impossible.
 Clock = Callable[[datetime], float | None]
 
-#: The offsets of all time zones are multiples of this, s.
+#: The offsets of all time zones are multiples of this, in seconds.
 _STEP_S = 900
-#: The time zone furthest to the west, s.
+#: The time zone furthest to the west, in seconds.
 _MIN_OFFSET_S = -12 * 3600
-#: The time zone furthest to the east, s.
+#: The time zone furthest to the east, in seconds.
 _MAX_OFFSET_S = 14 * 3600
-#: Tolerance for differences between clocks, and for lines written before Ray knows the process, s.
+#: Tolerance for differences between clocks, and for lines written before Ray knows the process, in seconds.
 _TOLERANCE_S = 60.0
 
 #: The server's own time zone.

@@ -31,22 +31,22 @@ from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.log_archive import FILE_NAME, KeptFile, LogStore
 
 _NODE = re.compile(r"[0-9a-f]{1,64}")
-#: How long a node's list of files is valid, s.
+#: How long a node's list of files is valid, in seconds.
 _LIST_S = 3.0
-#: How long a file's size is valid, s.
+#: How long a file's size is valid, in seconds.
 _SIZE_S = 1.0
 #: How long a node that did not answer is not asked again, s. Otherwise each of its files would wait for it.
 _RETRY_S = 5.0
-#: Stores that stay open; the least recently used one is closed.
+#: Maximum number of stores that stay open; the least recently used one is closed.
 _MAX_STORES = 64
 #: Bytes fetched per call to an agent.
 _BYTES_PER_CALL = 4 << 20
 #: Bytes at each end of a file that are searched for times.
 _PROBE_BYTES = 16 << 10
 _AGENTS = 4096
-#: Nodes that are asked for their files per answer.
+#: Maximum number of nodes that are asked for their files per answer.
 _MAX_NODES_ASKED = 64
-#: How long an answer waits for these nodes, s.
+#: How long an answer waits for these nodes, in seconds.
 _ASK_S = 4.0
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from rayscope.cluster.logs.clocks import Clock, local_clock
 from rayscope.cluster.logs.colors import Stretch, clip, split_styles
 
-#: Characters of a line's text; ``Line.is_cut`` is set if it was longer.
+#: Maximum number of characters of a line's text; ``Line.is_cut`` is set if it was longer.
 MAX_LETTERS = 4_000
-#: States of a progress bar, from its end, that are searched for one that is not blank.
+#: Maximum number of states of a progress bar, from its end, that are searched for one that is not blank.
 _MAX_STATES = 50
 #: In ascending order of severity.
 LEVELS = ("debug", "info", "warning", "error", "critical")

@@ -10,7 +10,7 @@ from rayscope.storage.log_archive import KeptFile, LogStore
 _ONLY_MARKS = re.compile(rf"(?:{MARKS}[^\n]*(?:\n|$))*".encode())
 #: Longer files are not searched, bytes.
 _MAX_BYTES = 64 << 10
-#: Files in the cache.
+#: Maximum number of files in the cache.
 _MAX_KNOWN = 20_000
 
 

@@ -18,7 +18,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.sql.entities import find_id
 
-#: Workers of a job or actor whose files are listed.
+#: Maximum number of workers of a job or actor whose files are listed.
 _MAX_WORKERS = 20
 
 

@@ -15,11 +15,11 @@ from rayscope.cluster.logs.lines import Context, Line, at_least, read_lines, spl
 from rayscope.storage.errors import BadQuery
 
 MAX_LINES = 5_000
-#: Characters of the lines in one answer.
+#: Maximum number of characters of the lines in one answer.
 _MAX_CHARS = 900_000
-#: Bytes that a filter searches for one answer.
+#: Maximum number of bytes that a filter searches for one answer.
 _MAX_SEARCHED_BYTES = 64 << 20
-#: How long a filter searches for one answer, s.
+#: How long a filter searches for one answer, in seconds.
 _MAX_SEARCH_S = 3.0
 #: Bytes per read.
 _CHUNK_BYTES = 256 << 10

@@ -14,7 +14,7 @@ from rayscope.cluster.logs.pages import Chunk, Matcher, chunks, line_item
 from rayscope.storage.errors import NotFound
 from rayscope.storage.slots import Slots
 
-#: The maximum duration of a search, s.
+#: The maximum duration of a search, in seconds.
 _SEARCH_S = 8.0
 #: The last bytes of a file that are searched.
 _FILE_BYTES = 32 << 20

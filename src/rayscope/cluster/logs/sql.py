@@ -12,7 +12,7 @@ from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.worker_names import job_scripts, worker_names
 
-#: Nodes and workers that one answer considers.
+#: Maximum number of nodes and workers that one answer considers.
 _MAX_ROWS = 10_000
 
 

@@ -24,7 +24,7 @@ from rayscope.storage.sql.pages import Row, rows_of
 #: Groups of similar tasks, actors and placement groups that are listed; those that wait longest come first.
 MAX_PENDING = 200
 _MAX_DEAD = 500
-#: Holders of one resource that are considered.
+#: Maximum number of holders of one resource that are considered.
 _MAX_HOLDERS = 10_000
 
 _ALIVE = """

@@ -13,14 +13,14 @@ from rayscope.cluster.placement.reservations import Group, reservation
 from rayscope.model.usage import Resources
 from rayscope.ray.agents.runtime_envs import RuntimeEnv
 
-#: Holders of resources that are listed, the largest first.
+#: Maximum number of holders of resources that are listed, the largest first.
 _MAX_HOLDERS = 50
-#: Holders that are listed per pending request.
+#: Maximum number of holders that are listed per pending request.
 _MAX_PENDING_HOLDERS = 5
 #: A worker process that has not started within this time, ns, may never start.
 WORKER_START_NS = 15 * 10**9
 _MARKS = "node:"
-#: Characters kept of an error in building a runtime environment, from its end.
+#: Maximum number of characters kept of an error in building a runtime environment, from its end.
 _MAX_ERROR = 1000
 _COMMON = "kind", "name", "id", "job_id", "count", "since_ns", "state", "runtime_env"
 

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from rayscope.model.reference import Reference
 
 GROUPINGS = ("function", "type", "call_site", "process", "node", "job")
-#: Groups in one answer.
+#: Maximum number of groups in one answer.
 MAX_GROUPS = 200
-#: Objects in one answer.
+#: Maximum number of objects in one answer.
 MAX_OBJECTS = 200
 #: A group is suspected of a leak if it has at least this many objects, all old enough, ...
 LEAK_OBJECTS = 10

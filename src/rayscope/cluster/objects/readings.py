@@ -24,17 +24,17 @@ log = logging.getLogger("rayscope.server")
 FILE_NAME = "objects.msgpack"
 #: Larger clusters are read only on request, because each raylet asks all of its workers.
 MAX_NODES = 16
-#: References that are stored per reading.
+#: Maximum number of references that are stored per reading.
 _MAX_REFERENCES = 10_000
 #: The largest file that is read, bytes.
 _MAX_BYTES = 64 << 20
-#: The minimum pause between two readings, s.
+#: The minimum pause between two readings, in seconds.
 _MIN_PAUSE_S = 15.0
 #: The pause as a multiple of the duration of a reading, so that readings take a hundredth of the time.
 _PAUSE_FACTOR = 99
-#: How long a reading waits for the nodes, s.
+#: How long a reading waits for the nodes, in seconds.
 _ANSWER_S = 5.0
-#: How long the last reading waits for the nodes, s.
+#: How long the last reading waits for the nodes, in seconds.
 _LAST_ANSWER_S = 2.0
 _decode_nodes = msgspec.msgpack.Decoder(list[NodeObjects]).decode
 

@@ -28,18 +28,18 @@ log = logging.getLogger("rayscope.server")
 OF_NODE = 20_000
 #: References that are read in total.
 OF_ALL = 100_000
-#: Readings continue for this long after the last request, s.
+#: Readings continue for this long after the last request, in seconds.
 KEEP_READING_S = 60.0
-#: The minimum pause between two readings, s.
+#: The minimum pause between two readings, in seconds.
 _MIN_PAUSE_S = 5.0
 #: The pause as a multiple of the duration of a reading.
 _PAUSE_FACTOR = 9
-#: How long the first request waits for a complete reading, s.
+#: How long the first request waits for a complete reading, in seconds.
 FIRST_ANSWER_TIMEOUT_S = 1.0
 #: Requests that may wait for another one to read objects. Each occupies one of the 40 threads.
 _MAX_WAITING = 4
 _WAIT_S = 30.0
-#: Owners that are asked for the copies of an object at a time.
+#: Maximum number of owners asked at once for the copies of an object.
 _MAX_ASKING = 4
 Makers = dict[str, sql.Maker]
 

@@ -11,7 +11,7 @@ import msgspec
 
 from rayscope.cluster.placement.reservations import Group, Reservation, Resources, reservation, total_of
 
-#: Nodes in one answer.
+#: Maximum number of nodes in one answer.
 MAX_NODES = 2000
 MAX_WORKERS = 10_000
 MAX_BUNDLES = 2000

@@ -119,7 +119,7 @@ _NODE = (
 )
 
 
-#: Workers in the answer about one node.
+#: Maximum number of workers in the answer about one node.
 MAX_OF_NODE = 500
 _OF_WORKER = (
     "id",

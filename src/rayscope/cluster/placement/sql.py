@@ -29,17 +29,17 @@ from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, ON_WORKER, create_flight
 from rayscope.storage.sql.worker_names import DRIVERS_JOB
 
-#: Nodes that are considered; those that run most come first.
+#: Maximum number of nodes that are considered; those that run most come first.
 _MAX_NODES = 20_000
 _MAX_WORKERS = 200_000
 _MAX_GROUPS = 10_000
-#: Names of annotations to choose from.
+#: Maximum number of names of annotations to choose from.
 _MAX_KEYS = 100
-#: Attempts that are listed per worker, the oldest first.
+#: Maximum number of attempts that are listed per worker, the oldest first.
 _MAX_TASKS = 5
-#: Functions that are listed for each waiting attempt.
+#: Maximum number of functions that are listed for each waiting attempt.
 _MAX_FUNCTIONS = 3
-#: Characters of texts.
+#: Maximum number of characters of texts.
 _MAX_TEXT = 200
 
 _BLOCKED_DRIVERS = (

@@ -18,7 +18,7 @@ from rayscope.storage.sql.pages import Row, literal, rows_of
 #: way, or a retry succeeded.
 OUTCOMES = ("final", "retrying", "recovered")
 MAX_GROUPS = 200
-#: Attempts that are listed per group: those of final failures first, then the newest.
+#: Maximum number of attempts that are listed per group: those of final failures first, then the newest.
 MAX_EXAMPLES = 20
 # All expressions use RE2's syntax, which takes time linear in the text.
 _PLACE = r'File "([^"]+)", line (\d+)'

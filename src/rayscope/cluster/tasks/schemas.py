@@ -152,7 +152,7 @@ class AnnotationItem(Answer):
 class PhaseTimes(Answer):
     """The parts of an attempt's time, in order (ns). They add up to ``total_ns``.
 
-    If the begin of the attempt was not reported, the parts after its last reported state are null.
+    If the start of the attempt was not reported, the parts after its last reported state are null.
     """
 
     waiting_args_ns: int | None

@@ -53,7 +53,7 @@ _ITEM = (
     f"{END} AS end_ns, cpu_ns"
 )
 _TIMES = ("duration", "waiting", "total")
-#: The SQL of each sort key, without NULLs. ``$last``: when the session was last heard from.
+#: The SQL for each sort key, without NULLs. ``$last``: when the session was last heard from.
 _SORTS: Mapping[str, str] = {
     "created_ns": f"coalesce({CREATED}, 0)",
     "start_ns": f"coalesce({START}, 0)",
@@ -65,7 +65,7 @@ _SORTS: Mapping[str, str] = {
 _TEXT_SORTS = frozenset({"name", "state"})
 
 
-#: Candidates that are named if the beginning of an ID is ambiguous.
+#: Maximum number of candidates that are named if the beginning of an ID is ambiguous.
 _MAX_CANDIDATES = 5
 
 
@@ -98,7 +98,7 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
 
 
 def _columns(last_ns: int) -> str:
-    """SQL of an attempt's columns in lists. ``last_ns``: the end that is assumed for running attempts."""
+    """SQL for an attempt's columns in lists. ``last_ns``: the end that is assumed for running attempts."""
     of_attempt = times(int(last_ns))
     return f"{_ITEM}, " + ", ".join(f"{of_attempt[name]} AS {name}_ns" for name in _TIMES)
 

@@ -12,7 +12,7 @@ from rayscope.insights.replay.build import DRIVER
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.standstill import DRIVER_ROW, QuietPeriod, deadlocked, find_quiet_period
 
-#: How long nothing must have begun or ended, ns.
+#: How long nothing must have begun or ended, in ns.
 _MIN_QUIET_NS = 5_000_000_000
 #: The share of the job's time for which nothing must have begun or ended.
 _MIN_QUIET_SHARE = 0.2

@@ -16,7 +16,7 @@ from rayscope.insights.spans import union_ns, union_of
 
 #: Actors that live for less than this share of the job's time are ignored.
 _MIN_LIFE_SHARE = 0.5
-#: Actors that are busy for more than this share of their life are not idle.
+#: Maximum number of actors that are busy for more than this share of their life are not idle.
 _MAX_BUSY_SHARE = 0.1
 #: The sketch for actors that hold GPUs: they need them, so asking for fewer is no remedy.
 _END_WHEN_DONE = (

@@ -11,7 +11,7 @@ from rayscope.insights.finding import Facts, Finding, Points
 
 #: Objects count as leaked if they were unused for this share of the job's time.
 _MIN_UNUSED_SHARE = 0.5
-#: They must also have been unused for this long, ns.
+#: They must also have been unused for this long, in ns.
 _MIN_UNUSED_NS = 20_000_000_000
 #: Leaked objects that take less of the object store leave enough space for others.
 _MIN_SHARE = 0.25

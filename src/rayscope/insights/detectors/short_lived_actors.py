@@ -13,7 +13,7 @@ from rayscope.insights.spans import union_of
 
 #: Actors of a class that are enough for a pattern.
 _MIN_ACTORS = 20
-#: Actors with more calls than this are reused well enough.
+#: Maximum number of actors with more calls than this are reused well enough.
 _MAX_CALLS = 3
 #: Creating an actor takes Ray a process, and so about a second, ns. Actors that work for longer are worth it.
 _MAX_WORK_NS = 1_000_000_000

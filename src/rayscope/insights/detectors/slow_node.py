@@ -12,7 +12,8 @@ from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_of
 
-#: Calls must take this many times as long. Spark's speculation uses 1.5 times the median, too.
+#: A node is slow if its calls take at least this many times as long as elsewhere. Spark's speculation uses
+#: 1.5 times the median, too.
 _MIN_RATIO = 1.5
 #: Calls of a function that are enough for a median, both on the node and on the others.
 _MIN_CALLS = 5

@@ -11,11 +11,11 @@ from rayscope.insights.replay.changes import Change
 
 #: Ray's guide says that tasks should take at least about 10 ms. Running a task costs Ray some milliseconds.
 _MAX_TINY_NS = 10_000_000
-#: Ray's approximate overhead per call, ns.
+#: Ray's approximate overhead per call, in ns.
 _CALL_OVERHEAD_NS = 1_000_000
 #: The overhead must add up to this share of the job's time.
 _MIN_SHARE = 0.05
-#: A batch should take about this long, ns.
+#: A batch should take about this long, in ns.
 _BATCH_NS = 100_000_000
 #: Calls that are enough for a pattern.
 _MIN_CALLS = 200

@@ -9,7 +9,7 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.holdings import granted
 
-#: Ray's tested limit is a million queued tasks on a node. Each pending task costs its owner some kB, and the
+#: Ray's tested limit is a million queued tasks on a node. Each pending task costs its owner a few kB, and the
 #: scheduler time, which is noticeable from some ten thousand tasks on.
 _MAX_PENDING = 10_000
 

@@ -34,7 +34,7 @@ from rayscope.insights.replay.recorded import LARGE_BYTES, SLACK_NS, Recorded
 
 #: Tasks that a task submitted later than this after its end, ns, were submitted by one of its threads.
 _THREAD_NS = 5_000_000
-#: Fetching a small value takes about this long, ns.
+#: Fetching a small value takes about this long, in ns.
 _LATENCY_NS = 1_000_000
 _FOREVER = 1 << 60
 #: The tracer names at most this many objects per call.

@@ -25,7 +25,7 @@ from rayscope.insights.replay.program import (
 
 #: A call that takes longer than this many times its function's median is a straggler.
 STRAGGLER_RATIO = 1.5
-#: Submitting a task takes at most this long, ns.
+#: Submitting a task takes at most this long, in ns.
 _SUBMIT_NS = 1_000_000
 
 

@@ -18,11 +18,11 @@ from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 
 #: A start that took longer than this, ns, may have waited for resources.
 _MIN_LONG_NS = 20_000_000
-#: A task on an idle worker starts about this much later, ns.
+#: A task on an idle worker starts about this much later, in ns.
 _USUAL_NS = 2_000_000
-#: No worker starts faster than this, ns.
+#: No worker starts faster than this, in ns.
 FASTEST_START_NS = 50_000_000
-#: Two calls run at the same time if they overlap by more than this, ns.
+#: Two calls run at the same time if they overlap by more than this, in ns.
 _OVERLAP_NS = 100_000
 
 

@@ -42,7 +42,7 @@ _DONE = 3
 _TIMEOUT = 4
 _NODE = 5
 _WORKER = 6
-#: Events between two checks whether anyone still waits for the answer.
+#: Number of events between checks of whether anyone is still waiting for the answer.
 _EVENTS_PER_CHECK = 8192
 
 

@@ -28,7 +28,7 @@ CALL = 2
 FREE = 3
 #: Kinds of steps. END has no argument.
 END = 0
-#: Its argument is a duration, ns.
+#: Its argument is a duration, in ns.
 COMPUTE = 1
 #: Its argument is a run.
 SUBMIT = 2
@@ -123,7 +123,7 @@ class Programs:
     #: By class, actors that share their calls: each call goes to the actor with the shortest queue.
     shared: dict[int, list[int]] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
-    #: The resources of each node, and when it begins and ends (-1: never).
+    #: The resources of each node, and when it joins and leaves (-1: never).
     nodes: list[list[int]] = field(default_factory=list)
     node_from: list[int] = field(default_factory=list)
     node_until: list[int] = field(default_factory=list)

@@ -11,14 +11,14 @@ from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import IS_USERS_SPAN
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Changes of state shown per object: the newest.
+#: Maximum number of changes of state shown per object: the newest.
 _MAX_CHANGES = 50
 _MAX_DEPLOYMENTS = 5_000
 _MAX_PROXIES = 2_000
 _MAX_CONTROLLERS = 20
-#: Hops of requests in one answer.
+#: Maximum number of hops of requests in one answer.
 _MAX_HOPS = 10_000
-#: Pairs of calling and called deployments in one answer.
+#: Maximum number of pairs of calling and called deployments in one answer.
 _MAX_EDGES = 1_000
 _DOCUMENTS = (
     "calls",

@@ -16,11 +16,11 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
-#: Columns of a chart: as many as a wide screen can show.
+#: Maximum number of columns of a chart: as many as a wide screen can show.
 _MAX_COLUMNS = 200
-#: Ranks of a chart: as many as can be told apart.
+#: Maximum number of ranks of a chart: as many as can be told apart.
 _MAX_ROWS = 32
-#: Metrics with a chart.
+#: Maximum number of metrics with a chart.
 _MAX_METRICS = 24
 _MAX_WORKERS = 1_000
 

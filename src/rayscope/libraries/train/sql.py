@@ -153,7 +153,7 @@ FROM (
 """
 #: A rank straggles in a step if it takes at least this many times as long as the median rank ...
 _STRAGGLER_RATIO = 1.5
-#: ... and at least this much longer, ns.
+#: ... and at least this much longer, in ns.
 _STRAGGLER_NS = 10 * 10**6
 
 

@@ -16,11 +16,11 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = APIRouter()
-#: Columns of a chart: as many as a wide screen can show.
+#: Maximum number of columns of a chart: as many as a wide screen can show.
 _MAX_COLUMNS = 200
-#: Lines of a chart: as many as can be told apart.
+#: Maximum number of lines of a chart: as many as can be told apart.
 _MAX_LINES = 100
-#: Metrics to choose from.
+#: Maximum number of metrics to choose from.
 _MAX_METRICS = 50
 _MAX_TRIALS = 1_000
 Mode = Literal["min", "max"]

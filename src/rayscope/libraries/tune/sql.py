@@ -46,12 +46,12 @@ GROUP BY field[1], field[2], TRY_CAST(field[3] AS BIGINT)
 
 
 def _value(metric: str) -> str:
-    """SQL of a metric's value in the column ``metrics``. ``metric``: SQL of its name."""
+    """SQL for a metric's value in the column ``metrics``. ``metric``: SQL for its name."""
     return f"TRY_CAST({_METRICS}[{metric}] AS DOUBLE)"
 
 
 def _last(results: str) -> str:
-    """SQL of trials with the metrics of their last result, or else of their last change of state."""
+    """SQL for trials with the metrics of their last result, or else of their last change of state."""
     return f"""
 SELECT t.* REPLACE (
         CASE WHEN r.iteration >= t.iterations THEN r.iteration ELSE t.iterations END AS iterations,
@@ -67,7 +67,7 @@ FROM ({_TRIALS}) t LEFT JOIN (
 
 
 def _sums(results: str) -> str:
-    """SQL of the number of each experiment's trials by state, and of its best trial by its own metric."""
+    """SQL for the number of each experiment's trials by state, and of its best trial by its own metric."""
     return f"""
 SELECT experiment_id, count(*) AS trial_count, histogram(coalesce(state, 'UNKNOWN')) AS states,
     count(*) FILTER (end_reason = 'early') AS stopped_early, sum(results)::BIGINT AS results,
@@ -90,7 +90,7 @@ CASE e.mode WHEN 'min' THEN s.least WHEN 'max' THEN s.most END AS best_value
 
 
 def _items(results: str) -> str:
-    """SQL of experiments with the sums of their trials."""
+    """SQL for experiments with the sums of their trials."""
     return f"SELECT {_ITEM} FROM ({_EXPERIMENTS}) e LEFT JOIN ({_sums(results)}) s USING (experiment_id)"
 
 

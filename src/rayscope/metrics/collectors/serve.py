@@ -8,7 +8,7 @@ from rayscope.metrics.collector import Cluster
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.storage.session_file import SessionFile
 
-#: Deployments with series of their own.
+#: Maximum number of deployments with series of their own.
 _MAX_DEPLOYMENTS = 500
 _UNHEALTHY = ("UNHEALTHY", "DEPLOY_FAILED")
 

@@ -10,11 +10,11 @@ from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import NodeStats
 from rayscope.ray.agents.scrape import ScrapeResult
 
-#: Maximum age of a node's report, ns.
+#: Maximum age of a node's report, in ns.
 _FRESH_NS = 30 * 10**9
-#: Processes with series of their own.
+#: Maximum number of processes with series of their own.
 _MAX_PROCESSES = 1000
-#: How long a failed node is reported, ns.
+#: How long a failed node is reported, in ns.
 _DEAD_NS = 600 * 10**9
 _NO_AGENT = (
     "They are served by Ray's dashboard agent on each node. Check that it is running "

@@ -30,9 +30,9 @@ MAX_EXPR_CHARS = 4000
 MAX_STEPS = 2000
 #: Nesting of an expression.
 _MAX_DEPTH = 50
-#: Operators in an expression.
+#: Maximum number of operators in an expression.
 _MAX_OPERATORS = 100
-#: Prefixes parsed to locate an error.
+#: Maximum number of prefixes parsed to locate an error.
 _MAX_TRIES = 300
 _OPERATOR = re.compile(r"[-+*/%^]|[=!<>]+|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
 

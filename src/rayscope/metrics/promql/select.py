@@ -22,7 +22,7 @@ from rayscope.storage.errors import BadQuery
 
 #: Maximum age of a sample to be a series' value, ns: Prometheus' default.
 LOOKBACK_NS = 300 * 10**9
-#: Series per selector. Others are left out, with a warning.
+#: Maximum number of series per selector. Others are left out, with a warning.
 MAX_SERIES = 20_000
 _MAX_NAMES = 100
 _LONGEST = timedelta(days=20 * 365)
@@ -66,7 +66,7 @@ class Context:
     times_ns: Times
     #: Target labels that the expression uses.
     target_names: frozenset[str] = frozenset()
-    #: For a subquery, the first and the last step of the whole expression, ns.
+    #: For a subquery, the first and the last step of the whole expression, in ns.
     whole_ns: tuple[int, int] | None = None
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)

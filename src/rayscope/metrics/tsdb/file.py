@@ -38,7 +38,7 @@ _COARSE_POINTS = 2_000_000
 _COARSE = (5, 10, 15, 30, 60, 120, 240, 480, 1440)
 #: SQL that combines minutes, by the value that is selected.
 _TOGETHER = {"avg": "avg(value)", "min": "min(value)", "max": "max(value)", "last": "arg_max(value, time_ns)"}
-#: Series whose labels are cached.
+#: Maximum number of series whose labels are cached.
 _MAX_HELD = 200_000
 _BATCH = 1 << 17
 _LABELS = msgspec.json.Decoder(tuple[tuple[str, str], ...])

@@ -14,7 +14,7 @@ from rayscope.model.metric import Labels, Sample
 #: A numbered series: (number, name, labels).
 Numbered = tuple[int, str, Labels]
 _Waiting = tuple[int, NDArray[np.int64], Values]
-#: Samples kept in memory while the disk cannot be written.
+#: Maximum number of samples kept in memory while the disk cannot be written.
 _MAX_WAITING = 2_000_000
 _RECLAIM_NS = 600 * 10**9
 
@@ -27,7 +27,7 @@ class Memory:
 
     def __init__(self, times: int, step_ns: int, max_series: int, *, keeps: bool) -> None:
         self.ring = Ring(times)
-        #: Samples lost for lack of room while the disk could not be written.
+        #: Samples lost for lack of room while the disk could not be written to.
         self.lost = 0
         self._step_ns = step_ns
         self._max_series = max_series
@@ -47,9 +47,9 @@ class Memory:
     # Writing.
 
     def take(self, time_ns: int, samples: Iterable[Sample], source: str | None) -> int:
-        """Add samples of one time, and mark series that ``source`` no longer provides.
+        """Add the samples of one time, and mark series that ``source`` no longer provides.
 
-        Returns their number.
+        Returns the number of samples added.
         """
         indices: list[int] = []
         values: list[float] = []

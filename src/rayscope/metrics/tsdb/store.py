@@ -33,7 +33,7 @@ log = logging.getLogger("rayscope.metrics")
 
 _HOUR_NS = 3600 * 10**9
 _RAW_NS = 24 * _HOUR_NS
-#: Longer ranges are returned in minutes, except for the part in memory, ns.
+#: Longer ranges are returned in minutes, except for the part in memory, in ns.
 _FINE_NS = 6 * _HOUR_NS
 #: Maximum age of a "latest" value, ns. It is PromQL's look-back, too.
 LOOK_BACK_NS = 300 * 10**9

@@ -19,9 +19,9 @@ from rayscope.ray.gcs.client import GcsClient
 
 #: Largest offset: Ray's offsets are 32 bit.
 MAX_OFFSET = 2**31 - 1
-#: Files listed per node.
+#: Maximum number of files listed per node.
 MAX_FILES = 50_000
-#: Characters of a file's name.
+#: Maximum number of characters of a file's name.
 _MAX_NAME = 400
 _MAX_MESSAGE = 16 << 20
 _TIMEOUT_S = 10.0

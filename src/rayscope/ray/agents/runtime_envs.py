@@ -17,9 +17,9 @@ import msgspec
 from rayscope.ray.common import clean_error, redact_runtime_env, redact_text
 from rayscope.ray.gcs.client import GcsClient
 
-#: Nodes queried per call.
+#: Maximum number of nodes queried per call.
 _MAX_NODES = 32
-#: Time limit for all nodes together, s.
+#: Time limit for all nodes together, in seconds.
 _TIMEOUT_S = 2.0
 #: Limit for one response, bytes.
 _MAX_BYTES = 4 << 20

@@ -19,7 +19,7 @@ from rayscope.ray.prometheus_text import Read, TextReader, described
 
 #: Nodes scraped at the same time.
 _CONCURRENCY = 16
-#: Requests are not delayed by less than this, s.
+#: Requests are not delayed by less than this, in seconds.
 _SOON_S = 0.01
 _MAX_BYTES = 32 << 20
 #: Labels that are the same everywhere in a session or carry no information.

@@ -24,7 +24,7 @@ class BatchTooLarge(MalformedBatch):
     """The body holds more events or values than may be decoded at once."""
 
 
-#: Events per body. Ray's agents send 1,000 at a time.
+#: Maximum number of events per body. Ray's agents send 1,000 at a time.
 MAX_EVENTS = 50_000
 
 

@@ -56,13 +56,13 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _PART = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[,\[{]', re.DOTALL)
 #: Values per body, which take up to 150 bytes of memory each. 50,000 real events have 1.4 million.
 _MAX_PARTS = 2_000_000
-#: Tokens examined one by one to count the values.
+#: Maximum number of tokens examined one by one to count the values.
 _MAX_PART_TOKENS = 3 * _MAX_PARTS
 #: Unreadable events per batch. Batches with more are rejected.
 _MAX_UNREADABLE = 10_000
 #: Larger bodies are not split at brackets, bytes. 1,000 real events have 1 to 4 MB.
 _MAX_SPLIT_BYTES = 16 << 20
-#: Strings and brackets at which a body may be split. 1,000 real events have 200,000.
+#: Maximum number of strings and brackets at which a body may be split. 1,000 real events have 200,000.
 _MAX_TOKENS = 2_000_000
 #: Bytes of a body searched for its first event.
 _FIRST_EVENT = 1 << 16

@@ -57,7 +57,7 @@ message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
 #: Maximum size of a body, bytes. An empty message of two bytes takes 60 in memory. Agents send 4 MB, or what
 #: Ray passed to them at once.
 _MAX_BYTES = 16 << 20
-#: Names in one map of an event, such as resources or labels. Real events have a few.
+#: Maximum number of names in one map of an event, such as resources or labels. Real events have a few.
 _MAX_NAMES = 10_000
 #: The field ``end``, appended to each event: a truncated event would consume it.
 _END = b"\xc0\x3e\x01"

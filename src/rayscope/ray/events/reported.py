@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: Metrics per report.
+#: Maximum number of metrics per report.
 _MAX_METRICS = 32
-#: Characters of a metric's name.
+#: Maximum number of characters of a metric's name.
 _MAX_NAME = 100
 #: Larger absolute values are dropped.
 _MAX_ABS = 1e308

@@ -15,9 +15,9 @@ SERVE_HOP = "serve.hop"
 SERVE_CALLS = "serve.calls"
 #: The span with the number of slow hops that were not sent.
 SERVE_LEFT_OUT = "serve.left_out"
-#: Maximum duration of a request, ns.
+#: Maximum duration of a request, in ns.
 _LONGEST_NS = 100 * 86_400 * 10**9
-#: Maximum difference between the clocks of Python and of Ray's C++, ns.
+#: Maximum difference between the clocks of Python and of Ray's C++, in ns.
 _SKEW_NS = 10**9
 _TASK_DIGITS = 48
 

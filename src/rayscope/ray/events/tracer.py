@@ -51,11 +51,11 @@ _TASK_DIGITS = 48
 _JOB_DIGITS = 8
 _WORKER_BYTES = 28
 _GROUP_BYTES = 18
-#: Characters of a text.
+#: Maximum number of characters of a text.
 _MAX_TEXT = 1000
-#: Maximum duration of a call, ns.
+#: Maximum duration of a call, in ns.
 _LONGEST_NS = 100 * 86_400 * 10**9
-#: Maximum difference between the clocks of Python and of Ray's C++, ns.
+#: Maximum difference between the clocks of Python and of Ray's C++, in ns.
 _SKEW_NS = 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
 #: Index of the object in an edge that has none.

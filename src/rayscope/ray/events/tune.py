@@ -18,7 +18,7 @@ RESULT = "tune.result"
 #: Larger absolute values are dropped.
 _MAX_ABS = 1e308
 _MAX_PARAMETERS = 64
-#: Characters of a parameter's name.
+#: Maximum number of characters of a parameter's name.
 _MAX_NAME = 100
 _STATES = frozenset({"RUNNING", "FINISHED", "ERRORED", "INTERRUPTED"})
 _TRIAL_STATES = frozenset({"PENDING", "RUNNING", "PAUSED", "TERMINATED", "ERROR"})

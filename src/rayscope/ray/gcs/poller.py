@@ -21,14 +21,14 @@ _LOG = logging.getLogger(__name__)
 
 #: Maximum share of the time that polling may take.
 LOAD = 0.05
-#: Bounds of the pause between two polls of tasks, s.
+#: Bounds of the pause between two polls of tasks, in seconds.
 _MIN_S = 1.0
 _MAX_S = 60.0
-#: Pause between two polls of entities, s.
+#: Pause between two polls of entities, in seconds.
 _ENTITY_S = 2.0
-#: Pause between two polls of the job API and the agents, s.
+#: Pause between two polls of the job API and the agents, in seconds.
 _SIDE_S = 10.0
-#: Maximum pause after a failure, s.
+#: Maximum pause after a failure, in seconds.
 _MAX_BACK_OFF_S = 30.0
 #: Agents polled per turn.
 _AGENTS_PER_TURN = 48

@@ -19,12 +19,12 @@ from rayscope.ray.protobuf import known
 
 #: Namespace and name of the actor that keeps the state of all datasets of a cluster.
 ACTOR = ("_dataset_stats_actor", "datasets_stats_actor")
-#: How long after a driver's end its datasets are still read, ns.
+#: How long after a driver's end its datasets are still read, in ns.
 _AFTERWARDS_NS = 30 * 10**9
-#: Jobs queried per read, the newest.
+#: Maximum number of jobs queried per read, the newest.
 _MAX_JOBS = 100
 _MAX_DATASETS = 1_000
-#: Operators per dataset.
+#: Maximum number of operators per dataset.
 _MAX_OPERATORS = 1_000
 
 

@@ -19,7 +19,7 @@ from rayscope.ray.libraries import data, serve, train
 
 log = logging.getLogger(__name__)
 
-#: Bounds of the pause between two turns, s.
+#: Bounds of the pause between two turns, in seconds.
 _MIN_S = 2.0
 _MAX_S = 20.0
 

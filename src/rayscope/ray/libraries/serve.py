@@ -30,9 +30,9 @@ REMOVED_STATES: Mapping[Kind, str] = {
     "serve_controller": "STOPPED",
 }
 _MAX_ENTITIES = 50_000
-#: Calls per deployment.
+#: Maximum number of calls per deployment.
 _MAX_CALLS = 200
-#: Decisions kept of a deployment's autoscaler, the newest.
+#: Maximum number of decisions kept of a deployment's autoscaler, the newest.
 _MAX_DECISIONS = 50
 #: Characters of a JSON document. Longer ones are dropped, as a record would cut them to invalid JSON.
 _MAX_DOCUMENT = 32_000

@@ -22,17 +22,17 @@ from rayscope.ray.protobuf import known
 
 #: Namespace and name of the actor that keeps the state of all runs of a cluster.
 ACTOR = ("_train_state_actor", "train_v2_state_actor")
-#: Runs read, the newest.
+#: Maximum number of runs read, the newest.
 _MAX_RUNS = 500
-#: Attempts per run.
+#: Maximum number of attempts per run.
 _MAX_ATTEMPTS = 100
-#: Workers per attempt.
+#: Maximum number of workers per attempt.
 _MAX_WORKERS = 10_000
-#: Characters of an ID.
+#: Maximum number of characters of an ID.
 _MAX_ID = 200
-#: Characters of a text.
+#: Maximum number of characters of a text.
 _MAX_TEXT = 2_000
-#: Characters of an error.
+#: Maximum number of characters of an error.
 _MAX_DETAIL = 60_000
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 _SETTINGS = ("train_loop_config", "scaling_config", "backend_config", "datasets", "data_config", "run_config")

@@ -35,12 +35,12 @@ MAX_SUBSCRIPTIONS = 32
 MAX_MESSAGE_BYTES = 64 << 10
 #: Maximum number of unacknowledged messages to a client that acknowledges.
 WINDOW = 2
-#: A client without messages for this long gets a sign of life, in s.
+#: A client without messages for this long gets a sign of life, in seconds.
 _ALIVE_S = 5.0
-#: Maximum delay of news about a topic that is slow to read, in s.
+#: Maximum delay of news about a topic that is slow to read, in seconds.
 _MAX_PAUSE_S = 5.0
 _MAX_INTERVAL_S = 3600.0
-#: A client that has sent no valid message this long after connecting gets :data:`DEFAULT_TOPICS`, in s.
+#: A client that has sent no valid message this long after connecting gets :data:`DEFAULT_TOPICS`, in seconds.
 _GREET_S = 2.0
 DEFAULT_TOPICS = ("cluster", "metrics", "tasks", "actors")
 #: Number of unreadable messages after which a connection is closed.

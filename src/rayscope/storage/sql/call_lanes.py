@@ -14,7 +14,7 @@ from rayscope.storage.sql.pages import Row
 #: With more distinct call paths than this, lanes are not ordered.
 MAX_PATHS = 200_000
 MAX_LEVELS = 30
-#: SQL of an attempt's lane, '' without a call path, and of the order of lanes. Both need the table of
+#: SQL for an attempt's lane, '' without a call path, and of the order of lanes. Both need the table of
 #: :func:`prepare`.
 LANE = "coalesce((SELECT p.in_lane FROM path_lanes p WHERE p.path_id = attempts.path_id), '')"
 ORDER = "(SELECT p.rank FROM path_lanes p WHERE p.path_id = TRY_CAST(lane AS BIGINT)) NULLS LAST, lane"

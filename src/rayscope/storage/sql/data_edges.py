@@ -25,7 +25,7 @@ MAX_EDGE_ROWS = 1_000_000
 #: Attempts per data edge below which the edges are looked up for the attempts, instead of the other way
 #: round.
 FEW = 6
-#: Attempts per data edge above which only attempts at an end of an edge are read.
+#: Maximum number of attempts per data edge above which only attempts at an end of an edge are read.
 MAX_ATTEMPTS_PER_EDGE = 1
 
 
@@ -35,7 +35,7 @@ def one_in(share: int) -> str:
 
 
 def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> str:
-    """SQL of the CTE ``ends``: the objects that moved, with the functions at both ends and their instances.
+    """SQL for the CTE ``ends``: the objects that moved, with the functions at both ends and their instances.
 
     Its parameters are those of :class:`Unfolded` and of ``mine``.
 
@@ -96,7 +96,7 @@ ends AS (
 
 
 def summed(of: str, share: int) -> str:
-    """SQL of the sums per pair of ends over the rows of ``of``, which are one in ``share`` of all objects."""
+    """SQL for the sums per pair of ends over the rows of ``of``: one in ``share`` of all objects."""
     return f"""
 SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_box,
     count(*) FILTER (kind = 'argument') * {int(share)} AS arguments,

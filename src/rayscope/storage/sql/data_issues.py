@@ -1,4 +1,4 @@
-"""SQL of Ray Data's warnings: tasks of an operator that hang or use much memory, according to its detectors.
+"""SQL for Ray Data's warnings: tasks of an operator that hang or use much memory, according to its detectors.
 
 For each dataset, operator and kind of issue, the tracer reports the first warning
 (:mod:`rayscope.tracer.data`).

@@ -42,7 +42,7 @@ _SEARCHED = ("name", "class_name", "node_name", "node_ip", "hostname", "entrypoi
 
 #: Candidates listed in the error for an ambiguous text.
 _CANDIDATES = 5
-#: Kind -> SQL of when its entities began and ended, if not ``start_ns`` and ``end_ns``. The removal of a
+#: Kind -> SQL for when its entities began and ended, if not ``start_ns`` and ``end_ns``. The removal of a
 #: placement group is only in its transitions.
 _LIVED: Mapping[str, tuple[str, str]] = {
     "placement_group": (
@@ -87,7 +87,7 @@ class ExtraColumns(NamedTuple):
     Attributes:
         table: the rows.
         columns: name -> DuckDB type of the columns to return.
-        on: SQL of the join condition, made of constants. It must match at most one row per entity.
+        on: SQL for the join condition, made of constants. It must match at most one row per entity.
     """
 
     table: pa.Table

@@ -43,12 +43,12 @@ _LIBRARY = (
 
 
 def _let(name: str, value: str, body: str) -> str:
-    """SQL of ``body`` with ``name`` bound to ``value``."""
+    """SQL for ``body`` with ``name`` bound to ``value``."""
     return f"list_transform([{value}], lambda {name}: {body})[1]"
 
 
 def _headline_of(text: str) -> str:
-    """SQL of the line that names one exception: the first after its frames."""
+    """SQL for the line that names one exception: the first after its frames."""
     behind = f"regexp_replace({text}, {literal(_UNTIL_LAST_FRAME)}, '')"
     lines = f"list_filter(string_split({text}, chr(10)), lambda line: regexp_matches(line, '\\w'))"
     return (
@@ -59,17 +59,17 @@ def _headline_of(text: str) -> str:
 
 
 def _user_frame(text: str) -> str:
-    """SQL of the innermost frame outside of libraries, NULL if there is none."""
+    """SQL for the innermost frame outside of libraries, NULL if there is none."""
     frames = f"regexp_extract_all({text}, {literal(_FRAME)})"
     return f"list_last(list_filter({frames}, lambda frame: NOT regexp_matches(frame, {literal(_LIBRARY)})))"
 
 
 def error_parts(message: str, without: str = "NULL") -> str:
-    """SQL of ``{'headline': ..., 'frame': ...}`` for an error's text. Both skip exceptions that wrap others.
+    """SQL for ``{'headline': ..., 'frame': ...}`` for an error's text. Both skip exceptions that wrap others.
 
     ``headline``: the line that names the error; for an exception group also that of its first member.
-    ``frame``: the innermost ``File "...", line 1, in `` of user code, or of any code. ``without``: SQL of the
-    headline of an error without text.
+    ``frame``: the innermost ``File "...", line 1, in `` of user code, or of any code. ``without``: SQL for
+    the headline of an error without text.
     """
     parts = {
         "whole": f"regexp_replace(right({message}, {_TEXT_CHARS}), {literal(_NOT_TEXT)}, '', 'g')",

@@ -17,7 +17,7 @@ DRIVER_HI, DRIVER_LO = int(DRIVER_PREFIX[:16], 16), DRIVER_PREFIX[16:]
 
 
 def hex_id(prefix: str) -> str:
-    """SQL of a task's full hex ID from its two parts. NULL stays NULL."""
+    """SQL for a task's full hex ID from its two parts. NULL stays NULL."""
     return f"lower(lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo)"
 
 
@@ -28,7 +28,7 @@ NAMED_PARENT_ID = f"CASE WHEN named_parent IS NULL THEN {PARENT_ID} ELSE nullif(
 
 
 def attempt_key(of: str = "") -> str:
-    """SQL of a number per attempt, for cheap joins. Two of 10^7 attempts collide in one of 10^5 records."""
+    """SQL for a number per attempt, for cheap joins. Two of 10^7 attempts collide in one of 10^5 records."""
     return f"hash({of}task_hi, {of}task_lo, {of}attempt)"
 
 
@@ -38,7 +38,7 @@ def is_driver(prefix: str) -> str:
 
 
 def total(of: str) -> str:
-    """SQL of a sum clamped to 64 bits, 0 if there are no rows."""
+    """SQL for a sum clamped to 64 bits, 0 if there are no rows."""
     return f"least(coalesce(sum({of}), 0), {FOREVER})::BIGINT"
 
 
@@ -80,7 +80,7 @@ CREATED_ACTOR = (
 
 
 def creation_name(actor: str) -> str:
-    """SQL of the name of an actor's creation, made of its class. NULL if that is unknown."""
+    """SQL for the name of an actor's creation, made of its class. NULL if that is unknown."""
     return f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {actor})"
 
 
@@ -104,7 +104,7 @@ def is_of_dask(of: str) -> str:
 
 
 def rays_name(of: str) -> str:
-    """SQL of Ray's function of a row ``of``.
+    """SQL for Ray's function of a row ``of``.
 
     NULL for tasks of Ray Data and Dask, which have names of their own.
     """
@@ -116,7 +116,7 @@ def _dask_name(of: str) -> str:
 
 
 def full_name(of: str, *, is_placed: bool = True) -> str:
-    """SQL of a unique name for the function of a row ``of`` of ``attempts`` (or of parts), NULL if unknown.
+    """SQL for a unique name for the function of a row ``of`` of ``attempts`` (or of parts), NULL if unknown.
 
     ``is_placed``: use the tracer's descriptions of lambdas, closures, and wrappers.
     """
@@ -132,12 +132,12 @@ def full_name(of: str, *, is_placed: bool = True) -> str:
 
 
 def actors_worker(of: str) -> str:
-    """SQL of the worker of the actor that a call, a row ``of`` of ``attempts``, is for. NULL if unknown."""
+    """SQL for the worker of the actor that a call, a row ``of`` of ``attempts``, is for. NULL if unknown."""
     return f"(SELECT any_value(worker_id) FROM actor_rows WHERE id = {of}.actor_id)"
 
 
 def called_name(of: str) -> str:
-    """SQL of the function's name for a row ``of`` of ``attempts``, NULL if unknown.
+    """SQL for the function's name for a row ``of`` of ``attempts``, NULL if unknown.
 
     This is Ray's function, or ``distinct_name`` if several functions share that. Tasks of Ray Data are
     ``Data: MapBatches(parse)``, and tasks of Dask on Ray ``Dask: load``.
@@ -152,7 +152,7 @@ def called_name(of: str) -> str:
 
 
 def function_name(of: str) -> str:
-    """SQL of the function of a row ``of`` of ``attempts``, NULL if it was not reported."""
+    """SQL for the function of a row ``of`` of ``attempts``, NULL if it was not reported."""
     return (
         f"coalesce({called_name(of)}, "
         f"CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN {creation_name(f'{of}.actor_id')} END)"
@@ -175,7 +175,7 @@ CONSUMING_KINDS = "kind IN ('get', 'argument', 'nested', 'fetched')"
 
 
 def object_id(prefix: str) -> str:
-    """SQL of an object's full hex ID: the task's ID and the index in little-endian order."""
+    """SQL for an object's full hex ID: the task's ID and the index in little-endian order."""
     index = f"{prefix}_index"
     swapped = (
         f"((({index} & 255) << 24) | (({index} & 65280) << 8) | (({index} >> 8) & 65280) | ({index} >> 24))"
@@ -190,7 +190,7 @@ _YIELDED = "coalesce(a.returned_ns < a.execute_end_ns - 5000, false)"
 
 
 def _created_objects(of: str) -> str:
-    """SQL of the objects that were returned or put, once each: retries create the same object again.
+    """SQL for the objects that were returned or put, once each: retries create the same object again.
 
     ``of``: a condition on the object's columns, with ``{}`` for their prefix.
     """
@@ -218,7 +218,7 @@ GROUP BY object_hi, object_lo, object_index
 
 
 def _passed_by_value(taken_if: str) -> str:
-    """SQL of the objects that Ray itself put for a call, with the caller.
+    """SQL for the objects that Ray itself put for a call, with the caller.
 
     Ray stores a large argument as an object with an index like that of ``ray.put``. No reference to it
     exists, so an object that was put, got, waited for or passed on is a different one.
@@ -239,7 +239,7 @@ WHERE NOT EXISTS (
 
 
 def moved(taken_if: str, made_if: str, by: str = "NULL::INTEGER") -> str:
-    """SQL of one row per object that a task received or got, and per object that it returned or put.
+    """SQL for one row per object that a task received or got, and per object that it returned or put.
 
     ``taken_if``: condition on rows of ``edge_rows``; ``made_if``: condition on objects, see
     :func:`_created_objects`. ``by``: ``attempt`` for one row per attempt that took the object, in
@@ -286,7 +286,7 @@ _SHOWN = (
 
 
 def nodes_of(which: str = "true") -> str:
-    """SQL of where tasks and drivers ran (``task_hi``, ``task_lo``, ``node_id``).
+    """SQL for where tasks and drivers ran (``task_hi``, ``task_lo``, ``node_id``).
 
     ``which``: condition on ``attempts``.
     """
@@ -313,7 +313,7 @@ WITH moved AS ({moved("true", "true")}), nodes AS ({nodes_of()}){_PLACED}"""
 
 
 def edges_of(part: int, parts: int) -> str:
-    """SQL of one of ``parts`` roughly equal parts of :data:`EDGES`, to limit the memory needed."""
+    """SQL for one of ``parts`` roughly equal parts of :data:`EDGES`, to limit the memory needed."""
     of = f"_hi % {int(parts)} = {int(part)}"
     return f"""
 WITH moved AS MATERIALIZED ({moved("object" + of, "{}" + of)}),
@@ -376,7 +376,7 @@ OR EXISTS (SELECT 1 FROM edge_rows
     WHERE task_hi = $high AND task_lo = $low AND starts_with(kind, 'blocked:')))
 """
 
-#: Whether a row of ``edge_rows`` is a wait for a placement group. ``WAITED_GROUP`` is SQL of the group's ID.
+#: Whether a row of ``edge_rows`` is a wait for a placement group. ``WAITED_GROUP`` is SQL for the group's ID.
 IS_GROUP_WAIT = f"object_index = {NO_OBJECT} AND kind != 'blocked:train.report'"
 WAITED_GROUP = f"substr({hex_id('object')}, 1, 36)"
 #: The tasks whose values a row of ``span_rows`` (ray.get, ray.wait or await) waited for.
@@ -387,8 +387,8 @@ BLOCKED_ON = f"""
     AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
 """
 
-#: SQL of the waits in progress at $at (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``). Summed
-#: up calls have no exact times, and spans of user code do not block.
+#: SQL for the waits in progress at $at (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``).
+#: Summed up calls have no exact times, and spans of user code do not block.
 BLOCKED_AT = f"""
 SELECT task_hi, task_lo, attempt, begin_ns, name AS call FROM span_rows
 WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
@@ -399,7 +399,7 @@ WHERE {IS_OPEN_WAIT} AND begin_ns <= $at
 
 
 def still_blocked(where: str = "true") -> str:
-    """SQL of the waits of :data:`IS_OPEN`, as rows of the view of spans."""
+    """SQL for the waits of :data:`IS_OPEN`, as rows of the view of spans."""
     return f"""
 SELECT {TASK_ID} AS task_id, attempt, split_part(kind, ':', -1) AS name, begin_ns, NULL::BIGINT AS end_ns,
     NULL::BIGINT AS duration_ns, NULL::VARCHAR AS extra,
@@ -414,16 +414,16 @@ GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 
 #: Column of :func:`with_worker_starts`.
 STARTING = "starting_worker_ns"
-#: No worker starts faster than this, ns.
+#: No worker starts faster than this, in ns.
 FASTEST_START_NS = 50_000_000
-#: A started worker gets its first task within this time, ns.
+#: A started worker gets its first task within this time, in ns.
 FIRST_TASK_NS = 250_000_000
 #: When an attempt was assigned to a worker.
 _ASSIGNED = "coalesce(submitted_to_worker_ns, running_ns)"
 
 
 def with_worker_starts(where: str = "true") -> str:
-    """SQL of the rows of ``attempts`` selected by ``where``. ``starting_worker_ns`` is when the worker's
+    """SQL for the rows of ``attempts`` selected by ``where``. ``starting_worker_ns`` is when the worker's
     process began to start, for the first attempt in that process if it had to wait for it.
     """
     return f"""
@@ -439,8 +439,8 @@ LEFT JOIN (
     WHERE launch_ns > 0) w ON w.started_worker = a.awaited_worker"""
 
 
-#: The phases of an attempt in order: (name, SQL of its begin). A phase lasts until the next known one begins,
-#: the last until the attempt ends, so they add up to the whole even if some are unknown.
+#: The phases of an attempt in order: (name, SQL for its begin). A phase lasts until the next known one
+#: begins, the last until the attempt ends, so they add up to the whole even if some are unknown.
 BEGINS: tuple[tuple[str, str], ...] = (
     ("waiting_args", CREATED),
     ("waiting_node", "pending_node_assignment_ns"),
@@ -481,7 +481,7 @@ RECORDED = tuple((name, begin) for name, begin in BEGINS if begin != STARTING)
 
 
 def _phase_begin(number: int, begins: tuple[tuple[str, str], ...] = BEGINS) -> str:
-    """SQL of when a phase began, no earlier than the previous ones: clocks of two nodes may differ."""
+    """SQL for when a phase began, no earlier than the previous ones: clocks of two nodes may differ."""
     _, begin = begins[number]
     known = ", ".join(earlier for _, earlier in begins[: number + 1])
     return f"CASE WHEN {begin} IS NOT NULL THEN greatest({known}) END"
@@ -508,18 +508,18 @@ LAST = "(SELECT value::BIGINT FROM meta WHERE key = 'last_ns')"
 
 
 def ended_at(last: str | int) -> str:
-    """SQL of when an attempt ended. An open one lasts until ``last``, or until its worker ended."""
+    """SQL for when an attempt ended. An open one lasts until ``last``, or until its worker ended."""
     return f"coalesce({END}, total_end_ns, {last})"
 
 
 def all_ended_at(last: str | int) -> str:
-    """SQL of when all phases of an attempt ended: not before any of its other times, as clocks may differ."""
+    """SQL for when all phases of an attempt ended: not before any of its other times; clocks differ."""
     known = ", ".join(begin for _, begin in RECORDED)
     return f"greatest({ended_at(last)}, {known}, total_end_ns)"
 
 
 def times(last: str | int) -> dict[str, str]:
-    """SQL of an attempt's times (ns), as defined in docs/reference/glossary.md.
+    """SQL for an attempt's times (ns), as defined in docs/reference/glossary.md.
 
     ``executing`` includes the time returned by :func:`waited_ns`. Attempts that never ran have no
     ``duration`` and ``executing``. If the begin was lost, ``waiting`` is unknown. ``last``: the end of
@@ -535,7 +535,7 @@ def times(last: str | int) -> dict[str, str]:
 
 
 def executed_at(last: str | int) -> str:
-    """SQL of when an attempt's function returned, NULL if it never began to execute."""
+    """SQL for when an attempt's function returned, NULL if it never began to execute."""
     return (
         f"CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, {EXECUTING}) "
         f"WHEN {EXECUTING} IS NOT NULL THEN {all_ended_at(last)} END"
@@ -543,7 +543,7 @@ def executed_at(last: str | int) -> str:
 
 
 def phase_begins(last: str | int) -> str:
-    """SQL of the begins of an attempt's phases as columns ``b0`` ..., each no earlier than the previous ones.
+    """SQL for the begins of an attempt's phases, columns ``b0`` ..., each no earlier than the previous ones.
 
     ``b_end`` is the attempt's end, and ``b_last`` the end of the last phase, unknown if the attempt's begin
     was lost. ``last``: the end of attempts that have not ended. Needs rows of :func:`with_worker_starts`.
@@ -554,7 +554,7 @@ def phase_begins(last: str | int) -> str:
 
 
 def phase_durations(since: str | None = None, upto: str | None = None) -> str:
-    """SQL of a column per phase: its duration (ns), or the part between ``since`` and ``upto``, from the
+    """SQL for a column per phase: its duration (ns), or the part between ``since`` and ``upto``, from the
     columns of :func:`phase_begins`. ``executing`` includes the time returned by :func:`waited_ns`.
     """
     durations: dict[str, list[str]] = {}
@@ -572,7 +572,7 @@ def phase_durations(since: str | None = None, upto: str | None = None) -> str:
 
 
 def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None = None) -> str:
-    """SQL of how long attempts waited while running: ``key`` (:func:`attempt_key`), ``blocked`` and
+    """SQL for how long attempts waited while running: ``key`` (:func:`attempt_key`), ``blocked`` and
     ``awaiting`` (ns).
 
     Waits may overlap (``asyncio.gather``), so it is the union of the waits, plus the sums of calls that were
@@ -580,9 +580,9 @@ def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None 
 
     Args:
         of: condition on the waits to read.
-        ended: SQL of attempts with ``ended``, which is the end of their waits that are :data:`IS_OPEN`.
+        ended: SQL for attempts with ``ended``, which is the end of their waits that are :data:`IS_OPEN`.
             Without it, open waits are ignored.
-        inside: SQL of two times. Only waits between them count, with a proportional share of summed up calls.
+        inside: SQL for two times. Only waits between them count, with a share of summed up calls.
     """
     key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""
     summed = f"least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})"
@@ -631,7 +631,7 @@ FROM (
 
 
 def waited_columns(of: str = "b.", executing: str = "executing") -> str:
-    """SQL of an attempt's ``blocked`` and ``awaiting`` from its row ``of`` of :func:`waited_ns`, if it has
+    """SQL for an attempt's ``blocked`` and ``awaiting`` from its row ``of`` of :func:`waited_ns`, if it has
     one.
 
     Together they are at most ``executing``, which includes both.
@@ -642,7 +642,7 @@ def waited_columns(of: str = "b.", executing: str = "executing") -> str:
 
 
 def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", last: str | int = LAST) -> str:
-    """SQL of the times and phases (ns) of the attempts selected by ``where``, and where they ran.
+    """SQL for the times and phases (ns) of the attempts selected by ``where``, and where they ran.
 
     If the begin of an attempt was lost, the phases from its last reported state on are unknown: NULL.
 
@@ -689,7 +689,7 @@ LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND
 
 
 def with_times(last_ns: int) -> str:
-    """SQL of the function, type, state and times of each of ``attempts``."""
+    """SQL for the function, type, state and times of each of ``attempts``."""
     of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
     return (
         f"SELECT {function_name('attempts')} AS func_name, type, "

@@ -1,4 +1,4 @@
-"""SQL of the names that the logical graph gives to attempts and tasks: functions, classes, and for unfolded
+"""SQL for the names that the logical graph gives to attempts and tasks: functions, classes, and for unfolded
 ones the instance or call that they belong to.
 """
 
@@ -13,7 +13,7 @@ IS_ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
 
 
 def class_of(name: str) -> str:
-    """SQL of the class in a method's name, NULL if it has none.
+    """SQL for the class in a method's name, NULL if it has none.
 
     For a distinct name it is the module instead.
     """
@@ -21,12 +21,12 @@ def class_of(name: str) -> str:
 
 
 def with_function(of: str, select: str) -> str:
-    """SQL of rows of ``of`` with their function as ``func``."""
+    """SQL for rows of ``of`` with their function as ``func``."""
     return f"SELECT {select}, {function_name('p')} AS func FROM {of} p"
 
 
 def tasks_named(which: str, mine: str | None = None) -> str:
-    """SQL of the task IDs, each once, of the attempts selected by ``which``, with their function and actor,
+    """SQL for the task IDs, each once, of the attempts selected by ``which``, with their function and actor,
     and ``is_mine``: whether any of these attempts fulfills ``mine``.
 
     Nearly all tasks have their first attempt on record. Only the others need grouping.
@@ -51,7 +51,7 @@ GROUP BY task_hi, task_lo
 
 
 def box_of(func: str, actor: str, task: str) -> str:
-    """SQL of the instance or call that a row belongs to: '' if that is not shown, NULL if its class or
+    """SQL for the instance or call that a row belongs to: '' if that is not shown, NULL if its class or
     function is folded. ``task``: see :func:`shown_id`.
     """
     return (
@@ -63,7 +63,7 @@ def box_of(func: str, actor: str, task: str) -> str:
 
 
 def shown_id(task: str) -> str:
-    """SQL of a task's ID if it is shown, otherwise NULL."""
+    """SQL for a task's ID if it is shown, otherwise NULL."""
     # The ID is built for few tasks only. A subquery with IN would build it for all.
     identifier = hex_id(task)
     return (
@@ -81,7 +81,7 @@ class Unfolded(NamedTuple):
     highs: list[int]
 
 
-#: SQL of the CTE ``asked``, without its closing parenthesis. ``?``: :class:`Unfolded`.
+#: SQL for the CTE ``asked``, without its closing parenthesis. ``?``: :class:`Unfolded`.
 UNFOLDED = (
     "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks, "
     "?::UBIGINT[] AS highs"

@@ -9,7 +9,7 @@ from rayscope.storage.sql import call_lanes
 from rayscope.storage.sql.execution import function_name
 from rayscope.storage.sql.node_names import node_name
 
-#: SQL of an attempt's function, '' if it was not reported.
+#: SQL for an attempt's function, '' if it was not reported.
 NAME = f"coalesce({function_name('attempts')}, '')"
 _OF_ACTOR = (
     "max(node_id) AS node_id, max(worker_pid) AS pid, max(actor_id) AS actor_id, "
@@ -18,7 +18,7 @@ _OF_ACTOR = (
 #: All attempts of a worker have the same values or none, so there is no need to compare them.
 _OF_WORKER = _OF_ACTOR.replace("max(", "any_value(")
 _OF_NOBODY = "NULL AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name"
-#: Grouping -> (SQL of the lane, of the columns for its label, and of the order of lanes).
+#: Grouping -> (SQL for the lane, of the columns for its label, and of the order of lanes).
 LANES: Mapping[str, tuple[str, str, str]] = {
     "worker": (
         "coalesce(worker_id, '')",

@@ -14,7 +14,7 @@ from rayscope.storage.sql.execution import NOT_DRIVER, called_name
 from rayscope.storage.sql.origins import is_internal
 from rayscope.storage.sql.pages import Where
 
-#: SQL of why an actor died, and whether a row of ``actor_rows`` died as intended by its owner, user or job.
+#: SQL for why an actor died, and whether a row of ``actor_rows`` died as intended by its owner, user or job.
 # (A long cause is cut, and is no JSON then.)
 _DEATH = "TRY_CAST(death_cause AS JSON)->>'$.actor_died_error_context.reason'"
 LET_GO = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def node_name(of: str) -> str:
-    """SQL of the name of a row ``of`` of ``node_rows``: the one that was given to it, otherwise its host
+    """SQL for the name of a row ``of`` of ``node_rows``: the one that was given to it, otherwise its host
     name.
 
     Ray uses the address as the name of an unnamed node. Without a host name it is the address, or the ID's

@@ -20,7 +20,7 @@ from rayscope.storage.sql.pages import Row, Where, rows_of
 # One text to be split: DuckDB takes long to plan an IN with hundreds of constants in every query.
 _NAMES = f"string_split('{' '.join(sorted(LIBRARIES))}', ' ')"
 _INTERNALS = ": internals"
-#: Library -> prefix of its operators' names, and SQL of those that run user code: WHEN ... THEN ..., with
+#: Library -> prefix of its operators' names, and SQL for those that run user code: WHEN ... THEN ..., with
 #: {func} (see ``called_name``) and {module}.
 _OPERATORS: dict[str, tuple[str, str]] = {
     # Shuffles run the functions of the preceding operators, but do not report which.
@@ -55,7 +55,7 @@ _OPERATORS: dict[str, tuple[str, str]] = {
 
 
 def origin_of(module: str) -> str:
-    """SQL of :func:`rayscope.model.origin.origin` of a module, '' if it is unknown."""
+    """SQL for :func:`rayscope.model.origin.origin` of a module, '' if it is unknown."""
     top, part = (f"split_part({module}, '.', {number})" for number in (1, 2))
     return (
         f"CASE WHEN {module} = '' THEN NULL WHEN {top} = 'ray' THEN CASE "
@@ -65,7 +65,7 @@ def origin_of(module: str) -> str:
 
 
 def _operator_of_library(func: str, module: str) -> str:
-    """SQL of the operator of a function of a library with operators, NULL for all others."""
+    """SQL for the operator of a function of a library with operators, NULL for all others."""
     cases = " ".join(
         f"WHEN starts_with({module} || '.', '{library}.') "
         f"THEN CASE {rules.format(func=func, module=module)} "
@@ -76,7 +76,7 @@ def _operator_of_library(func: str, module: str) -> str:
 
 
 def operator_of(func: str, module: str) -> str:
-    """SQL of the operator of a function and its module. NULL if unknown, or if the function is the user's."""
+    """SQL for the operator of a function and its module. NULL if unknown, or for a function of the user."""
     return f"coalesce({_operator_of_library(func, module)}, nullif({origin_of(module)}, '{USER}'))"
 
 
@@ -85,7 +85,7 @@ def is_internal(func: str, module: str) -> str:
     return f"coalesce(ends_with({_operator_of_library(func, module)}, '{_INTERNALS}'), false)"
 
 
-#: SQL of rows (func, origin, operator), NULL where unknown. All methods of a class have one origin. A name
+#: SQL for rows (func, origin, operator), NULL where unknown. All methods of a class have one origin. A name
 #: used by both the user and a library is attributed to the user. (DuckDB cannot optimize the CASE over a
 #: column that is NULL throughout, hence ''.)
 ORIGINS = f"""

@@ -1,4 +1,4 @@
-"""SQL of quantiles of durations, estimated from counts per bucket, which is much cheaper than sorting.
+"""SQL for quantiles of durations, estimated from counts per bucket, which is much cheaper than sorting.
 
 Exact quantiles per call path took as long as all other sums
 (docs/explanation/decisions/0008-views-in-sql.md).
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 
 def bucket(duration: str) -> str:
-    """SQL of the bucket of a duration (ns, not negative). There are eight per power of two."""
+    """SQL for the bucket of a duration (ns, not negative). There are eight per power of two."""
     return f"(log2(1 + {duration}) * 8)::INTEGER"
 
 
 def quantile(share: float, where: str = "true") -> str:
-    """SQL of a quantile of durations, from rows of counts by :func:`bucket`. NULL without rows.
+    """SQL for a quantile of durations, from rows of counts by :func:`bucket`. NULL without rows.
 
     Columns: ``took_n`` durations from ``min_took`` to ``max_took``, assumed to be spread evenly, ``below`` in
     lower buckets, ``took_of`` in total. Exact for up to two in a bucket.

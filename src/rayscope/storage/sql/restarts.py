@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def restarts(condition: str) -> str:
-    """SQL of the restarts of the actors that match ``condition``.
+    """SQL for the restarts of the actors that match ``condition``.
 
     Columns: those of ``actor_rows``, ``step`` (JSON of the change of state), and ``message``: the exit of the
     actor's previous worker, NULL if it was not recorded.

@@ -1,4 +1,4 @@
-"""Situations of attempts and drivers at a given time. Shared by views, nodes and workers."""
+"""Activity of attempts and drivers at a given time. Shared by views, nodes and workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ON_WORKER = f"{IN_FLIGHT} AND worker_id IS NOT NULL AND {START} <= $at"
 
 
 def _reached(value: str) -> str:
-    """SQL of the situation at $at, or of its begin: the last phase that has begun by then."""
+    """SQL for the situation at $at, or of its begin: the last phase that has begun by then."""
     begins = execution.BEGINS
     cases = []
     for number, (name, begin) in reversed(list(enumerate(begins))):

@@ -15,9 +15,9 @@ from rayscope.storage.sql.pages import Row, rows_of
 #: Functions in a worker's name: the first that it ran, so that the name is stable.
 NAMED_FUNCTIONS = 3
 
-#: SQL of the job of a row ``r`` of ``worker_rows`` that is a driver: its ID begins with that of the job.
+#: SQL for the job of a row ``r`` of ``worker_rows`` that is a driver: its ID begins with that of the job.
 DRIVERS_JOB = "CASE WHEN r.worker_type = 'DRIVER' THEN r.id[:8] END"
-#: SQL of the job of any row ``r``. Ray itself reports the jobs of few workers.
+#: SQL for the job of any row ``r``. Ray itself reports the jobs of few workers.
 JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
     (SELECT max(a.job_id) FROM actor_rows a WHERE a.worker_id = r.id),
     (SELECT max(t.job_id) FROM attempts t WHERE t.worker_id = r.id))"""

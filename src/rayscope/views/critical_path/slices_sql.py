@@ -51,7 +51,7 @@ def _longest(last_ns: int) -> str:
 
 
 def select_attempts(where: str, is_guessed: str = "false") -> str:
-    """Return SQL of attempts in the order of their ends. Missing times are ``FOREVER`` or ``-FOREVER``.
+    """Return SQL for attempts in the order of their ends. Missing times are ``FOREVER`` or ``-FOREVER``.
 
     ``is_guessed`` is an SQL condition: the driver is assumed to have waited for the attempt.
     """
@@ -70,7 +70,7 @@ ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
 
 
 def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
-    """Return SQL of the waits that ended in the slice, in the order of their ends.
+    """Return SQL for the waits that ended in the slice, in the order of their ends.
 
     Each row has the attempt that ended the wait, or the awaited attempt if a signal ended it. ``by_itself``
     is an SQL condition: the attempt ended before its job's end stopped it.
@@ -121,7 +121,7 @@ ORDER BY end_ns, begin_ns DESC"""
 
 
 def select_arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
-    """Return SQL of the tasks with arguments from attempts that ended in the slice, by those ends."""
+    """Return SQL for the tasks with arguments from attempts that ended in the slice, by those ends."""
     return f"""
 SELECT e.task_hi, e.task_lo, e.attempt, {ended_at(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
 FROM edge_rows e
@@ -132,7 +132,7 @@ ORDER BY end_ns"""
 
 
 def select_open_waits(last_ns: int) -> str:
-    """Return SQL of the waits without a recorded end, in the order of their begins, each with its target.
+    """Return SQL for the waits without a recorded end, in the order of their begins, each with its target.
 
     Waits for many objects name only some of them. Once these have ended, the target is a child that has not.
     """

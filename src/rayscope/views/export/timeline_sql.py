@@ -158,11 +158,11 @@ WHERE n.kind = 'counter' AND n.number IS NOT NULL AND p.lane IS NOT NULL ORDER B
 
 
 class Timeline:
-    """The drawn part of a session, as of construction. Use it in a ``with`` block.
+    """The part of a session to draw, as it was when this object was created. Use it in a ``with`` block.
 
     ``begin_ns`` and ``end_ns`` cover all of it, and are None if it is empty. ``attempts`` is the number of
-    drawn attempts. ``left_out`` counts the omitted items by kind. Above ``max_attempts`` attempts, the
-    workers with the most are left out. None means no limit.
+    drawn attempts. ``left_out`` counts the omitted items by kind. If there are more than ``max_attempts``,
+    the workers with the most are left out. None means no limit.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ _STEPS = 21
 
 
 _FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
-#: SQL of the begins of phases, by name.
+#: SQL for the begins of phases, by name.
 _BEGINS = {
     "created": CREATED,
     "waiting_node": "pending_node_assignment_ns",
@@ -204,7 +204,7 @@ class _Base:
         self._last_ns = int(last_ns)
 
     def select(self, *columns: str) -> str:
-        """Return SQL of the attempts with their lanes and times, plus ``columns``.
+        """Return SQL for the attempts with their lanes and times, plus ``columns``.
 
         The SQL has ``lane``, ``waits`` (not yet on a worker), ``created_ns``, ``began_ns``, ``ended_ns``, and
         ``told_end_ns`` (NULL for running attempts).
@@ -226,7 +226,7 @@ class _Window(NamedTuple):
     stop: int | None
 
     def select(self, *columns: str) -> tuple[str, list[Any]]:
-        """Return SQL of the attempts in the window (see :meth:`_Base.select`), and its parameters."""
+        """Return SQL for the attempts in the window (see :meth:`_Base.select`), and its parameters."""
         where = Where([], [])
         if not self.is_all:
             where.add("lane IN (SELECT unnest(?::VARCHAR[]))", self.lanes)

@@ -63,7 +63,7 @@ _PICKED = (
 
 
 def _called(where: Where, last: int, is_exact: bool, is_unfolded: bool, spans: str) -> str:
-    """Return SQL of sums by function, and by caller and function.
+    """Return SQL for sums by function, and by caller and function.
 
     The parameters are :class:`Unfolded` and those of ``where``. ``spans`` is an SQL condition for the waits
     to read. The caller of an attempt with a call path comes from the path. The parent is looked up only for
@@ -313,7 +313,7 @@ def _longest(
     ]
 
 
-#: SQL of the functions that actors executed.
+#: SQL for the functions that actors executed.
 _METHODS = f"SELECT {FUNCTION} AS func FROM attempts WHERE {IS_ACTOR}"
 
 
@@ -322,7 +322,7 @@ def methods_of(
 ) -> set[str]:
     """Return the functions that are methods of actors, including callers and ends of edges without attempts.
 
-    ``methods`` is SQL of rows with each ``func`` that is a method.
+    ``methods`` is SQL for rows with each ``func`` that is a method.
     """
     known = {row["func"] for row in rows}
     method_names = {row["func"] for row in rows if row["is_method"] and row["func"]}

@@ -77,7 +77,7 @@ def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans:
 
 
 def keyed(where: Where, last: int) -> str:
-    """Return SQL of the CTEs ``known`` (paths with the caller's name), ``picked``, and ``keyed``.
+    """Return SQL for the CTEs ``known`` (paths with the caller's name), ``picked``, and ``keyed``.
 
     ``keyed`` has the attempts with their grouping columns. The parameters are those of ``where``.
     """
@@ -101,10 +101,10 @@ keyed AS NOT MATERIALIZED (
 
 
 def sums_of_attempts(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
-    """Return SQL of rows in the format of :func:`by_edge`, also grouped by box.
+    """Return SQL for rows in the format of :func:`by_edge`, also grouped by box.
 
     ``of`` has attempts with their function, caller, boxes, ``duration``, ``executing``, ``awaiting``,
-    ``blocked``, and ``total``. ``is_method`` is SQL of whether an attempt belongs to an actor. ``quantile``
+    ``blocked``, and ``total``. ``is_method`` is SQL for whether an attempt belongs to an actor. ``quantile``
     and ``sample`` are the function for quantiles and its last parameter.
     """
     quantiles = ", ".join(
@@ -123,7 +123,7 @@ FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, 
 
 
 def sums(group: str, buckets: str) -> str:
-    """Return SQL of the sums over attempts with their times, :data:`WAITED`, and ``output_bytes``.
+    """Return SQL for the sums over attempts with their times, :data:`WAITED`, and ``output_bytes``.
 
     ``group`` has the grouping columns besides the state and the ``buckets`` (``duration_in``, ``total_in``).
     """
@@ -137,7 +137,7 @@ def sums(group: str, buckets: str) -> str:
 
 
 def named_groups(of: str) -> str:
-    """Return SQL of the rows of ``of``, with function and caller instead of :data:`GROUP`."""
+    """Return SQL for the rows of ``of``, with function and caller instead of :data:`GROUP`."""
     callers = tasks_named(f"task_hi IN (SELECT up_hi FROM {of} WHERE up_hi IS NOT NULL)")
     return f"""
 WITH {_KNOWN},
@@ -153,7 +153,7 @@ LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo
 
 
 def _spread(of: str) -> str:
-    """Return SQL of the durations of one kind, by bucket."""
+    """Return SQL for the durations of one kind, by bucket."""
     return (
         f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
         f"min(min_{of}) AS min_took, max(max_{of}) AS max_took"
@@ -161,9 +161,9 @@ def _spread(of: str) -> str:
 
 
 def by_edge(named: str) -> str:
-    """Return SQL of the first rows of :func:`called`.
+    """Return SQL for the first rows of :func:`called`.
 
-    ``named`` is SQL of rows of :func:`sums` with ``func``, ``caller_kind``, ``caller``, and ``is_method``.
+    ``named`` is SQL for rows of :func:`sums` with ``func``, ``caller_kind``, ``caller``, and ``is_method``.
     """
     quantiles = ", ".join(
         f"{quantile(share, f'is_duration = {not prefix}')} AS {prefix}p{share * 100:.0f}_ns"

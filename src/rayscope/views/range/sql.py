@@ -132,7 +132,7 @@ def _extent(
 
 
 def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str:
-    """Return SQL of one row per lane, function, and state.
+    """Return SQL for one row per lane, function, and state.
 
     Each row has the attempts, how many of them were on workers inside the range (``placed``), their time
     there (``busy_ns``), and the phases. The parameters are those of ``where``.

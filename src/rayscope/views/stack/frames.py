@@ -234,7 +234,7 @@ def _is_file(path: str, end: str) -> bool:
 
 
 def _of_user(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Return the frames without Ray's code around the user's code, and between it and Ray's own calls."""
+    """Return the frames without Ray's code that surrounds the user's code or lies between it and a call."""
     start = next((at for at, frame in enumerate(frames) if not _is_wrapper(frame)), len(frames))
     return tuple(frame for frame in frames[start:] if not _BETWEEN.search(frame.file))
 

@@ -27,11 +27,11 @@ MAX_WORKERS = 64
 _MAX_DUMPS = 16
 #: Maximum number of concurrent dumps on one node.
 _MAX_DUMPS_PER_NODE = 4
-#: How long a dump is reused, in s.
+#: How long a dump is reused, in seconds.
 _HOLD_S = 1.0
-#: Time limit of one dump, in s.
+#: Time limit of one dump, in seconds.
 _TIMEOUT_S = 5.0
-#: Time limit of all dumps of a request, in s.
+#: Time limit of all dumps of a request, in seconds.
 _DEADLINE_S = 15.0
 #: Maximum number of concurrent requests.
 _REQUESTS = 8

@@ -30,7 +30,7 @@ _MAX_UNITS = 100_000
 _MAX_WAITS = 200_000
 #: Minimum number of levels of ended callers to look up above the attempts in flight, if there are as many.
 _LEVELS = 50
-#: Time limit for looking up further levels, in s.
+#: Time limit for looking up further levels, in seconds.
 _CLIMB_S = 2.0
 #: Maximum number of examples per group.
 _EXAMPLES = 5
