@@ -29,7 +29,7 @@ from tests.records import decode, in_order
 from rayscope.ray.events import batch as events_batch
 from rayscope.ray.events.batch import Batch, Format
 
-#: Bytes decoded at a time, as in the server's writer.
+#: Number of bytes decoded at a time, as in the server's writer.
 DECODE_BYTES = 8 << 20
 
 

@@ -38,7 +38,7 @@ from websockets.sync.client import connect
 from common import RayscopeServer, header, table
 from load import Cluster
 
-#: Sessions that receive tasks at the same time.
+#: Number of sessions that receive tasks at the same time.
 LIVE = 2
 #: How long each receives tasks, in seconds.
 SESSION_S = 120.0

@@ -25,7 +25,7 @@ from rayscope.storage.log_archive import LogStore
 from rayscope.storage.schema import TABLE_NAMES
 from rayscope.storage.session_file import SessionFile, explain
 
-#: Rows per row group, which is the unit that readers of a table must read.
+#: Number of rows per row group, which is the unit that readers of a table must read.
 _ROW_GROUP = 100_000
 _MEMORY = "1GB"
 #: Maximum size of a row group in bytes, because it is decoded as a whole. Rayscope writes no larger ones.
@@ -39,7 +39,7 @@ _ORDER = {
     "edge_rows": "begin_ns, task_hi, task_lo, attempt, kind, object_hi, object_index",
     "annotation_rows": "time_ns, task_hi, task_lo, attempt, kind, name",
 }
-#: Bytes of log held in memory at once.
+#: Number of bytes of log held in memory at once.
 _LOG_BATCH = 16 << 20
 _LOG_FILES = pa.schema(
     [

@@ -241,7 +241,7 @@ def open_warehouse(
 
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s?([smhd])")
-#: Seconds of the units in relative times.
+#: Length of each unit of relative times, in seconds.
 UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

@@ -14,7 +14,7 @@ from rayscope.periodic import PeriodicTask
 
 #: Polling interval, in seconds.
 PERIOD_S = 2.0
-#: How long a session of the program may send nothing until it is treated as unrecorded, in seconds.
+#: How long a session of the program may send nothing before it is treated as unrecorded, in seconds.
 SILENT_TIMEOUT_S = 3.0
 
 #: How long the cluster of an ended program may take to shut down, in seconds.

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rayscope.client.types import Dropped
 
 T = TypeVar("T")
-#: Rows of a page: the server's maximum.
+#: Rows per page: the server's maximum.
 _PAGE = 1000
-#: Rows that a notebook shows.
+#: Number of rows shown in a notebook.
 _HTML_ROWS = 10
 
 

@@ -15,7 +15,7 @@ from rayscope.errors import RayscopeError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows that a notebook shows.
+#: Number of rows shown in a notebook.
 _HTML_ROWS = 20
 _MAX_CELL_CHARS = 200
 

@@ -223,7 +223,7 @@ class Clusters:
     def usage(self, session: str) -> Usage:
         """Return the last known usage of the nodes and their processes, including dead nodes.
 
-        If the cluster is gone, the usage is that at its end, as long as this server runs.
+        Once the cluster is gone, this is its final usage, for as long as this server runs.
         """
         with self._lock:
             cluster = self._clusters.get(session)

@@ -79,7 +79,7 @@ class Queue:
         self.waiting_bytes = self._queued_bytes = 0
         #: Number of items taken and not set back, number requested to be written, and number written.
         self.taken = self._asked = self._written = 0
-        #: Number of items not taken yet, including those set back. Read without the lock.
+        #: Number of items not taken yet, including those put back. Read without the lock.
         self.pending = 0
 
     def __len__(self) -> int:

@@ -11,9 +11,9 @@ from rayscope.insights.replay.recorded import Bools, Ints
 
 #: Long calls are outliers only up to this share of all calls.
 _MAX_LONG_SHARE = 0.2
-#: Calls of a function that are enough for a usual duration.
+#: Minimum number of calls of a function for a usual duration.
 MIN_CALLS = 8
-#: Calls of a function that are enough for a small group.
+#: Minimum number of calls of a function for a small group.
 _MIN_SMALL_GROUP = 4
 #: In a small group, a single call is an outlier if it takes this many times the median.
 _MIN_SMALL_RATIO = 5.0

@@ -133,7 +133,7 @@ def label_values(
     name: Text = None,
     limit: Limit = 1000,
 ) -> Response:
-    """The values of a label, of the series of one name, of a prefix (``ray_node_*``), or of all."""
+    """The values of a label in the series with one name, with a prefix (``ray_node_*``), or of all."""
     chosen = records.resolve(session)
     store = metrics.store(chosen)
     items = store.label_values(label, _names(store, name) or store.names())

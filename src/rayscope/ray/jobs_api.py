@@ -20,7 +20,7 @@ from rayscope.ray.dashboard import Dashboard, DashboardError
 
 #: Timeout for changes, s. Submitting a job starts an actor, which takes a while.
 _CHANGE_TIMEOUT_S = 60.0
-#: A shell adds this to the signal's number for the exit code of a process that was ended by a signal.
+#: A shell adds this to the signal's number to form the exit code of a process killed by a signal.
 _SIGNALLED = 128
 
 

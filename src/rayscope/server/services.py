@@ -65,7 +65,7 @@ class Services:
     metrics: Metrics
     node_usage: NodeUsage
     alerts: AlertService
-    #: Batches while they arrive.
+    #: Batches still being received.
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps

@@ -33,7 +33,7 @@ MAX_WAITED = 16
 MAX_CALLS = 128
 #: A call that blocks this long is reported before it ends, in seconds.
 BLOCKED_S = 1.0
-#: Objects in an event that cost as much of the budget as one more event.
+#: Number of objects in an event that cost as much of the budget as one more event.
 _OBJECTS_AN_EVENT = 8
 #: Sums sent by one flush.
 _SUMS_PER_FLUSH = 500

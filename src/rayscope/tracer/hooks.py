@@ -32,7 +32,7 @@ _MAX_DEPTH = 3
 _MAX_SEARCHED = 256
 #: Arguments above this size are passed through the object store, bytes.
 _LARGE_BYTES = 100_000
-#: Bytes of a large argument that go into its checksum.
+#: Number of bytes of a large argument that go into its checksum.
 _SAMPLES = 512
 #: Index of the first object created by a put, or by Ray for an argument passed by value. Lower ones are
 #: returns.

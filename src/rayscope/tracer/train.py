@@ -95,7 +95,7 @@ def _iterate(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _timed(iterator: Iterator[Any]) -> Iterator[Any]:
-    """Yield the same values and measure how long each takes. Nested iterators count once."""
+    """Yield the iterator's values unchanged, timing each. Nested iterators are timed only once."""
     try:
         while True:
             outermost = not _waits.inside

@@ -23,7 +23,7 @@ log = logging.getLogger("rayscope.server")
 
 #: Time limit for merging the data of others, after which it is read again, in seconds.
 _FLUSH_S = 30.0
-#: Batches of at most 65,000 rows held in memory.
+#: Number of batches of at most 65,000 rows held in memory.
 _BATCHES = 4
 #: Pause before a failed session is retried, in seconds.
 _RETRY_S = 60.0
@@ -141,7 +141,7 @@ class Follower:
         self._listed_ns = until_ns
 
     def _note(self, session: str, known: Known) -> None:
-        """Add to the list of sessions what others published about one."""
+        """Add what other servers published about a session to the session list."""
         about = self._sessions.about(session)
         if not self._sessions.is_published_by_others(session):
             if about is not None:

@@ -27,7 +27,7 @@ from rayscope.warehouse.client import Warehouse
 from rayscope.warehouse.schema import UNKNOWN_NS
 from rayscope.warehouse.servers import Publisher
 
-#: Rows per insert. Each insert creates a part, and ClickHouse works best with few large parts.
+#: Number of rows per insert. Each insert creates a part, and ClickHouse works best with few large parts.
 _ROWS = 200_000
 #: Entities per insert.
 _ENTITIES = 20_000

@@ -59,7 +59,7 @@ _DROPS = (
 )
 
 
-#: Rows in memory at which a new record is written.
+#: Number of rows in memory at which a new record is written.
 _FLUSH_AT = 150_000
 
 

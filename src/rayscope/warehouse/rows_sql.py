@@ -70,7 +70,7 @@ _MADE_BY_RECORD = f"""
         failed_ns := coalesce(failed_ns, {UNKNOWN_NS})) AS inferred,
     struct_pack(as_of_ns := CASE WHEN path_id IS NULL THEN {UNKNOWN_NS} ELSE $as_of_ns END,
         path_id := coalesce(path_id, 0)) AS path"""
-#: Rows of ``raw_attempts`` from those of a record.
+#: Number of rows of ``raw_attempts`` from those of a record.
 ATTEMPTS = (
     f"SELECT {_WHOSE}, {_PARTS}, creation_name, inferred, path "
     f"FROM (SELECT {AS_PARTS}, {_MADE_BY_RECORD} FROM attempts)"

@@ -15,9 +15,9 @@ from rayscope.storage.errors import StoreError
 from rayscope.storage.log_archive import LogStore
 
 _LINES = 12
-#: Lines shown before a crash report.
+#: Number of lines shown before a crash report.
 _LINES_BEFORE = 4
-#: Bytes that are read before and after the position of interest.
+#: Number of bytes that are read before and after the position of interest.
 _LOOKED_BYTES = 4_000
 _LINE_CHARS = min(400, MAX_LETTERS)
 #: C++ frames, and lines that Ray writes twice. The Python stack is more informative.

@@ -12,7 +12,7 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 #: Crashed workers that one answer evaluates: the newest.
 MAX_WORKERS = 1_000
-#: Characters at the end of an error's text that are searched for worker IDs.
+#: Number of characters at the end of an error's text that are searched for worker IDs.
 _TEXT_CHARS = 8_000
 #: Ray's exit types of workers that did not end as intended.
 _CRASHES = ("SYSTEM_ERROR", "NODE_OUT_OF_MEMORY")

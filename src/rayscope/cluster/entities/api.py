@@ -52,7 +52,7 @@ def _add_lane(catalog: Catalog, session: str, row: dict[str, Any]) -> None:
 
 
 def _add_tasks(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
-    """Add the number of attempts by state to jobs, and of those stopped by libraries on purpose."""
+    """Add to each job its attempt counts by state, and how many attempts libraries stopped on purpose."""
     jobs = records.read_cached(session, jobs_sql.tasks_by_job)
     failed = any("FAILED" in states for states in jobs.values())
     stopped = records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}

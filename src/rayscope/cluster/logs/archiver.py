@@ -49,15 +49,15 @@ _SOON_S = 2.0
 _LATE_S = 30.0
 #: The maximum pause before a file of Ray's own is read again, in seconds.
 _OWN_LATE_S = 60.0
-#: Files of a node that are read per round.
+#: Number of files of a node that are read per round.
 _FILES_PER_TURN = 8
-#: Bytes per read.
+#: Number of bytes per read.
 _BYTES_PER_READ = 2 << 20
 #: If a file is further behind than this, bytes, the older bytes are skipped and the gap is recorded.
 _FAR_BEHIND = 32 << 20
-#: Bytes at the end of such a file that are read.
+#: Number of bytes read from the end of such a file.
 _AGAIN_FROM = 4 << 20
-#: Bytes at the beginning of a file by which it is recognized after a rotation.
+#: Number of bytes at the beginning of a file by which it is recognized after a rotation.
 _HEAD_BYTES = 4096
 #: After this many reads without new lines, a file is checked for truncation.
 _CHECK_EVERY_READS = 5
@@ -327,7 +327,7 @@ class LogArchiver:
             if head and agent.read(name, 0, len(head)) != head:
                 self._restart_file(key, name, files)
                 file = files[name]
-            # Asking for the size costs a tenth of reading, and most files have nothing new.
+            # Asking for the size costs a tenth as much as reading, and most files have nothing new.
             reported = None if file.said else agent.reported_size(name)
             if reported is None or reported > file.offset:
                 data = agent.read(name, file.offset, file.offset + _BYTES_PER_READ)

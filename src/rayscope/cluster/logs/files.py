@@ -39,9 +39,9 @@ _SIZE_S = 1.0
 _RETRY_S = 5.0
 #: Maximum number of stores that stay open; the least recently used one is closed.
 _MAX_STORES = 64
-#: Bytes fetched per call to an agent.
+#: Number of bytes fetched per call to an agent.
 _BYTES_PER_CALL = 4 << 20
-#: Bytes at each end of a file that are searched for times.
+#: Number of bytes at each end of a file that are searched for times.
 _PROBE_BYTES = 16 << 10
 _AGENTS = 4096
 #: Maximum number of nodes that are asked for their files per answer.

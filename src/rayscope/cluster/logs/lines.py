@@ -22,7 +22,7 @@ MAX_LETTERS = 4_000
 _MAX_STATES = 50
 #: In ascending order of severity.
 LEVELS = ("debug", "info", "warning", "error", "critical")
-#: Characters at the beginning of a line that are searched for its time and level.
+#: Number of characters at the beginning of a line that are searched for its time and level.
 _HEAD = 200
 
 _NAMES = {
@@ -36,7 +36,7 @@ _TIME = re.compile(
     r"\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d(?=\W|$))?"
 )
 _AFTER_TIME = re.compile(r"(?<!\w)(DEBUG|TRACE|INFO|SUCCESS|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)(?!\w)")
-#: Characters after a time that are searched for a level.
+#: Number of characters after a time that are searched for a level.
 _NEAR = 80
 _RAY_CPP = re.compile(r"\s?([DTIWECF]) \d+ \d+\]")
 _BARE = re.compile(r"\s*\[?(?P<name>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?::|\s*[-|]|\s{2,}|\])")

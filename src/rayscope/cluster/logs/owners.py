@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Ranges of files, and codes of surprising facts about them (see docs/reference/logs.md)."""
+    """Ranges of files, and codes for anything unexpected about them (see docs/reference/logs.md)."""
 
     parts: list[Part]
     notes: list[str]

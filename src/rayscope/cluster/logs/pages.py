@@ -21,7 +21,7 @@ _MAX_CHARS = 900_000
 _MAX_SEARCHED_BYTES = 64 << 20
 #: How long a filter searches for one answer, in seconds.
 _MAX_SEARCH_S = 3.0
-#: Bytes per read.
+#: Number of bytes per read.
 _CHUNK_BYTES = 256 << 10
 #: The longest line that is joined from several reads, bytes.
 _MAX_LINE_BYTES = 1 << 20

@@ -18,9 +18,9 @@ from rayscope.storage.slots import Slots
 _SEARCH_S = 8.0
 #: The last bytes of a file that are searched.
 _FILE_BYTES = 32 << 20
-#: Bytes that are searched in all files.
+#: Number of bytes that are searched in all files.
 _ALL_BYTES = 512 << 20
-#: Files that are searched at a time.
+#: Number of files that are searched at a time.
 _AT_ONCE = 4
 #: Concurrent searches.
 _SEARCHES = 3

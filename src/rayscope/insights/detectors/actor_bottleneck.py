@@ -12,7 +12,7 @@ from rayscope.insights.outliers import describe_actor
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.spans import union_of
 
-#: Calls of an actor that are enough for a judgment.
+#: Minimum number of calls of an actor for a judgment.
 _MIN_CALLS = 8
 #: A bottleneck is busy for at least this share of the time between its first and last call.
 _MIN_BUSY_SHARE = 0.7

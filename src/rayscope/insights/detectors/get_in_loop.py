@@ -12,7 +12,7 @@ from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CREATION
 from rayscope.insights.replay.recorded import Wait
 
-#: Calls that are enough for a loop.
+#: Minimum number of calls for a loop.
 _MIN_CALLS = 4
 
 

@@ -15,7 +15,7 @@ from rayscope.insights.spans import union_of
 
 #: GPUs with at least this average use, %, are not idle.
 _MIN_BUSY_PERCENT = 20.0
-#: Samples that are enough for an average, among those taken while a GPU was reserved.
+#: Minimum number of samples for an average, among those taken while a GPU was reserved.
 _MIN_SAMPLES = 3
 
 

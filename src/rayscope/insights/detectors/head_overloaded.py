@@ -12,7 +12,7 @@ _FULL_PERCENT = 95.0
 _MIN_FULL_SHARE = 0.5
 #: The average CPU use of the other nodes must be below this, %.
 _MAX_OTHERS_PERCENT = 50.0
-#: Samples that are enough for a judgment.
+#: Minimum number of samples for a judgment.
 _MIN_SAMPLES = 3
 
 

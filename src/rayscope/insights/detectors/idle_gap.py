@@ -12,7 +12,7 @@ from rayscope.insights.holdings import granted
 from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Bools, Wait
 
-#: Tasks that are enough for a stage.
+#: Minimum number of tasks for a stage.
 _MIN_TASKS = 3
 #: The tail of a stage begins when the CPUs that have work fall to this share.
 _MAX_BUSY_SHARE = 0.5

@@ -16,9 +16,9 @@ from rayscope.insights.spans import union_of
 
 #: Smaller arguments are transferred quickly enough.
 _MIN_BYTES = 10 << 20
-#: Calls that are enough for a pattern.
+#: Minimum number of calls that counts as a pattern.
 _MIN_CALLS = 3
-#: More than this share of the calls must run away from their data.
+#: More than this share of the calls must run on a different node from their data.
 _MIN_SHARE = 0.2
 
 

@@ -12,7 +12,7 @@ from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.recorded import ARGUMENT, GET
 from rayscope.insights.spans import Span, union_ns
 
-#: Tasks that are enough for a pattern.
+#: Minimum number of tasks for a pattern.
 _MIN_TASKS = 2
 #: On a busy machine, any ray.get may take this long although all values are ready.
 _MIN_BLOCKED_NS = 10_000_000

@@ -20,10 +20,10 @@ _MAX_USED_SHARE = 0.5
 _MAX_BUSY_PERCENT = 75.0
 #: Shorter waits, ns, are for a worker rather than for free CPUs.
 _MIN_WAIT_NS = 20_000_000
-#: Calls that are enough for a pattern.
+#: Minimum number of calls that counts as a pattern.
 _MIN_CALLS = 4
 _NEVER = 1 << 62
-#: The proposed request, as a multiple of the used CPUs.
+#: The proposed request, as a multiple of the CPUs actually used.
 _SPARE_FACTOR = 1.25
 
 

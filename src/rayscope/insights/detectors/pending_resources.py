@@ -1,4 +1,4 @@
-"""Tasks, actors and placement groups that wait for a resource that others hold for long."""
+"""Tasks, actors and placement groups that wait for a resource that others hold for a long time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from rayscope.insights.spans import Span, union_ns
 
 #: A pickled reference takes some 250 bytes, so smaller values contain none.
 _MIN_REFERENCE_BYTES = 150
-#: Tasks that are enough for a pattern.
+#: Minimum number of tasks for a pattern.
 _MIN_TASKS = 4
 
 

@@ -16,7 +16,7 @@ _MIN_SHARE = 0.3
 _MIN_JOB_SHARE = 0.1
 #: Serializing smaller values is cheap; if it takes long, there is another reason.
 _MIN_BYTES = 1 << 20
-#: Calls that are enough for a pattern.
+#: Minimum number of calls that counts as a pattern.
 _MIN_CALLS = 3
 #: Python objects are serialized at some 20 to 150 MB/s. Below a tenth of that, the call waits for something
 #: else; above, the values are arrays, which are copied.

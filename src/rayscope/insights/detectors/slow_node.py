@@ -15,7 +15,7 @@ from rayscope.insights.spans import union_of
 #: A node is slow if its calls take at least this many times as long as elsewhere. Spark's speculation uses
 #: 1.5 times the median, too.
 _MIN_RATIO = 1.5
-#: Calls of a function that are enough for a median, both on the node and on the others.
+#: Minimum number of calls of a function for a median, both on the node and on the others.
 _MIN_CALLS = 5
 #: Calls on the node may have at most this many times the data of the others. More data would explain the
 #: delay.

@@ -17,7 +17,7 @@ _CALL_OVERHEAD_NS = 1_000_000
 _MIN_SHARE = 0.05
 #: A batch should take about this long, in ns.
 _BATCH_NS = 100_000_000
-#: Calls that are enough for a pattern.
+#: Minimum number of calls that counts as a pattern.
 _MIN_CALLS = 200
 
 

@@ -19,7 +19,7 @@ _MIN_EXTRA_CORES = 0.4
 _FULL_SHARE = 0.7
 #: ... or if its CPUs are this busy, %.
 _FULL_PERCENT = 90.0
-#: Calls that are enough for a pattern.
+#: Minimum number of calls that counts as a pattern.
 _MIN_CALLS = 2
 
 

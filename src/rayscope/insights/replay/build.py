@@ -192,7 +192,7 @@ class _Builder:
         return self._attempts.yielded[self._rows[task][-1]] >= 0
 
     def _yield(self, task: int, index: int, by: int) -> int:
-        """The signal of an item of a generator, at ``by`` at the latest. Items that nothing waited for are
+        """The signal for a generator's item, no later than ``by``. Items that nothing waited for are
         spread evenly.
         """
         row = self._rows[task][-1]

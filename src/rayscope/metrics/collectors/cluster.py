@@ -10,7 +10,7 @@ from rayscope.metrics.collectors.ends import class_restarts, function_ends, stop
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.storage.sql import sessions as sessions_sql
 
-#: Functions with series of their own.
+#: Number of functions with series of their own.
 _FUNCTIONS = 50
 #: Classes of actors with series of their own.
 _CLASSES = 200

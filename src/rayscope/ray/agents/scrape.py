@@ -17,7 +17,7 @@ from rayscope.model.metric import Family, Sample
 from rayscope.ray.agents.persistent_http import PersistentHttp
 from rayscope.ray.prometheus_text import Read, TextReader, described
 
-#: Nodes scraped at the same time.
+#: Number of nodes scraped at the same time.
 _CONCURRENCY = 16
 #: Requests are not delayed by less than this, in seconds.
 _SOON_S = 0.01
@@ -39,7 +39,7 @@ _INTERNAL = (
     "ray_scheduler_placement_time_",
     "ray_worker_register_time_",
 )
-#: Series to keep of each node if there is room for few, most important first.
+#: Number of series to keep of each node if there is room for few, most important first.
 _FIRST = (
     "ray_node_cpu_utilization",
     "ray_node_mem_used",

@@ -64,7 +64,7 @@ _MAX_UNREADABLE = 10_000
 _MAX_SPLIT_BYTES = 16 << 20
 #: Maximum number of strings and brackets at which a body may be split. 1,000 real events have 200,000.
 _MAX_TOKENS = 2_000_000
-#: Bytes of a body searched for its first event.
+#: Number of bytes of a body searched for its first event.
 _FIRST_EVENT = 1 << 16
 #: State name -> its number in ``TaskStatus``.
 _STATES = {state: number for number, state in enum_names("TaskStatus").items()}

@@ -1,6 +1,6 @@
 """Checks values in the dashboard's responses.
 
-Those of a wrong type, or too large for a record, are unknown.
+Values of the wrong type, or too large for a record, are treated as unknown.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, is_operator, libr
 from rayscope.storage.sql.pages import Row, Where, choices, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
-#: Characters of an error's message in lists.
+#: Number of characters of an error's message in lists.
 MESSAGE_CHARS = 500
 _EQUALS = (
     "job_id",

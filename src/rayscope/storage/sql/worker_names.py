@@ -12,7 +12,7 @@ from rayscope.storage.sql.execution import NOT_DRIVER, START
 from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Functions in a worker's name: the first that it ran, so that the name is stable.
+#: Number of functions in a worker's name: the first that it ran, so that the name is stable.
 NAMED_FUNCTIONS = 3
 
 #: SQL for the job of a row ``r`` of ``worker_rows`` that is a driver: its ID begins with that of the job.

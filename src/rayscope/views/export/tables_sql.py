@@ -15,9 +15,9 @@ from rayscope.storage.sql.execution import NOT_DRIVER, TASK_ID, edges_of
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Rows per batch.
+#: Number of rows per batch.
 BATCH = 50_000
-#: Attempts and objects per part. The view of data edges joins everything, so it is read in parts.
+#: Number of attempts and objects per part. The view of data edges joins everything, so it is read in parts.
 _EDGES_PART = 50_000
 _OF_ATTEMPT = "SEMI JOIN wanted USING (task_id, attempt)"
 #: Condition for each view that selects the rows of the attempts in ``wanted``. Views of entities, such as
