@@ -14,7 +14,7 @@ QUERY = (
 )
 
 
-def told(output: str, mark: str = "EDGES") -> Any:
+def printed_json(output: str, mark: str = "EDGES") -> Any:
     """What a workload printed behind ``mark``."""
     (line,) = [line for line in output.splitlines() if line.startswith(mark + " ")]
     return json.loads(line.removeprefix(mark + " "))

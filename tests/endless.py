@@ -15,12 +15,12 @@ class Endless:
     """Puts an endless query before a function that reads a session's record."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.begun, self.interrupted = threading.Event(), threading.Event()
+        self.started, self.interrupted = threading.Event(), threading.Event()
         self._function = function
 
     def __call__(self, file: Any, *arguments: Any, **more: Any) -> Any:
         with file.reader() as cursor:
-            self.begun.set()
+            self.started.set()
             try:
                 cursor.execute(_SQL).fetchall()
             except duckdb.InterruptException:

@@ -125,8 +125,8 @@ def put(store: SeriesStore, time_ns: int, samples: Iterable[Sample]) -> None:
     """Append, also ends of series: what a source does not tell any more."""
     for sample in samples:
         source = f"{sample.name} {sample.labels}"
-        told = [] if math.isnan(sample.value) else [sample]
-        store.append(time_ns, told, source=source)
+        current = [] if math.isnan(sample.value) else [sample]
+        store.append(time_ns, current, source=source)
 
 
 def ours(store: SeriesStore, case: Case) -> Result | None:
@@ -192,14 +192,16 @@ def _read(said: str) -> Answer:
     return {labels_of(labels): float(value) for labels, value in _SAMPLE.findall(got)}
 
 
-def same(one: Answer, other: Answer) -> bool:
+def same(first: Answer, second: Answer) -> bool:
     """Equal but for rounding."""
-    if one is None or other is None:
-        return one is other
-    return one.keys() == other.keys() and all(close(value, other[labels]) for labels, value in one.items())
+    if first is None or second is None:
+        return first is second
+    return first.keys() == second.keys() and all(
+        close(value, second[labels]) for labels, value in first.items()
+    )
 
 
-def close(one: float, other: float) -> bool:
-    if math.isnan(one) or math.isnan(other):
-        return math.isnan(one) and math.isnan(other)
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+def close(first: float, second: float) -> bool:
+    if math.isnan(first) or math.isnan(second):
+        return math.isnan(first) and math.isnan(second)
+    return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-9)

@@ -42,8 +42,8 @@ def _attempt(row: dict[str, Any]) -> Attempt:
     attempt = Attempt(join_id(row["task_hi"], row["task_lo"]) or "", row["attempt"])
     for name in SCALARS:
         setattr(attempt, name, row.get(name))
-    told = {state: row.get(f"{state.lower()}_ns") for state in STATES}
-    attempt.states = {state: time_ns for state, time_ns in told.items() if time_ns is not None}
+    times_ns = {state: row.get(f"{state.lower()}_ns") for state in STATES}
+    attempt.states = {state: time_ns for state, time_ns in times_ns.items() if time_ns is not None}
     for phase in PHASES:
         begin, end = row.get(f"{phase}_begin_ns"), row.get(f"{phase}_end_ns")
         if begin is not None and end is not None:

@@ -19,12 +19,17 @@ from tests.recorded import Recorded, samples_at
 from tests.waiting import TIMEOUT_S, wait_until
 
 REQUESTS = int(os.environ.get("RAYSCOPE_TEST_REQUESTS", "800"))
-#: How long ``Model`` works on a request, s. Every so many fails; and every so many takes it so long, s.
+#: How long ``Model`` works on a request, s.
 WORK_S = 0.02
+#: One of this many requests fails.
 FAILS = 10
-SLOW, SLOW_S = REQUESTS // 5, 1.0
-#: Requests to the application ``library``, in turn for so many models.
-ASKED, MODELS = 60, 3
+#: One of this many requests takes ``SLOW_S``.
+SLOW = REQUESTS // 5
+#: How long ``Model`` works on a slow request, s.
+SLOW_S = 1.0
+#: Requests to the application ``library``, spread over its models.
+LIBRARY_CALLS = 60
+MODELS = 3
 PROGRAM = """
 import itertools, json, os, sys, time, urllib.error, urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -53,8 +58,8 @@ class Front:
 
     async def __call__(self, request):
         began = time.time_ns()
-        told = await self.model.remote(next(self.numbers))
-        return {**told, "front": [began, time.time_ns()]}
+        result = await self.model.remote(next(self.numbers))
+        return {**result, "front": [began, time.time_ns()]}
 
 @serve.deployment(ray_actor_options={"num_cpus": 0.1})
 class Broken:
@@ -88,16 +93,17 @@ def ask(_):
     began = time.time_ns()
     try:
         with urllib.request.urlopen("http://127.0.0.1:PORT/shop", timeout=30) as answer:
-            told = json.load(answer) | {"request_id": answer.headers["X-Request-ID"]}
-            if told["number"] % SLOW == 1:
-                slow.append(told | {"client": [began, time.time_ns()]})
+            result = json.load(answer) | {"request_id": answer.headers["X-Request-ID"]}
+            if result["number"] % SLOW == 1:
+                slow.append(result | {"client": [began, time.time_ns()]})
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
 
 def ask_library():
-    asked = [library.options(multiplexed_model_id=f"m{each % MODELS}").remote() for each in range(ASKED // 2)]
-    assert [one.result() for one in asked] == [f"M{each % MODELS}" for each in range(ASKED // 2)]
+    count = LIBRARY_CALLS // 2
+    responses = [library.options(multiplexed_model_id=f"m{each % MODELS}").remote() for each in range(count)]
+    assert [one.result() for one in responses] == [f"M{each % MODELS}" for each in range(count)]
 
 ask_library()
 with ThreadPoolExecutor(12) as pool:
@@ -111,10 +117,10 @@ counts = {str(code): codes.count(code) for code in set(codes)}
 print(json.dumps({"codes": counts, "slow": slow}), flush=True)
 for line in sys.stdin:
     if line == "status\\n":
-        told = {name: {"status": app.status, "deployments": {
+        result = {name: {"status": app.status, "deployments": {
             each: {"status": one.status, "replica_states": one.replica_states}
             for each, one in app.deployments.items()}} for name, app in serve.status().applications.items()}
-        print(json.dumps(told), flush=True)
+        print(json.dumps(result), flush=True)
     else:
         serve.shutdown()
         break
@@ -125,10 +131,10 @@ for line in sys.stdin:
 class Serving(Recorded):
     """The applications ``shop``, ``library`` and ``broken``.
 
-    ``codes``: what HTTP answered how often. ``slow``: of the requests that took ``Model`` long, begin and end by
-    the clocks of ``client``, ``front`` and ``model``, ns, the ``request_id``, and the ``pid`` of the replica of
-    ``Model``. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) told the same, and ``shop``: what was
-    told of that application then.
+    ``codes``: how often HTTP answered with each status. ``slow``: begin and end of each slow request by the
+    clocks of ``client``, ``front`` and ``model``, ns, its ``request_id``, and the ``pid`` of the replica of
+    ``Model``. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) reported the same, and ``shop``:
+    its report about that application at that time.
     """
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -140,13 +146,13 @@ class Serving(Recorded):
     is_over: bool = False
 
     def launch(self) -> None:
-        """Start the program, and wait until it has had its requests and told its state."""
+        """Start the program, and wait until it has handled its requests and printed its state."""
         program = PROGRAM.replace("PORT", str(free_port()))
-        for name in ("REQUESTS", "WORK_S", "FAILS", "SLOW_S", "SLOW", "ASKED", "MODELS"):
+        for name in ("REQUESTS", "WORK_S", "FAILS", "SLOW_S", "SLOW", "LIBRARY_CALLS", "MODELS"):
             program = program.replace(name, str(globals()[name]))
         self.driver = self.start_driver(program)
-        told = self._line()
-        self.codes, self.slow = told["codes"], told["slow"]
+        state = self._line()
+        self.codes, self.slow = state["codes"], state["slow"]
         wait_until(self._agrees, "the state that Serve tells")
         self.shop = self.get("/api/serve/shop")
 
@@ -178,9 +184,9 @@ class Serving(Recorded):
         def look() -> dict[str, float]:
             found: dict[str, float] = {}
             for series in self.get("/api/metrics/query", expr=expr)["series"]:
-                told = [one for one in series["values"] if one is not None]
-                if told:
-                    found[next(iter(series["labels"].values()), "")] = told[-1]
+                values = [one for one in series["values"] if one is not None]
+                if values:
+                    found[next(iter(series["labels"].values()), "")] = values[-1]
             return found
 
         found: dict[str, float] = wait_until(look, expr)

@@ -39,9 +39,9 @@ class Trace:
         (found,) = [one for one in self.slices if (one.name, one.category) == (name, category)]
         return found
 
-    def place(self, one: Slice) -> tuple[str, str]:
+    def place(self, each: Slice) -> tuple[str, str]:
         """The names of the process and of the track of a slice."""
-        return self.tracks[one.track]
+        return self.tracks[each.track]
 
 
 def read_perfetto(content: bytes) -> Trace:

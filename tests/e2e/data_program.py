@@ -20,7 +20,10 @@ from ray.data._internal.issue_detection import (
     issue_detector_manager,
 )
 
-ROWS, BLOCKS, HANGS_S = 600, 12, 8
+ROWS = 600
+BLOCKS = 12
+#: How long one batch hangs, s.
+HANGS_S = 8
 Batch = dict[str, Any]
 
 
@@ -119,13 +122,13 @@ def main() -> None:
     dataset = dataset.map_batches(parse, num_cpus=0.5).map_batches(crunch, num_cpus=2)
     dataset = dataset.map_batches(Embed, concurrency=1, num_cpus=0.5).materialize()
     shuffled = ray.data.range(ROWS, override_num_blocks=4).map_batches(parse).random_shuffle().materialize()
-    told = {
+    results = {
         "rows": [dataset.count(), shuffled.count()],
         "stats": [dataset.stats(), shuffled.stats()],
         "plan": plan,
         "warned": warned,
     }
-    print("stats", json.dumps(told), flush=True)
+    print("stats", json.dumps(results), flush=True)
     sys.stdin.readline()
     ray.shutdown()
 

@@ -126,7 +126,7 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
 
     # Ray declares failed what is left of a job 15 s after its end; the functions' and the job's own numbers tell how
     # many of those are no failures.
-    def is_told() -> bool:
+    def ends_are_reported() -> bool:
         failures = _failures(cluster, serve_job)
         states = cluster.get("/api/tasks", job_id=serve_job, state="FAILED")["total"]
         functions = cluster.get("/api/functions", job_id=serve_job, limit=200)["items"]
@@ -143,7 +143,7 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
         )
         return failures["items"] == [] and states > 0 and {*failed, *stopped} == {states}
 
-    wait_until(is_told, "the ends of the actors")
+    wait_until(ends_are_reported, "the ends of the actors")
 
 
 def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: str, page: Page) -> None:

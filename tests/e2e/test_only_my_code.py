@@ -87,7 +87,7 @@ def test_each_answer_accounts_for_all_attempts(cluster: Recorded, job: str) -> N
 
 def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> None:
     functions = len(_functions(cluster, job)) - len(MINE)
-    told = re.compile(rf"{functions} functions of ray\.util (hidden|collapsed)")
+    hidden_or_collapsed = re.compile(rf"{functions} functions of ray\.util (hidden|collapsed)")
     only = re.compile("only=mine")
     switch = page.get_by_test_id("only-mine")
     libraries = page.get_by_test_id("libraries")
@@ -99,12 +99,12 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
     expect(libraries).to_have_count(0)
     switch.click(force=True)
     expect(shown).to_have_attribute("data-total", str(sum(MINE.values())))
-    expect(libraries).to_contain_text(told)
+    expect(libraries).to_contain_text(hidden_or_collapsed)
 
     page.get_by_test_id("nav-flame").click()
     expect(page).to_have_url(only)
     page.goto(f"{url}/flame?job_id={job}&weight=count")
-    expect(libraries).to_contain_text(told)
+    expect(libraries).to_contain_text(hidden_or_collapsed)
     page.get_by_test_id("flame-below").get_by_text("ray.util", exact=True).click()
     expect(page.get_by_test_id("flame-panel")).to_contain_text("Calls of this library")
     expect(page).to_have_url(re.compile("frame="))
@@ -115,7 +115,7 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
     expect(page.get_by_test_id("flame-below").get_by_text("PoolActor.run_batch")).to_be_visible()
 
     page.goto(f"{url}/logical?job_id={job}&only=mine&minor=1")
-    expect(libraries).to_contain_text(told)
+    expect(libraries).to_contain_text(hidden_or_collapsed)
     page.get_by_test_id("logical-node-l:ray.util").wait_for()
     page.get_by_test_id("logical-library-ray.util").click()
     expect(page).to_have_url(re.compile(r"unfold=ray\.util"))

@@ -44,16 +44,16 @@ class Alerting:
         self.services: Any = self.server.services
         self.length = 90.0
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread = threading.Thread(target=self._keep_session_live, daemon=True)
         self._thread.start()
 
-    def _tell(self) -> None:
+    def _keep_session_live(self) -> None:
         number = 0
         while not self._done.wait(0.5):
             if number % 10 == 0:  # so that the session lives
-                told = Story(_made=number)
-                told.task("load", number, number + 1, number + 5)
-                self.services.writer.submit_records(told.batch, "events")
+                story = Story(_made=number)
+                story.task("load", number, number + 1, number + 5)
+                self.services.writer.submit_records(story.batch, "events")
                 self.services.writer.flush()
             number += 1
             store = self.services.metrics.store(SESSION)

@@ -41,7 +41,7 @@ _STATS = re.compile(
 class Program(Recorded):
     """The program, and what Ray Data said of its datasets."""
 
-    told: dict[str, Any]
+    results: dict[str, Any]
 
     def get(self, path: str, **params: Any) -> Any:
         """The server's answer about the session of the program."""
@@ -72,7 +72,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
         for line in job.stdout:
             lines.append(line)
             if line.startswith("stats "):
-                program.told = json.loads(line.removeprefix("stats "))
+                program.results = json.loads(line.removeprefix("stats "))
                 break
         else:
             raise AssertionError("".join(lines))
@@ -106,12 +106,12 @@ def _edges(plan: str) -> list[tuple[str, str]]:
     return edges
 
 
-def _check_union(dataset: dict[str, Any], told: dict[str, Any]) -> None:
+def _check_union(dataset: dict[str, Any], results: dict[str, Any]) -> None:
     """Which operator gives which its blocks is what Ray Data planned."""
     operators = dataset["operators"]
     names = {one["operator_id"]: one["name"] for one in operators}
     edges = [(names[given], one["name"]) for one in operators for given in one["inputs"]]
-    assert sorted(edges) == sorted(_edges(told["plan"]))
+    assert sorted(edges) == sorted(_edges(results["plan"]))
     both = ["ReadRange->MapBatches(left)", "ReadRange->MapBatches(right)"]
     assert sorted(one for one, to in edges if to.startswith("Union")) == both
     for one in operators:
@@ -123,7 +123,7 @@ def _check_warning(program: Program, dataset: dict[str, Any]) -> None:
     """What Ray Data warned of first is on record, and among the events."""
     (warning,) = dataset["warnings"]
     assert (warning["operator"], warning["issue"]) == (HANGS, "hanging")
-    message = " ".join(program.told["warned"][0].split())
+    message = " ".join(program.results["warned"][0].split())
     assert warning["message"].startswith("A task ")
     assert message.startswith(warning["message"])
     events = program.get("/api/events", kind="dataset")["items"]
@@ -133,14 +133,14 @@ def _check_warning(program: Program, dataset: dict[str, Any]) -> None:
 
 def _check(program: Program) -> None:
     """What is on record is what Ray Data said."""
-    told = program.told
+    results = program.results
     union, hanging, piped, shuffled = _datasets(program)
-    _check_union(union, told)
+    _check_union(union, results)
     _check_warning(program, hanging)
-    assert [one["total_rows"] for one in (piped, shuffled)] == told["rows"]
+    assert [one["total_rows"] for one in (piped, shuffled)] == results["rows"]
     assert [one["name"] for one in piped["operators"]] == OPERATORS
     by_name = {one["name"]: one for one in piped["operators"]}
-    said = {match["name"]: match for match in _STATS.finditer(told["stats"][0])}
+    said = {match["name"]: match for match in _STATS.finditer(results["stats"][0])}
     assert said.keys() == set(OPERATORS[1:])
     for name, match in said.items():
         assert by_name[name]["tasks"]["states"] == {"FINISHED": int(match["tasks"])}, name
@@ -177,7 +177,7 @@ def test_live(program: Program, page: Page) -> None:
             and ran >= 7 * 12 + 8
             and all(one["state"] == "FINISHED" for one in datasets)
             # Ray may say that a dataset has finished before it says how many rows it has.
-            and [one["total_rows"] for one in datasets[2:]] == program.told["rows"]
+            and [one["total_rows"] for one in datasets[2:]] == program.results["rows"]
         )
 
     wait_until(is_whole, "all datasets")
@@ -205,7 +205,7 @@ def test_a_union_and_a_task_that_hangs(program: Program, page: Page) -> None:
     page.get_by_test_id("dataset").nth(DATASETS[::-1].index("union")).get_by_role("link").first.click()
     graph = page.get_by_test_id("operator-graph")
     expect(graph.get_by_test_id("operator").filter(has_text="Union")).to_have_count(1)
-    expect(graph.get_by_test_id("card-link")).to_have_count(len(_edges(program.told["plan"])))
+    expect(graph.get_by_test_id("card-link")).to_have_count(len(_edges(program.results["plan"])))
     page.goto(f"{program.url}/s/{program.session}/data?lang=en")
     page.get_by_test_id("dataset").nth(DATASETS[::-1].index("hanging")).get_by_role("link").first.click()
     warning = page.get_by_test_id("dataset-warning")

@@ -79,11 +79,11 @@ def driver(cluster: Recorded) -> Iterator[subprocess.Popen[str]]:
 def test_an_actor_tells_of_its_restart_and_why_another_waits(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
-    def told() -> bool:
+    def restart_is_shown() -> bool:
         rows = cluster.get("/api/actors", q="shelf")["items"]
         return any(row["name"] == "shelf" and row["state"] == "ALIVE" and row["num_restarts"] for row in rows)
 
-    wait_until(told, "the restart")
+    wait_until(restart_is_shown, "the restart")
     page.goto(f"{cluster.url}/s/{cluster.session}/actors?q=shelf")
     page.get_by_test_id("actors-row").filter(has_text="shelf").first.click(position={"x": 40, "y": 12})
     drawer = page.get_by_test_id("item-drawer")

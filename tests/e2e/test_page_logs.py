@@ -21,12 +21,12 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
 
-    def found() -> list[dict[str, str]]:
+    def find_lines() -> list[dict[str, str]]:
         answer = httpx.get(f"{recorded.url}/api/logs/search", params={"session": session, "q": STEP})
         items: list[dict[str, str]] = answer.json().get("items") or []
         return items
 
-    hits = wait_until(found, "the kept lines")
+    hits = wait_until(find_lines, "the kept lines")
     page.goto(f"{recorded.url}/s/{session}/logs")
     expect(page.get_by_test_id("logs-keeping")).to_contain_text("Keeping logs")
     files = page.get_by_test_id("logs-file")

@@ -36,15 +36,15 @@ class Measured:
         self.server.start()
         services: Any = self.server.services
         self.services = services
-        told = Story()
-        told.task("load", 0, 1, 5)
-        services.writer.submit_records(told.batch, "events")
+        story = Story()
+        story.task("load", 0, 1, 5)
+        services.writer.submit_records(story.batch, "events")
         assert services.writer.flush()
         self.end_ns = time.time_ns() // _STEP_NS * _STEP_NS
         for number in range(_SAMPLES):
-            self.tell(self.end_ns - (_SAMPLES - 1 - number) * _STEP_NS, number % 5)
+            self.append_samples(self.end_ns - (_SAMPLES - 1 - number) * _STEP_NS, number % 5)
 
-    def tell(self, time_ns: int, more: float) -> None:
+    def append_samples(self, time_ns: int, more: float) -> None:
         """A sample of each series."""
         cpu = [
             sample("ray_node_cpu_utilization", 10 * k + more, node_id=str(k) * 56, node_ip=f"10.0.0.{k}")
@@ -125,7 +125,7 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
 
     # Live: a new value comes by itself (the legend tells that of the crosshair while there is one).
     page.mouse.move(0, 0)
-    measured.tell(time.time_ns(), 60)
+    measured.append_samples(time.time_ns(), 60)
     expect(chart.get_by_test_id("legend-line").first).to_contain_text("70%")
     page.get_by_test_id("board-node").click()
     expect(_chart(page, "CPU utilization").get_by_test_id("legend-line")).to_contain_text("10.0.0.1")

@@ -99,8 +99,8 @@ def _check_failures(serving: Serving) -> None:
 def _slow_request(page: Page, serving: Serving) -> None:
     """One of those that took Model a second: its parts in the row, and its steps below it once it is opened."""
     # (On a busy machine others may have taken longer, and pushed some of them out.)
-    listed = {one["request_id"] for one in serving.get("/api/serve-requests/shop")["items"]}
-    request_id = next(one["request_id"] for one in serving.slow if one["request_id"] in listed)
+    listed_ids = {one["request_id"] for one in serving.get("/api/serve-requests/shop")["items"]}
+    request_id = next(one["request_id"] for one in serving.slow if one["request_id"] in listed_ids)
     request = page.get_by_test_id("slow-request").filter(has_text=request_id[:8])
     expect(request).to_contain_text("GET /shop")
     expect(request).to_contain_text("Front, Model")

@@ -17,7 +17,10 @@ from rayscope.settings import Settings
 pytestmark = [pytest.mark.e2e]
 
 SESSION = "session_2026-01-02_03-04-05_000000_1"
-RUN, JOB, NODE, CONTROLLER = "5" * 32, "01000000", "a" * 56, "c" * 24 + "01000000"
+RUN = "5" * 32
+JOB = "01000000"
+NODE = "a" * 56
+CONTROLLER = "c" * 24 + JOB
 ATTEMPTS = ("6" * 32, "7" * 32)
 S, MS = 10**9, 10**6
 ERROR = "[Rank 1 Error Snippet]:\nTraceback (most recent call last):\nValueError: the disk is full\n"
@@ -41,12 +44,12 @@ def _attempt(number: int, begin_ns: int, end_ns: int, steps: int) -> RecordBatch
         since = begin_ns
         for step in range(steps):
             report = begin_ns + step * S + (900 if step == 1 and rank == 1 else 100) * MS
-            told = {"step": step, "rank": rank, "metrics": {"loss": "nan" if step == 2 else 1 / (step + 1)}}
-            told |= {"since_ns": since, "data_ns": 40 * MS}
+            values = {"step": step, "rank": rank, "metrics": {"loss": "nan" if step == 2 else 1 / (step + 1)}}
+            values |= {"since_ns": since, "data_ns": 40 * MS}
             if step == 1 and rank == 0:
-                told["checkpoint"] = "/mnt/results/checkpoint_1"
+                values["checkpoint"] = "/mnt/results/checkpoint_1"
             since = begin_ns + step * S + 950 * MS
-            batch.spans.append(Span("f" * 16 + actor, 0, "train.report", report, since, json.dumps(told)))
+            batch.spans.append(Span("f" * 16 + actor, 0, "train.report", report, since, json.dumps(values)))
     return batch
 
 

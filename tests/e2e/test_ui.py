@@ -185,8 +185,8 @@ def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
     lost: dict[str, object] = {"spans": 12_345, "by": [spans]}
 
     def answer(route: Route) -> None:
-        told = route.fetch().json()
-        route.fulfill(json={**told, "dropped": {**told["dropped"], **lost}})
+        summary = route.fetch().json()
+        route.fulfill(json={**summary, "dropped": {**summary["dropped"], **lost}})
 
     page.route("**/api/summary*", answer)
     page.goto(f"{recorded.url}/s/{recorded.session}")
@@ -212,8 +212,14 @@ def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> N
         {"lane": "json", "reason": "Ray 9.9's AggregatorAgent works in another way than those known"},
     ]
     for number, report in enumerate(reports, start=10):
-        told = {"session": session, "node_id": f"{number}" * 28, "pid": number, "time_ns": midnight, **report}
-        httpx.post(server.ingest_url.replace("/ray-events", "/agent"), json=told).raise_for_status()
+        payload = {
+            "session": session,
+            "node_id": f"{number}" * 28,
+            "pid": number,
+            "time_ns": midnight,
+            **report,
+        }
+        httpx.post(server.ingest_url.replace("/ray-events", "/agent"), json=payload).raise_for_status()
     page.goto(f"{server.url}/s/{session}?lang=en")
     lanes = page.get_by_test_id("banner-lanes")
     expect(lanes).to_contain_text("1 of 2 nodes sends events as JSON")
@@ -309,7 +315,7 @@ def test_a_narrow_chinese_table_is_whole(recorded: Recorded, page: Page) -> None
     assert chooser["y"] + chooser["height"] <= head["y"]
 
 
-def _many(session: str, number: int) -> list[bytes]:
+def event_batches(session: str, number: int) -> list[bytes]:
     """Events of ``number`` finished tasks in Ray's JSON, 1,000 tasks a batch."""
     import base64
 
@@ -361,7 +367,7 @@ def _many(session: str, number: int) -> list[bytes]:
 def test_100_000_tasks_stay_smooth(recorded: Recorded, page: Page) -> None:
     session = "session_2026-01-01_00-00-00_000000_1"
     with httpx.Client() as client:
-        for body in _many(session, 100_000):
+        for body in event_batches(session, 100_000):
             assert client.post(recorded.server.ingest_url, content=body).status_code == 204
     services = recorded.server.services
     assert services is not None

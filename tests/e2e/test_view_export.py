@@ -69,10 +69,10 @@ def test_what_is_saved_opens_elsewhere(
         assert set(shown) == ran
         # The driver's tasks ran while it did, and a branch got what its leaves had made.
         (driver,) = [s for s in trace.slices if s.category == "driver"]
-        begun = defaultdict(set)
+        names_by_start = defaultdict(set)
         for one in trace.slices:
-            begun[one.track, one.begin].add(one.name)
-        ends = [(begun[a.track, a.begin], begun[b.track, b.begin]) for a, b in trace.arrows]
+            names_by_start[one.track, one.begin].add(one.name)
+        ends = [(names_by_start[a.track, a.begin], names_by_start[b.track, b.begin]) for a, b in trace.arrows]
         calls = [
             target for (a, _), (_, target) in zip(trace.arrows, ends, strict=True) if a.track == driver.track
         ]

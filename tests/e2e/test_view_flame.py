@@ -68,9 +68,9 @@ def test_the_numbers_of_the_flame_graph_can_be_saved(recorded: Recorded, page: P
     expect(page.get_by_test_id("flame-panel")).to_contain_text("Driver")
     with page.expect_download() as saved:
         page.get_by_test_id("flame-json").click()
-    told = json.loads(Path(saved.value.path()).read_text())
-    assert told["attempts"] == 419
-    assert told["total"] == sum(frame["own"] for frame in told["frames"]) > 0
+    exported = json.loads(Path(saved.value.path()).read_text())
+    assert exported["attempts"] == 419
+    assert exported["total"] == sum(frame["own"] for frame in exported["frames"]) > 0
     with page.expect_download() as drawn:
         page.get_by_test_id("flame-png").click()
     assert Path(drawn.value.path()).read_bytes().startswith(b"\x89PNG")

@@ -57,8 +57,8 @@ def test_the_node_shows_what_ran_on_it_at_a_time(recorded: Recorded, page: Page)
     page.get_by_test_id("physical-export").click()
     with page.expect_download() as download:
         page.get_by_test_id("physical-json").click()
-    told = json.loads(Path(download.value.path()).read_text())
-    assert told["physical"]["functions"] == ["slow_step"]
+    exported = json.loads(Path(download.value.path()).read_text())
+    assert exported["physical"]["functions"] == ["slow_step"]
     page.get_by_test_id("physical-export").click()
     with page.expect_download() as download:
         page.get_by_test_id("physical-png").click()
@@ -72,8 +72,8 @@ def test_a_click_selects_a_worker_and_double_click_looks_closer(recorded: Record
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
     asked = httpx.get(f"{recorded.url}/api/tasks", params={"session": session, "func_name": "slow_step"})
-    begun = asked.json()["items"][0]["start_ns"]
-    page.goto(f"{recorded.url}/s/{session}/physical?at={begun + 10**8}")
+    start_ns = asked.json()["items"][0]["start_ns"]
+    page.goto(f"{recorded.url}/s/{session}/physical?at={start_ns + 10**8}")
     canvas = page.get_by_test_id("physical-canvas")
     expect(page.get_by_test_id("physical-usage")).to_be_visible()
     # The head of the only node's cell, and then its first worker: the driver.

@@ -40,8 +40,8 @@ def test_the_stack_at_a_time_says_who_waits_for_whom(recorded: Recorded, page: P
     expect(tree.locator("[aria-selected=true]")).to_have_count(1)
     with page.expect_download() as download:
         page.get_by_test_id("stack-export").click()
-    told = json.loads(Path(download.value.path()).read_text())
-    assert "slow_step" in {node["name"] for node in told["nodes"]}
+    exported = json.loads(Path(download.value.path()).read_text())
+    assert "slow_step" in {node["name"] for node in exported["nodes"]}
 
     page.get_by_test_id("stack-before").click()
     expect(page).not_to_have_url(re.compile(f"at={middle}"))

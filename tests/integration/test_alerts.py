@@ -61,7 +61,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., None]]:
 class _Hook(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.told.append(body)  # type: ignore[attr-defined]
+        self.server.bodies.append(body)  # type: ignore[attr-defined]
         self.send_response(200)
         self.end_headers()
 
@@ -88,9 +88,9 @@ class Alerting:
         self.server = Server(Settings(data_dir=folder, port=0))
         self.server.start()
         self.services: Any = self.server.services
-        told = Story()
-        told.task("load", 0, 1, 5)
-        self.services.writer.submit_records(told.batch, "events")
+        story = Story()
+        story.task("load", 0, 1, 5)
+        self.services.writer.submit_records(story.batch, "events")
         assert self.services.writer.flush()
 
     def queue(self, length: float) -> None:
@@ -178,7 +178,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
     alerting: Callable[[str], Alerting], wait_for: Callable[..., Any]
 ) -> None:
     hook = HTTPServer(("127.0.0.1", 0), _Hook)
-    hook.told = []  # type: ignore[attr-defined]
+    hook.bodies = []  # type: ignore[attr-defined]
     Thread(target=hook.serve_forever, daemon=True).start()
     mailbox = _Mailbox()
     smtp = Controller(mailbox, hostname="127.0.0.1", port=free_port())
@@ -193,7 +193,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
         made.queue(90)
         made.turn()
         wait_for(lambda: mailbox.mails, "a mail")
-        wait_for(lambda: hook.told, "a call of the hook")  # type: ignore[attr-defined]
+        wait_for(lambda: hook.bodies, "a call of the hook")  # type: ignore[attr-defined]
         to, mail = mailbox.mails[0]
         assert to == ["ops@example.org"]
         assert "[FIRING] Queue q1 has 90 entries" in mail["Subject"]
@@ -201,7 +201,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
             part.get_payload(decode=True).decode() for part in mail.walk() if not part.is_multipart()
         )
         assert "Queue q1 has 90 entries" in text
-        assert "Queue q1 has 90 entries" in hook.told[0]  # type: ignore[attr-defined]
+        assert "Queue q1 has 90 entries" in hook.bodies[0]  # type: ignore[attr-defined]
         wait_for(lambda: made.services.alerts.notifier.status("both").sent == 1, "it is counted")
     finally:
         smtp.stop()

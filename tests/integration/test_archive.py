@@ -259,9 +259,9 @@ def test_an_archive_can_be_read_without_rayscope(sealed: Sealed) -> None:
 
 
 def test_the_command_line_lists_verifies_and_brings_back(sealed: Sealed, tmp_path: Path) -> None:
-    listed = json.loads(sealed.command("list", "--format", "json").stdout)
-    assert [row["session"] for row in listed] == [sealed.session]
-    assert listed[0]["failed"] == 1
+    rows = json.loads(sealed.command("list", "--format", "json").stdout)
+    assert [row["session"] for row in rows] == [sealed.session]
+    assert rows[0]["failed"] == 1
     assert "intact" in sealed.command("verify").stderr
     assert "already archived" in sealed.command("push", "--data-dir", str(sealed.data)).stderr
     pulled = sealed.command("pull", sealed.session, "--data-dir", str(tmp_path / "pulled"))
@@ -279,9 +279,9 @@ def test_what_was_damaged_is_told_and_sealed_again(sealed: Sealed, tmp_path: Pat
     (path,) = sealed.folder.glob("attempts/*/*/*/attempts.parquet")
     whole = path.read_bytes()
     path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    told = sealed.command("verify")
-    assert told.returncode == 1
-    assert "has changed" in told.stderr
+    result = sealed.command("verify")
+    assert result.returncode == 1
+    assert "has changed" in result.stderr
     other = sealed.server(tmp_path / "other")
     try:
         wait_until(lambda: location(other, sealed.session) == "archive", "the archive is listed")

@@ -74,31 +74,32 @@ def cli(cluster: Any, *args: str) -> str:
 
 
 def test_tasks_actors_and_nodes_are_those_of_rays_state_api(cluster: Any, client: rayscope.Client) -> None:
-    told = json.loads(cluster.run(SCRIPT).splitlines()[-1])
-    assert len(told["tasks"]) == 11
+    by_ray = json.loads(cluster.run(SCRIPT).splitlines()[-1])
+    assert len(by_ray["tasks"]) == 11
     fields = ("task_id", "attempt", "name", "state", "node_id", "worker_id")
 
     def tasks() -> list[list[Any]]:
-        return sorted([row[field] for field in fields] for row in client.tasks(job_id=told["job"]))  # type: ignore[literal-required]
+        rows = client.tasks(job_id=by_ray["job"])
+        return sorted([row[field] for field in fields] for row in rows)  # type: ignore[literal-required]
 
     wait_until(lambda: [row[3] for row in tasks()].count("FINISHED") == 10, "all events of the tasks")
     # Ray's API does not tell where the task ran that made an actor; its events do.
-    pairs = zip(tasks(), told["tasks"], strict=True)
+    pairs = zip(tasks(), by_ray["tasks"], strict=True)
     assert [
         [ours if ray is not None else None for ours, ray in zip(*pair, strict=True)] for pair in pairs
-    ] == told["tasks"]
-    actors = client.actors(job_id=told["job"]).to_arrow().select(["actor_id", "class_name", "name", "pid"])
-    assert sorted([*row.values()] for row in actors.to_pylist()) == told["actors"]
+    ] == by_ray["tasks"]
+    actors = client.actors(job_id=by_ray["job"]).to_arrow().select(["actor_id", "class_name", "name", "pid"])
+    assert sorted([*row.values()] for row in actors.to_pylist()) == by_ray["actors"]
     nodes = [[row["node_id"], row["state"], row["node_ip"]] for row in client.nodes(state="ALIVE")]
-    assert sorted(nodes) == [node for node in told["nodes"] if node[1] == "ALIVE"]
-    listed = json.loads(
-        cli(cluster, "tasks", "--session", cluster.session, "--job", told["job"], "--format", "json")
+    assert sorted(nodes) == [node for node in by_ray["nodes"] if node[1] == "ALIVE"]
+    rows = json.loads(
+        cli(cluster, "tasks", "--session", cluster.session, "--job", by_ray["job"], "--format", "json")
     )
-    assert sorted([row[field] for field in fields] for row in listed) == tasks()
+    assert sorted([row[field] for field in fields] for row in rows) == tasks()
     table = cli(cluster, "nodes", "--session", cluster.session, "--wide")
     assert all(node[0] in table for node in nodes)
     # Four frames of the standard library, which are more than Ray keeps by default, hide no line of the user's.
-    (failure,) = cluster.get("/api/failures", job_id=told["job"])["items"]
+    (failure,) = cluster.get("/api/failures", job_id=by_ray["job"])["items"]
     assert failure["message"].startswith("json.decoder.JSONDecodeError: Expecting property name")
     assert (
         Path(failure["path"]).read_text().splitlines()[failure["line"] - 1] == '        json.loads("{three")'

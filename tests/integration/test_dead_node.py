@@ -53,7 +53,7 @@ def dead(cluster: Recorded) -> Dying:
     _, _, task, where, _ = talk(cluster, "third")
     assert where == node.node_id
 
-    def kept() -> Any:
+    def kept_file() -> Any:
         """The file with the task's lines, once all of them are kept."""
         found = [
             part
@@ -65,13 +65,13 @@ def dead(cluster: Recorded) -> Dying:
         of = {file["name"]: file["kept"] for file in files}
         return next((part["name"] for part in found if of[part["name"]] >= part["page"]["end"]), None)
 
-    def told_alive() -> bool:
+    def is_reported_alive() -> bool:
         found = cluster.get("/api/metrics", name="rayscope_node_up")["items"]
         return any(one["labels"]["node_id"] == node.node_id and one["value"] == 1 for one in found)
 
-    file = wait_until(kept, "its lines are kept")
+    file = wait_until(kept_file, "its lines are kept")
     wait_until(lambda: (cluster.get(path)["usage"] or {}).get("usage_ns"), "its account")
-    wait_until(told_alive, "the node is measured")
+    wait_until(is_reported_alive, "the node is measured")
     made = Dying(cluster, node, task, file)
     made.look_for_alerts(time.monotonic())
     assert [rule for rule, _ in made.alerts if rule == "NodeDead"] == []
@@ -110,16 +110,16 @@ def test_an_alert_fires(dead: Dying) -> None:
 
 def test_it_is_dead_with_its_reason_and_what_it_used_last(dead: Dying) -> None:
     assert dead.node_id not in dead.cluster.alive()
-    told = dead.about()
-    assert told["state"] == "DEAD"
-    assert told["death_reason"] == "UNEXPECTED_TERMINATION"
-    assert told["death_message"]
+    node = dead.about()
+    assert node["state"] == "DEAD"
+    assert node["death_reason"] == "UNEXPECTED_TERMINATION"
+    assert node["death_message"]
     # What it used last is kept, and is not of now.
-    assert told["usage"]["cpu_percent"] is not None
-    assert not told["usage"]["current"]
-    assert told["resources"] is None
-    listed = dead.cluster.get("/api/nodes", state="DEAD", limit=1000)["items"]
-    assert dead.node_id in [one["node_id"] for one in listed]
+    assert node["usage"]["cpu_percent"] is not None
+    assert not node["usage"]["current"]
+    assert node["resources"] is None
+    dead_nodes = dead.cluster.get("/api/nodes", state="DEAD", limit=1000)["items"]
+    assert dead.node_id in [one["node_id"] for one in dead_nodes]
     # This answer is shared among all who ask: it may be some seconds old.
     wait_until(
         lambda: dead.node_id in [one["id"] for one in dead.cluster.get("/api/nodes/cells")["dead"]],

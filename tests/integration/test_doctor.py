@@ -129,25 +129,25 @@ def test_a_newer_ray_is_named_once(lab: Lab, tmp_path: Path) -> None:
 def test_a_whole_recording_and_a_wrong_address(lab: Lab) -> None:
     done = lab.doctor(lab.address, "--probe", "--seconds", "2", "--format", "json")
     assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout)
-    assert told["whole"] is True
-    states = {finding["part"]: finding["state"] for finding in told["findings"]}
+    report = json.loads(done.stdout)
+    assert report["whole"] is True
+    states = {finding["part"]: finding["state"] for finding in report["findings"]}
     assert states == dict.fromkeys(
         ("server", "export of events", "lane", "tracer", "profile spans", "snapshot fallback"), "on"
     )
-    (node,) = told["facts"]["nodes"]
+    (node,) = report["facts"]["nodes"]
     assert (node["lane"], node["local"], node["head"]) == ("fast", True, True)
     assert node["env"]["fast_lane"] is node["env"]["key_fits"] is True
     assert node["us_an_event"] > 0
     assert node["received"] > 3000
-    measured = told["facts"]["measured"]
+    measured = report["facts"]["measured"]
     assert measured["ended"] == measured["ended_here"] == 1000
     # The server of this test lives in the test's own process.
     assert all(measured["cpu"][kind] > 0 for kind in ("agent", "raylet", "gcs", "server"))
     assert measured["spans"] > 0
-    assert told["facts"]["reading"]["seconds"] > 0
-    assert told["facts"]["reading"]["attempts"] > 1000
-    costs = {finding["part"]: finding["cost"] for finding in told["findings"]}
+    assert report["facts"]["reading"]["seconds"] > 0
+    assert report["facts"]["reading"]["attempts"] > 1000
+    costs = {finding["part"]: finding["cost"] for finding in report["findings"]}
     assert all("µs a task" in costs[part] for part in ("server", "export of events", "snapshot fallback"))
     assert "µs per event" in costs["lane"]
     assert lab.server.ingest_url.split("/api/ingest/")[1].split("/")[0] not in done.stdout

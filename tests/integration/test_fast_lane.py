@@ -130,8 +130,8 @@ def driver() -> Iterator[Callable[..., None]]:
 
 def whole(server: Server) -> dict[str, Any] | None:
     """The summary once every task is on record."""
-    told: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
-    return told if told.get("states", {}).get("FINISHED") == TASKS else None
+    summary: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
+    return summary if summary.get("states", {}).get("FINISHED") == TASKS else None
 
 
 @pytest.fixture
@@ -156,9 +156,9 @@ def test_whatever_fails_ray_takes_over_and_the_reason_is_told(cluster: Any, faul
     code, reason = FAULTS[fault]
     summary = cluster(sys.executable, code)
     assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
-    (told,) = summary["lanes"]["reasons"]
-    assert told["code"] == "agent_said"
-    assert reason in told["reason"]
+    (entry,) = summary["lanes"]["reasons"]
+    assert entry["code"] == "agent_said"
+    assert reason in entry["reason"]
     assert summary["dropped"]["total"] == 0
     assert summary["ingest"]["rejected_batches"] == 0
 
@@ -174,7 +174,7 @@ def test_a_node_whose_python_has_no_rayscope_sends_json(cluster: Any, tmp_path: 
     assert "No module named 'rayscope'" in missing.stderr
     summary = cluster(python)
     assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
-    assert [told["code"] for told in summary["lanes"]["reasons"]] == ["not_installed"]
+    assert [entry["code"] for entry in summary["lanes"]["reasons"]] == ["not_installed"]
 
 
 @pytest.mark.long
@@ -190,13 +190,17 @@ def test_what_an_agent_has_no_room_for_is_told_and_read_again_from_the_gcs(
     server = serve(port=port)
 
     def repaired() -> dict[str, Any] | None:
-        told = whole(server)
-        return told if told and 0 < told["dropped"]["total"] <= told["dropped"]["repaired_total"] else None
+        summary = whole(server)
+        return (
+            summary
+            if summary and 0 < summary["dropped"]["total"] <= summary["dropped"]["repaired_total"]
+            else None
+        )
 
-    told = wait_for(repaired, "every task on record and the losses mended")
-    assert told["recording"] == "events"
-    assert told["lanes"]["fast"] == 1
-    dropped = told["dropped"]
+    final = wait_for(repaired, "every task on record and the losses mended")
+    assert final["recording"] == "events"
+    assert final["lanes"]["fast"] == 1
+    dropped = final["dropped"]
     assert {by["reason"] for by in dropped["by"]} == {"agent_buffer_full"}
     assert {"TASK_DEFINITION_EVENT", "TASK_LIFECYCLE_EVENT"} <= {by["event_type"] for by in dropped["by"]}
     assert sum(by["count"] for by in dropped["by"]) == dropped["total"] > TASKS

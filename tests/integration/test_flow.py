@@ -9,8 +9,12 @@ import pytest
 from tests.flow_tree import Tree
 
 pytestmark = [pytest.mark.ray]
-#: What `process` sleeps at the default scale, ms.
-USUAL_MS, BOTTLENECK_MS, CALLS = 100, 600, 10
+#: How long most calls of `process` sleep at the default scale, ms.
+USUAL_MS = 100
+#: How long its slow calls sleep, ms.
+BOTTLENECK_MS = 600
+#: The number of slow calls.
+CALLS = 10
 
 
 def test_the_flame_graph_adds_up_to_what_ray_says(tree: Tree) -> None:
@@ -107,13 +111,16 @@ def test_the_physical_view_has_on_each_worker_what_ran_there_then(tree: Tree) ->
     for task in running:
         by_worker[task["worker_id"][:16]].append(task["func_name"])
     workers = answer["workers"]
-    told = {
+    by_flame_graph = {
         key: (workers["running"][at], answer["functions"][workers["function"][at]])
         for at, key in enumerate(workers["key"])
         if workers["running"][at]
     }
-    assert set(told) == set(by_worker)
-    assert all(told[key][0] == len(names) and told[key][1] in names for key, names in by_worker.items())
+    assert set(by_flame_graph) == set(by_worker)
+    assert all(
+        by_flame_graph[key][0] == len(names) and by_flame_graph[key][1] in names
+        for key, names in by_worker.items()
+    )
     # Every actor is in the worker that Ray says; the driver is one more.
     actors = {actor["worker_id"][:16] for actor in tree.get("/api/actors", limit=1000)["items"]}
     classes = {key for at, key in enumerate(workers["key"]) if workers["actor_class"][at] >= 0}

@@ -28,9 +28,9 @@ def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:
 
     What blocks becomes a node anew, and a stack may be some seconds old.
     """
-    told = live.frames()
+    answer = live.frames()
     name_of = {node["id"]: node["name"] for node in live.stack()}
-    return (told, name_of) if all(node["node"] in name_of for node in told["nodes"]) else None
+    return (answer, name_of) if all(node["node"] in name_of for node in answer["nodes"]) else None
 
 
 def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
@@ -40,11 +40,13 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
             return None
         paths = {framed[1][node["node"]]: _paths(node) for node in framed[0]["nodes"]}
         # A worker that has only just begun may still be in Ray's own functions, a blocked one was seen in two.
-        begun = all(path[0] in (name, "await") for name, found in paths.items() for path in found)
-        return (*framed, paths) if begun and len(paths.get("waiter", ())) == 1 else None
+        are_all_in_user_code = all(
+            path[0] in (name, "await") for name, found in paths.items() for path in found
+        )
+        return (*framed, paths) if are_all_in_user_code and len(paths.get("waiter", ())) == 1 else None
 
-    told, name_of, found = wait_until(sampled, "stacks that stand still")
-    assert told["problems"] == []
+    answer, name_of, found = wait_until(sampled, "stacks that stand still")
+    assert answer["problems"] == []
     assert found["sleeper"] == {("sleeper", "outer", "inner"): 2}
     assert found["Threaded.work"] == {("Threaded.work", "outer", "inner"): 2}
     assert found["victim"] == {("victim",): 1}
@@ -52,18 +54,18 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
     (blocked,) = found["waiter"]
     assert "get" in blocked
     assert not [name for name in blocked if "wrapper" in name or "tracer" in name]
-    (sleepers,) = [node for node in told["nodes"] if name_of[node["node"]] == "sleeper"]
+    (sleepers,) = [node for node in answer["nodes"] if name_of[node["node"]] == "sleeper"]
     inner = sleepers["frames"][-1]
     assert (inner["name"], os.path.basename(inner["file"]), inner["active"]) == ("inner", "job.py", 0)
     assert JOB.splitlines()[inner["line"] - 1].strip() == "time.sleep(600)"
-    assert {worker["title"] for worker in told["workers"]} >= {"ray::sleeper", "ray::victim"}
+    assert {worker["title"] for worker in answer["workers"]} >= {"ray::sleeper", "ray::victim"}
 
 
 def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:
     (node,) = [node for node in live.stack() if node["name"] == "sleeper"]
-    told = live.frames(node=node["id"], whole=True)
-    assert [node["node"] for node in told["nodes"]] == [node["id"]]
-    names = {frame["name"] for frame in told["nodes"][0]["frames"]}
+    answer = live.frames(node=node["id"], whole=True)
+    assert [node["node"] for node in answer["nodes"]] == [node["id"]]
+    names = {frame["name"] for frame in answer["nodes"][0]["frames"]}
     assert names >= {"MainThread", "Worker.main_loop", "sleeper", "inner"}
 
 
@@ -73,13 +75,13 @@ def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:
     both = [victim["worker_id"], live.worker_of("sleeper")["worker_id"]]
     # Its dump may hold for a second.
     wait_until(lambda: live.frames(workers=both)["problems"], "its end to be told")
-    told = live.frames(workers=both)
-    (problem,) = told["problems"]
+    answer = live.frames(workers=both)
+    (problem,) = answer["problems"]
     # Not running: the record knows of its end already.
     assert problem["code"] in ("gone", "not_running")
     assert problem["remedy"]
     assert [worker["worker_id"] for worker in problem["workers"]] == [victim["worker_id"]]
-    assert len(told["workers"]) == 1
+    assert len(answer["workers"]) == 1
     # What the node's agent and py-spy say of a process that is no more.
     assert live.server.services is not None
     gcs = live.server.services.clusters.gcs_of(live.session)

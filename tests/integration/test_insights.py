@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs.py"
 #: What is found in the bad one of each pair, and where.
-FOUND = {
+EXPECTED_PLACES = {
     "get_in_loop": "work",
     "tiny_tasks": "double",
     "straggler": "load",
@@ -23,7 +23,7 @@ FOUND = {
     "submission_order": "fetch",
 }
 
-LONG = sorted(set(FOUND) - {"get_in_loop"})
+LONG = sorted(set(EXPECTED_PLACES) - {"get_in_loop"})
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
-    assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
+    assert where == EXPECTED_PLACES[kind] if EXPECTED_PLACES[kind] is None else EXPECTED_PLACES[kind] in where
     assert bad[kind]["severity"] in ("critical", "warning")
     # On a busy machine a few calls of any program take longer than the others, and that is worth telling.
     good = findings(cluster, PROGRAMS, f"{kind}_good")

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.ray]
 PROGRAMS = BENCHMARKS / "detector_programs_code.py"
 RISKS = BENCHMARKS / "detector_programs_risks.py"
 #: What is found in the bad one of each pair, and where.
-FOUND = {
+EXPECTED_FUNCTIONS = {
     "large_argument": "count",
     "large_closure": "look_up",
     "nested_get": "add",
@@ -29,11 +29,11 @@ LOOK_ALIKES = [
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", FOUND)
+@pytest.mark.parametrize("kind", EXPECTED_FUNCTIONS)
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
-    assert FOUND[kind] in bad[kind]["function"]
+    assert EXPECTED_FUNCTIONS[kind] in bad[kind]["function"]
     assert bad[kind]["severity"] in ("critical", "warning")
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
 

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs_machines.py"
 #: What is found in the bad one of each pair, and where.
-FOUND = {
+EXPECTED_PLACES = {
     "data_skew": "aggregate",
     "leaked_objects": "read",
     "locality": "measure",
@@ -28,18 +28,18 @@ FOUND = {
     "worker_startup": None,
 }
 #: Where it matters how busy the machine is, also with other tests.
-MARKS = dict.fromkeys(FOUND, (pytest.mark.long,)) | {
+MARKS = dict.fromkeys(EXPECTED_PLACES, (pytest.mark.long,)) | {
     "data_skew": (),
     "over_asked_cpus": (pytest.mark.long, pytest.mark.quiet),
     "single_core_actor": (pytest.mark.long, pytest.mark.quiet),
 }
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=MARKS[kind]) for kind in FOUND])
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=MARKS[kind]) for kind in EXPECTED_PLACES])
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
-    assert where == FOUND[kind] if FOUND[kind] is None else FOUND[kind] in where
+    assert where == EXPECTED_PLACES[kind] if EXPECTED_PLACES[kind] is None else EXPECTED_PLACES[kind] in where
     assert bad[kind]["severity"] in ("critical", "warning") or bad[kind]["is_risk"]
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")

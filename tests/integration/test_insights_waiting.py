@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs_waiting.py"
 #: Where the finding about the bad program of each pair is: one of these. None: it names no place.
-FOUND: dict[str, tuple[str, ...] | None] = {
+EXPECTED_PLACES: dict[str, tuple[str, ...] | None] = {
     "deadlock": ("inner",),
     "hang": ("Player.ping",),
     "idle_actors": ("Service",),
@@ -25,13 +25,16 @@ FOUND: dict[str, tuple[str, ...] | None] = {
 
 @pytest.mark.parametrize(
     "kind",
-    ["unschedulable_group", *(pytest.param(kind, marks=pytest.mark.long) for kind in sorted(FOUND)[:-1])],
+    [
+        "unschedulable_group",
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in sorted(EXPECTED_PLACES)[:-1]),
+    ],
 )
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
     bad = findings(cluster, PROGRAMS, f"{kind}_bad")
     assert kind in bad, sorted(bad)
     where = bad[kind]["function"] or bad[kind]["actor_class"]
-    places = FOUND[kind]
+    places = EXPECTED_PLACES[kind]
     assert where is None if places is None else any(place in where for place in places), where
     # Too many pending tasks cost memory, and little time.
     assert kind == "unbounded_pending" or bad[kind]["severity"] in ("critical", "warning")

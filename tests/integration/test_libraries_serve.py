@@ -121,8 +121,8 @@ def test_failed_requests_are_on_record_however_fast_they_failed(serving: Serving
     assert starts == sorted(starts, reverse=True)
 
 
-def _spans(told: dict[str, Any]) -> dict[str, list[int]]:
-    return {name: told[name] for name in ("client", "front", "model")}
+def _spans(times: dict[str, Any]) -> dict[str, list[int]]:
+    return {name: times[name] for name in ("client", "front", "model")}
 
 
 def test_errors_are_counted_by_caller(serving: Serving) -> None:

@@ -98,15 +98,15 @@ def _compare(url: str, printed: dict[str, Any]) -> None:
     assert (ours["attempt_count"], ours["failed_attempts"], ours["worker_count"]) == (2, 1, 2)
 
     run = get(f"/train/{ours['run_id']}")
-    told = sorted(theirs["attempts"], key=lambda one: one["start_time_ns"])
+    their_attempts = sorted(theirs["attempts"], key=lambda one: one["start_time_ns"])
     assert [one["state"] for one in run["attempts"]] == ["ERRORED", "FINISHED"]
-    for one, attempt in zip(run["attempts"], told, strict=True):
+    for one, attempt in zip(run["attempts"], their_attempts, strict=True):
         assert (one["attempt_id"], one["state"]) == (attempt["attempt_id"], attempt["status"])
         assert (one["start_ns"], one["end_ns"]) == (attempt["start_time_ns"], attempt["end_time_ns"])
         assert one["status_detail"] == attempt["status_detail"]
     assert "the disk is full" in run["attempts"][0]["status_detail"]
     assert [one["reports"] for one in run["attempts"]] == [1, 3]
-    for worker, their_worker in zip(run["workers"], told[1]["workers"], strict=True):
+    for worker, their_worker in zip(run["workers"], their_attempts[1]["workers"], strict=True):
         for name in ("world_rank", "local_rank", "actor_id", "node_id", "pid"):
             assert worker[name] == their_worker[name]
         assert their_worker["log_file_path"].endswith(f"/logs/{worker['log_file']}")

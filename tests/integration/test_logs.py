@@ -54,20 +54,20 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
 
 
 def test_rays_own_logs_have_times_and_levels(cluster: Recorded) -> None:
-    listed = cluster.get("/api/logs", kind="gcs,raylet")
+    answer = cluster.get("/api/logs", kind="gcs,raylet")
     alive = cluster.alive()  # other tests kill nodes
     (name, node) = next(
         (f["name"], f["node_id"])
-        for f in listed["files"]
+        for f in answer["files"]
         if f["name"] == "gcs_server.out" and f["node_id"] in alive
     )
     page = cluster.get("/api/logs/file", node_id=node, name=name, limit=50)
     assert page["live"]
-    told = [line for line in page["lines"] if line["time_ns"]]
-    assert told
-    assert all(abs(time.time_ns() - line["time_ns"]) < 3600e9 for line in told)
-    assert {line["level"] for line in told} & {"info", "warning", "error"}
-    middle = told[len(told) // 2]["time_ns"]
+    timed = [line for line in page["lines"] if line["time_ns"]]
+    assert timed
+    assert all(abs(time.time_ns() - line["time_ns"]) < 3600e9 for line in timed)
+    assert {line["level"] for line in timed} & {"info", "warning", "error"}
+    middle = timed[len(timed) // 2]["time_ns"]
     since = cluster.get("/api/logs/file", node_id=node, name=name, since_ns=middle - 1, limit=50)
     first = next(line for line in since["lines"] if line["time_ns"])
     assert first["time_ns"] >= middle - 1000

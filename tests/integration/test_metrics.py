@@ -27,10 +27,10 @@ def latest(cluster: Recorded, name: str, **labels: str) -> dict[str, float]:
 
 def sums(samples: Iterable[Sample]) -> dict[str, float]:
     """The values by name, summed over all labels."""
-    told: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for each in samples:
-        told[each.name] = told.get(each.name, 0.0) + each.value
-    return told
+        totals[each.name] = totals.get(each.name, 0.0) + each.value
+    return totals
 
 
 def test_every_built_in_collector_goes_well(cluster: Recorded) -> None:
@@ -38,12 +38,12 @@ def test_every_built_in_collector_goes_well(cluster: Recorded) -> None:
         return each["ok"] and each["error"] is None
 
     def good() -> Any:
-        told = {each["name"]: each for each in cluster.get("/api/metrics", limit=1)["collectors"]}
-        return told.keys() >= PARTS and all(is_well(told[name]) for name in PARTS) and told
+        collectors = {each["name"]: each for each in cluster.get("/api/metrics", limit=1)["collectors"]}
+        return collectors.keys() >= PARTS and all(is_well(collectors[name]) for name in PARTS) and collectors
 
     # A node that another test killed is asked until Ray takes it for dead.
-    told = wait_until(good, "an answer of every collector")
-    assert all(told[name]["samples"] > 0 for name in PARTS - {"gpu", "tasks", "actors"})
+    collectors = wait_until(good, "an answer of every collector")
+    assert all(collectors[name]["samples"] > 0 for name in PARTS - {"gpu", "tasks", "actors"})
 
 
 def test_node_figures_equal_rays_text(cluster: Recorded) -> None:

@@ -94,24 +94,24 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         assert node["measured"]["cpus"] == psutil.cpu_count()
 
         def stored() -> bool:
-            told = cluster.get(f"/api/nodes/{node['node_id']}")["usage"]
-            return int(told["object_store_used_bytes"] or 0) >= 20_000_000
+            usage = cluster.get(f"/api/nodes/{node['node_id']}")["usage"]
+            return int(usage["object_store_used_bytes"] or 0) >= 20_000_000
 
         wait_until(stored, "what the actor put into the object store")
 
         # The one that spins is told and runs what it runs. Ray's workers are nice: others may take most of the cores.
         def spinning() -> Any:
             for one in cluster.get("/api/nodes")["items"]:
-                for told in cluster.get(f"/api/nodes/{one['node_id']}")["workers"]:
-                    runs = [attempt["name"] for attempt in told["attempts"]]
-                    if runs == ["spin"] and (told["cpu_percent"] or 0) > 1:
-                        return told
+                for worker in cluster.get(f"/api/nodes/{one['node_id']}")["workers"]:
+                    runs = [attempt["name"] for attempt in worker["attempts"]]
+                    if runs == ["spin"] and (worker["cpu_percent"] or 0) > 1:
+                        return worker
             return None
 
         spins = wait_until(spinning, "the worker that spins")
-        listed = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:1")["items"]
-        assert spins["id"] in [one["worker_id"] for one in listed]
-        assert all(one["cpu_percent"] >= 1 for one in listed)
+        rows = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:1")["items"]
+        assert spins["id"] in [one["worker_id"] for one in rows]
+        assert all(one["cpu_percent"] >= 1 for one in rows)
 
         def drawn() -> bool:
             cells = cluster.get("/api/nodes/cells")
@@ -143,8 +143,8 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         wait_until(lambda: all(compared()), "the resources as Ray tells them")
 
         def waiting() -> Any:
-            told = cluster.get("/api/cluster/status")["pending"]
-            return next((one for one in told if one["name"] == "never" and one["count"] == 3), None)
+            pending = cluster.get("/api/cluster/status")["pending"]
+            return next((one for one in pending if one["name"] == "never" and one["count"] == 3), None)
 
         pending = wait_until(waiting, "what never finds a place")
         assert pending["resources"] == {"CPU": 1.0, "unobtainium": 2.0}
@@ -188,8 +188,8 @@ def test_who_holds_what_others_wait_for(cluster: Recorded) -> None:
         whole = float(next(line for line in driver.stdout if line.startswith("WHOLE")).split()[1])
 
         def waiting() -> Any:
-            told = cluster.get("/api/cluster/status")["pending"]
-            found = next((one for one in told if one["name"] == "want_all"), None)
+            pending = cluster.get("/api/cluster/status")["pending"]
+            found = next((one for one in pending if one["name"] == "want_all"), None)
             return found is not None and len(found["holders"]) == 3 and found
 
         pending = wait_until(waiting, "what waits, and the three that hold what it waits for")

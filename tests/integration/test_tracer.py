@@ -17,7 +17,7 @@ import pytest
 from tests import dataflow
 from tests.cluster import env_without_ray, run_in_turn
 from tests.conftest import read_rows
-from tests.dataflow import told
+from tests.dataflow import printed_json
 
 from rayscope.cluster.tasks import flow_sql
 from rayscope.storage.catalog import Catalog
@@ -68,7 +68,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def test_every_edge_of_a_known_data_flow_is_found_and_none_invented(lab: Lab) -> None:
     init = {"num_cpus": 4, "_temp_dir": str(lab.ray), "include_dashboard": False}
-    expected = told(lab.run(dataflow.WORKLOAD, json.dumps(init)))
+    expected = printed_json(lab.run(dataflow.WORKLOAD, json.dumps(init)))
     rows = lab.sql(dataflow.QUERY)
     assert dataflow.differences(expected, rows) == []
     compared = Counter(edge[3] for edge in expected if edge[5] is not None)
@@ -108,7 +108,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
 
 
 def test_a_fault_in_any_part_leaves_the_users_results_untouched(ran: Ran) -> None:
-    lab, said = ran.lab, told(ran.printed, "FAULTS")
+    lab, said = ran.lab, printed_json(ran.printed, "FAULTS")
     assert said["wrong"] == []
     assert said["unmet"] == []
     assert said["wanted"][-1] == "ValueError"
@@ -130,7 +130,7 @@ def test_workers_that_exit_while_the_tracer_tells_something_do_not_crash(lab: La
 def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     # So low that a slow machine too makes more calls in a second than there is room for.
     limit = {MAX_SPANS: "3000"}
-    said = told(lab.run(WORKLOADS / "traced.py", str(lab.ray), **limit), "TOLD")
+    said = printed_json(lab.run(WORKLOADS / "traced.py", str(lab.ray), **limit), "TOLD")
     # The user's own setup hook and a second runtime environment work, and their workers are traced.
     assert said["environments"] == [["the user", None], ["the user", "2"]]
     ran = lab.sql(
@@ -145,12 +145,13 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
 
     # So are those whose tasks' events the code switches off: these tasks are counted.
     workers = lab.sql(
-        f"SELECT tracer FROM workers JOIN actors USING (worker_id) WHERE actor_id IN {tuple(said['silent'])}"
+        "SELECT tracer FROM workers JOIN actors USING (worker_id) "
+        f"WHERE actor_id IN {tuple(said['without_events'])}"
     )
     assert workers == [["on"], ["on"]]
     assert lab.tracing()["without_events"] == [
-        {"class_name": "Silent", "tasks": 5},
-        {"class_name": "SilentAsync", "tasks": 5},
+        {"class_name": "NoEvents", "tasks": 5},
+        {"class_name": "NoEventsAsync", "tasks": 5},
     ]
     # A module that workers preload before they have a job costs none of them.
     assert lab.sql("SELECT count(*) FROM tasks WHERE error_type = 'WORKER_DIED'") == [[0]]
@@ -311,7 +312,7 @@ def test_who_waits_for_whom_is_told_while_it_waits(ran: Ran) -> None:
 
 
 def test_a_task_that_was_canceled_while_it_ran_has_failed(ran: Ran) -> None:
-    assert told(ran.printed, "CANCELS") == {
+    assert printed_json(ran.printed, "CANCELS") == {
         "spins": "TaskCancelledError",
         "yields": "TaskCancelledError",
         "waits_for_spins": "TaskCancelledError",

@@ -129,8 +129,8 @@ def test_skipping_asks_for_nothing_and_warns(
     monkeypatch.setenv("RAYSCOPE_SKIP_UI", "1")
     assert dependencies(hook, project) == []
     hook.UiBuildHook(str(project), {}, None, None, "", "wheel").initialize("editable", {})
-    told = capsys.readouterr()
-    assert "RAYSCOPE_SKIP_UI" in told.out + told.err
+    printed = capsys.readouterr()
+    assert "RAYSCOPE_SKIP_UI" in printed.out + printed.err
     assert not hook.static_dir(project).exists()
 
 
@@ -196,14 +196,14 @@ def test_the_lock_names_no_registry() -> None:
 def test_built_assets_are_not_in_git() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
-    listed = subprocess.run(
+    tracked = subprocess.run(
         ["git", "ls-files", "src/rayscope/server/static"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert listed.stdout == ""
+    assert tracked.stdout == ""
 
 
 def test_the_licence_of_bundled_programs_is_in_wheel_and_sdist() -> None:

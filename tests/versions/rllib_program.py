@@ -58,7 +58,7 @@ def main() -> None:
         ),
     ).fit()
     (trial,) = results._experiment_analysis.trials
-    told = {
+    payload = {
         "job": ray.get_runtime_context().get_job_id(),
         "trial_id": trial.trial_id,
         "state": trial.status,
@@ -67,7 +67,7 @@ def main() -> None:
         "last": dict(numbers(results[0].metrics)),
         "returns": [float(value) for value in results[0].metrics_dataframe[METRIC]],
     }
-    print("told", json.dumps(told), flush=True)
+    print("told", json.dumps(payload), flush=True)
     sys.stdin.readline()
     ray.shutdown()
 

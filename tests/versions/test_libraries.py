@@ -54,8 +54,8 @@ def python(wheel: Path) -> Path:
 class Ran:
     """A program that waits for its end, what it said of itself, and the server that records it."""
 
-    def __init__(self, server: Server, process: subprocess.Popen[str], told: dict[str, Any]) -> None:
-        self._server, self._process, self.told = server, process, told
+    def __init__(self, server: Server, process: subprocess.Popen[str], results: dict[str, Any]) -> None:
+        self._server, self._process, self.results = server, process, results
         (self.session,) = (one["session"] for one in self.get("/sessions", session=None)["items"])
 
     def get(self, path: str, **params: Any) -> Any:
@@ -126,12 +126,12 @@ def _finished(ran: Ran, path: str) -> dict[str, Any]:
 
 
 def _check_training(ran: Ran) -> None:
-    told = ran.told
-    (theirs,) = told["runs"]
-    assert (theirs["status"], told["error"]) == ("FINISHED", None)
+    results = ran.results
+    (theirs,) = results["runs"]
+    assert (theirs["status"], results["error"]) == ("FINISHED", None)
 
     ours = _finished(ran, "/train")
-    assert (ours["run_id"], ours["name"], ours["job_id"]) == (theirs["id"], "line", told["job"])
+    assert (ours["run_id"], ours["name"], ours["job_id"]) == (theirs["id"], "line", results["job"])
     assert (ours["start_ns"], ours["end_ns"]) == (theirs["start_time_ns"], theirs["end_time_ns"])
     assert (ours["attempt_count"], ours["failed_attempts"], ours["worker_count"]) == (1, 0, 2)
 
@@ -151,13 +151,13 @@ def _check_training(ran: Ran) -> None:
     }
     # The result has what rank 0 reported.
     for name in ("loss", "epoch", "rows"):
-        assert lines[name, 0] == [metrics[name] for _, metrics in told["checkpoints"]]
-        assert lines[name, 0][-1] == told["metrics"][name]
+        assert lines[name, 0] == [metrics[name] for _, metrics in results["checkpoints"]]
+        assert lines[name, 0][-1] == results["metrics"][name]
     assert lines["rows", 1] == [100, 100]
     assert lines["loss", 0][1] < lines["loss", 0][0]
     # Ours are the newest first.
-    assert [one["path"] for one in run["checkpoints"]] == [path for path, _ in told["checkpoints"][::-1]]
-    assert run["checkpoints"][0]["path"] == told["checkpoint"]
+    assert [one["path"] for one in run["checkpoints"]] == [path for path, _ in results["checkpoints"][::-1]]
+    assert run["checkpoints"][0]["path"] == results["checkpoint"]
 
     # Each epoch executed the dataset, which both workers shared.
     datasets = ran.get("/data")["items"]
@@ -182,11 +182,11 @@ def test_ppo_of_rllib(python: Path, server: Server) -> None:
 
 
 def _check_rllib(ran: Ran) -> None:
-    told, job = ran.told, ran.told["job"]
+    results, job = ran.results, ran.results["job"]
     operators = {"RLlib: env runners", "RLlib: learners", "RLlib: algorithms"}
     _check_graph(ran, operators)
 
-    iterations = told["last"]["training_iteration"]
+    iterations = results["last"]["training_iteration"]
 
     def trained() -> dict[str, dict[str, Any]] | None:
         items = ran.get("/functions", job_id=job, limit=200)["items"]
@@ -204,27 +204,27 @@ def _check_rllib(ran: Ran) -> None:
 
     item = _finished(ran, "/tune")
     assert (item["name"], item["results"]) == ("cart", iterations)
-    assert (item["trial_states"], told["errors"]) == ({told["state"]: 1}, 0)
+    assert (item["trial_states"], results["errors"]) == ({results["state"]: 1}, 0)
     experiment = ran.get(f"/tune/{item['experiment_id']}")
     (trial,) = experiment["trials"]
     assert (trial["trial_id"], trial["state"], trial["path"]) == (
-        told["trial_id"],
-        told["state"],
-        told["path"],
+        results["trial_id"],
+        results["state"],
+        results["path"],
     )
     assert (trial["iterations"], trial["end_reason"]) == (iterations, "criterion")
-    assert trial["time_total_s"] == pytest.approx(told["last"]["time_total_s"])
-    assert trial["metrics"] == {name: pytest.approx(told["last"][name]) for name in trial["metrics"]}
-    assert trial["value"] == told["returns"][-1]
+    assert trial["time_total_s"] == pytest.approx(results["last"]["time_total_s"])
+    assert trial["metrics"] == {name: pytest.approx(results["last"][name]) for name in trial["metrics"]}
+    assert trial["value"] == results["returns"][-1]
     (line,) = experiment["lines"]
-    assert line["points"] == [[at, value] for at, value in enumerate(told["returns"], 1)]
+    assert line["points"] == [[at, value] for at, value in enumerate(results["returns"], 1)]
 
 
 def _check_graph(ran: Ran, operators: set[str]) -> None:
     """With its libraries folded the graph can be read, and names what they run."""
 
     def find_names() -> set[str] | None:
-        graph = ran.get("/flow/logical", job_id=ran.told["job"], only="mine")
+        graph = ran.get("/flow/logical", job_id=ran.results["job"], only="mine")
         assert len(graph["nodes"]) <= MAX_NODES
         # Ray may lose the definition of a call of a process that is killed.
         nodes = [one for one in graph["nodes"] if one["kind"] in ("library", "function") and one["name"]]

@@ -102,9 +102,9 @@ def theirs(row: Row) -> Row:
     }
 
 
-def differences(recorded: dict[tuple[str, int], Row], told: list[Row]) -> list[str]:
+def differences(recorded: dict[tuple[str, int], Row], reported: list[Row]) -> list[str]:
     found = []
-    for row in told:
+    for row in reported:
         key = (row["task_id"], row["attempt_number"])
         if key not in recorded:
             found.append(f"{key} {row['name']}: missing")
@@ -124,8 +124,8 @@ def differences(recorded: dict[tuple[str, int], Row], told: list[Row]) -> list[s
 @pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
 def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast_lane: bool) -> None:
     for said in ran(python, server, fast_lane):
-        told = [row for row in said["tasks"] if row["type"] != "DRIVER_TASK"]
-        assert Counter(row["name"] for row in told)["inner"] == 560
+        reported = [row for row in said["tasks"] if row["type"] != "DRIVER_TASK"]
+        assert Counter(row["name"] for row in reported)["inner"] == 560
 
         def read() -> dict[tuple[str, int], Row]:
             assert server.services is not None
@@ -134,14 +134,14 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
             return {(row["task_id"], row["attempt"]): row for row in rows if row["type"] != "DRIVER_TASK"}
 
         deadline = time.monotonic() + 30
-        while (wrong := differences(read(), told)) and time.monotonic() < deadline:
+        while (wrong := differences(read(), reported)) and time.monotonic() < deadline:
             time.sleep(1)
         summary = httpx.get(f"{server.url}/api/summary").json()
         lanes = {name: summary["lanes"][name] for name in ("fast", "json", "none")}
-        print(f"\nRay {said['version']}: {len(told)} attempts, {len(wrong)} differ, lanes {lanes}")
+        print(f"\nRay {said['version']}: {len(reported)} attempts, {len(wrong)} differ, lanes {lanes}")
         print(f"  {summary['lanes']['reasons']} unknown {summary['ingest']['unknown']}")
         assert wrong == []
-        assert len(read()) == len(told)
+        assert len(read()) == len(reported)
         assert lanes["fast"] == fast_lane
         assert summary["dropped"]["total"] == 0
 
@@ -166,10 +166,10 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
             server.url, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL", session
         )
     ]
-    wrong = dataflow.differences(dataflow.told(done.stdout), rows)
+    wrong = dataflow.differences(dataflow.printed_json(done.stdout), rows)
     if python.parts[-3] < "2.54":
         # Of coroutines and threads that run at a time in one process it keeps one of several profile events.
-        beside = dataflow.told(done.stdout, "BESIDE")
+        beside = dataflow.printed_json(done.stdout, "BESIDE")
         wrong = [edge for edge in wrong if not any(task in edge for task in beside)]
     print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}", *wrong, sep="\n  ")
     assert wrong == []

@@ -64,7 +64,7 @@ def main() -> None:
     ).fit()
     with urllib.request.urlopen(f"http://{context.dashboard_url}/api/train/v2/runs/v1", timeout=60) as answer:
         runs = json.load(answer)["train_runs"]
-    told = {
+    results = {
         "job": ray.get_runtime_context().get_job_id(),
         "metrics": result.metrics,
         "checkpoint": result.checkpoint.path,
@@ -72,7 +72,7 @@ def main() -> None:
         "error": None if result.error is None else str(result.error),
         "runs": runs,
     }
-    print("told", json.dumps(told), flush=True)
+    print("told", json.dumps(results), flush=True)
     sys.stdin.readline()
     ray.shutdown()
 

@@ -114,11 +114,11 @@ def in_a_thread() -> list[Any]:
 
 @ray.remote
 class Stage:
-    def __init__(self, given: bytes = b"") -> None:
-        self.given = given
+    def __init__(self, suffix: bytes = b"") -> None:
+        self.suffix = suffix
 
     def step(self, value: bytes) -> bytes:
-        return value + self.given
+        return value + self.suffix
 
 
 @ray.remote

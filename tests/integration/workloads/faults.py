@@ -138,8 +138,8 @@ class Worker:
     def inject(self, module: str, name: str) -> None:
         self.injected = inject(module, name)
 
-    def work(self, given: Any) -> list[Any]:
-        return [given, *use_everything()]
+    def work(self, value: Any) -> list[Any]:
+        return [value, *use_everything()]
 
     def mend(self) -> bool:
         return mend(self.injected)

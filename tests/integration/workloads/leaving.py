@@ -18,19 +18,19 @@ class Leaving:
     def __init__(self) -> None:
         from rayscope.tracer import emit
 
-        encode, self.begun = emit._encode, threading.Event()
+        encode, self.started = emit._encode, threading.Event()
 
-        def slowly(told: dict[str, Any]) -> str:
-            if told.get("name") == "blocking":
-                self.begun.set()
+        def slowly(values: dict[str, Any]) -> str:
+            if values.get("name") == "blocking":
+                self.started.set()
                 time.sleep(ENCODING_S)
-            return encode(told)
+            return encode(values)
 
         emit._encode = slowly
         emit.watch_call(emit.Call("blocking", bytes(28), 1))  # reported by the watcher after a second
 
     def leave(self) -> None:
-        print("LEAVES", self.begun.wait(20), flush=True)
+        print("LEAVES", self.started.wait(20), flush=True)
         ray.actor.exit_actor()
 
 

@@ -16,8 +16,11 @@ import ray
 import rayscope
 
 CALLS = 6000
-#: Objects that the store has no room for by far: Ray spills them, and restores them when they are used.
-SPILLED, SPILLED_BYTES, STORE_BYTES = 20, 10_000_000, 80_000_000
+#: Objects that exceed the store by far: Ray spills them, and restores them when they are used.
+SPILLED = 20
+#: Size of each of these objects.
+SPILLED_BYTES = 10_000_000
+STORE_BYTES = 80_000_000
 
 
 def setup() -> None:
@@ -131,13 +134,13 @@ class Async:
 
 
 @ray.remote(enable_task_events=False)
-class Silent:
+class NoEvents:
     def double(self, number: int) -> int:
         return 2 * number
 
 
 @ray.remote(enable_task_events=False)
-class SilentAsync:
+class NoEventsAsync:
     async def double(self, number: int) -> int:
         return 2 * number
 
@@ -182,30 +185,30 @@ def main() -> None:
     ray.get([parent.remote(20) for _ in range(10)])
     ours.send(ray.get_runtime_context().gcs_address)
     assert fork() == 7
-    silent = [Silent.remote(), SilentAsync.remote()]
-    assert sum(ray.get([actor.double.remote(4) for actor in silent for _ in range(5)])) == 80
-    silent_ids = [actor._actor_id.hex() for actor in silent]
+    without_events = [NoEvents.remote(), NoEventsAsync.remote()]
+    assert sum(ray.get([actor.double.remote(4) for actor in without_events for _ in range(5)])) == 80
+    ids_without_events = [actor._actor_id.hex() for actor in without_events]
     assert spill() == sum(range(SPILLED)) * (SPILLED_BYTES // 8 + 1)
     ref = ray.put(1)
     first = ray.get(environment.remote([ref]))
     second = environment.options(runtime_env={"env_vars": {"SECOND": "2"}}).remote([ref])
-    told: dict[str, Any] = {"silent": silent_ids}
-    told["environments"] = [first, ray.get(second)]
+    results: dict[str, Any] = {"without_events": ids_without_events}
+    results["environments"] = [first, ray.get(second)]
     assert ours.recv() == 1
     joining.join()
     model, coroutines = Model.remote(), Async.remote()
-    told["forward"] = ray.get(model.forward.remote())
-    told["turn"] = ray.get(coroutines.turn.remote())
-    told["generated"] = ray.get(list(generate.remote(3)))
-    told["burnt"] = [ray.get(burns.remote(0.3)), 300_000_000]
+    results["forward"] = ray.get(model.forward.remote())
+    results["turn"] = ray.get(coroutines.turn.remote())
+    results["generated"] = ray.get(list(generate.remote(3)))
+    results["burnt"] = [ray.get(burns.remote(0.3)), 300_000_000]
     ray.wait([burns.options(name="burns in vain").remote(0.3, fail=True)])
     ray.get(rests.remote())
     threaded = Threaded.remote()
-    told["threads"] = ray.get([threaded.burns.remote(0.2) for _ in range(4)])
+    results["threads"] = ray.get([threaded.burns.remote(0.2) for _ in range(4)])
     # Last, so that its sums have no time but that of leaving the cluster.
-    told["gets"] = ray.get(many_gets.remote([ref]))
-    told["model"] = "ff" * 8 + model._actor_id.hex()
-    print("TOLD " + json.dumps(told))
+    results["gets"] = ray.get(many_gets.remote([ref]))
+    results["model"] = "ff" * 8 + model._actor_id.hex()
+    print("TOLD " + json.dumps(results))
 
 
 if __name__ == "__main__":

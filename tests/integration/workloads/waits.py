@@ -16,7 +16,7 @@ import ray
 
 
 @ray.remote
-def never(given: Any, sign: Path) -> None:
+def never(value: Any, sign: Path) -> None:
     sign.touch()
     time.sleep(600)
 

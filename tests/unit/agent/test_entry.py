@@ -127,11 +127,11 @@ def test_whatever_goes_wrong_the_agent_starts(settings: pytest.MonkeyPatch) -> N
     def fails(*_: Any) -> Any:
         raise RuntimeError("injected")
 
-    told: list[str] = []
-    settings.setattr(report.Reporter, "start", lambda self: told.append(self.report()["reason"]))
+    reasons: list[str] = []
+    settings.setattr(report.Reporter, "start", lambda self: reasons.append(self.report()["reason"]))
     settings.setattr(shape, "unknown", fails)
     entry.enter(module())
-    assert told == ["a fault of Rayscope: RuntimeError: injected"]
+    assert reasons == ["a fault of Rayscope: RuntimeError: injected"]
     settings.setattr(report, "Reporter", fails)
     entry.enter(module())
     settings.setattr(entry, "after_import", fails)

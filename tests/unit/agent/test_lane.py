@@ -55,14 +55,14 @@ class Server:
         self.sizes: list[int] = []
         self.attempts = 0
 
-    async def take(self, asked: web.Request) -> web.Response:
-        body = await asked.read()
-        self.kinds.append(asked.content_type)
+    async def take(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        self.kinds.append(request.content_type)
         status = self.answers.pop(0) if self.answers else 204
         if status == SILENCE:
             await asyncio.Event().wait()
         if status < 300:
-            if asked.content_type == "application/json":
+            if request.content_type == "application/json":
                 self.json_ids += [int(e["taskLifecycleEvent"]["workerPid"]) for e in json.loads(body)]
             else:
                 data = service.RayEventsData.FromString(body)
@@ -317,9 +317,9 @@ def test_a_server_elsewhere_gets_packed_bodies(monkeypatch: pytest.MonkeyPatch) 
 
     take = Server.take
 
-    async def unpacking(self: Server, asked: web.Request) -> web.Response:
-        seen.append(asked.headers["Content-Encoding"])
-        return await take(self, asked)  # aiohttp unpacks by itself
+    async def unpacking(self: Server, request: web.Request) -> web.Response:
+        seen.append(request.headers["Content-Encoding"])
+        return await take(self, request)  # aiohttp unpacks by itself
 
     monkeypatch.setattr(Server, "take", unpacking)
     played(story, [])

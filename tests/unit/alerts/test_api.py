@@ -37,9 +37,9 @@ def alerting(fresh: Any) -> Any:
     folder: Path = fresh.folder / "alerts"
     folder.mkdir(exist_ok=True)
     (folder / "mine.yml").write_text(RULES)
-    told = Story()
-    told.task("load", 0, 1, 5)
-    fresh.record(told)
+    story = Story()
+    story.task("load", 0, 1, 5)
+    fresh.record(story)
     services = fresh.server.services
     services.alerts._task.stop()  # time is the test's
     store = services.metrics.store(SESSION)
@@ -56,9 +56,9 @@ def acting(running: Any) -> dict[str, str]:
 
 
 def test_what_fires_with_its_rules_and_its_history(alerting: Any) -> None:
-    told = alerting.get("/api/alerts")
-    assert (told["firing"], told["pending"], told["live"]) == (1, 1, True)
-    first, second = told["items"]
+    alerts = alerting.get("/api/alerts")
+    assert (alerts["firing"], alerts["pending"], alerts["live"]) == (1, 1, True)
+    first, second = alerts["items"]
     assert (first["rule"], first["state"], first["severity"]) == ("QueueLong", "firing", "info")
     assert first["annotations"]["summary"] == "Queue q1 has 90 entries"
     assert (second["rule"], second["labels"]["node_id"]) == ("NodeDead", NODE)
@@ -125,14 +125,14 @@ def test_a_channel_is_tested_and_its_secrets_stay_here(alerting: Any) -> None:
     post, headers = alerting.client.post, acting(alerting)
     failed = post("/api/alerts/channels/hook/test", headers=headers)
     assert failed.json()["ok"] is False
-    told = alerting.client.get("/api/alerts/channels")
-    assert told.json()["items"][0]["last_error"]
+    after_failure = alerting.client.get("/api/alerts/channels")
+    assert after_failure.json()["items"][0]["last_error"]
     hook.status = 200  # type: ignore[attr-defined]
     worked = post("/api/alerts/channels/hook/test", headers=headers)
     assert worked.json() == {"ok": True, "error": None}
-    told_then = alerting.client.get("/api/alerts/channels")
-    assert told_then.json()["items"][0]["last_ok"] is True
-    for answer in (failed, told, worked, told_then):
+    after_success = alerting.client.get("/api/alerts/channels")
+    assert after_success.json()["items"][0]["last_ok"] is True
+    for answer in (failed, after_failure, worked, after_success):
         assert SECRET not in answer.text
         assert "user:" not in answer.text
     assert alerting.error(post("/api/alerts/channels/none/test", headers=headers), 404)
@@ -217,8 +217,10 @@ def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
         1,
     )
     for enabled in (False, True):
-        told = {"enabled": enabled}
-        assert client.put("/api/alerts/rules/NodeDead/enabled", json=told, headers=headers).status_code == 200
+        change = {"enabled": enabled}
+        assert (
+            client.put("/api/alerts/rules/NodeDead/enabled", json=change, headers=headers).status_code == 200
+        )
         assert rules()["NodeDead"]["enabled"] is enabled
     client.put("/api/alerts/rules/NodeDead", json=rule, headers=headers)
     assert rules()["NodeDead"]["source"] == "ui.yml"
@@ -245,9 +247,9 @@ def test_the_operator_makes_channels_whose_secrets_never_leave(alerting: Any) ->
     assert file.stat().st_mode & 0o077 == 0
     client.put(path, json={"type": "alertmanager", "match": {"severity": "critical"}}, headers=headers)
     assert SECRET in file.read_text()  # the address was not given again
-    (told,) = alerting.get("/api/alerts/channels")["items"]
-    assert (told["targets"], told["match"]) == (["one:9093"], {"severity": "critical"})
-    assert SECRET not in str(told)
+    (channel,) = alerting.get("/api/alerts/channels")["items"]
+    assert (channel["targets"], channel["match"]) == (["one:9093"], {"severity": "critical"})
+    assert SECRET not in str(channel)
     client.put(path, json=made | {"config": {"url": "http://two:9093"}}, headers=headers)
     assert SECRET not in file.read_text()  # no secret goes to another address
     client.delete(path, headers=headers)

@@ -59,13 +59,13 @@ def cases(path: Path) -> list[tuple[dict[str, Any], SeriesStore]]:
 def stored(case: dict[str, Any]) -> SeriesStore:
     interval_s = seconds(case["interval"])
     store = SeriesStore(step_s=interval_s, full_s=3600)
-    told = []
+    expected = []
     for series in case["input_series"]:
         name, _, inner = series["series"].rstrip("}").partition("{")
         labels = tuple(sorted(re.findall(r'(\w+)="([^"]*)"', inner)))
-        told.append((name, labels, values(series["values"])))
-    for number in range(max(len(given) for _, _, given in told)):
-        for name, labels, given in told:
+        expected.append((name, labels, values(series["values"])))
+    for number in range(max(len(given) for _, _, given in expected)):
+        for name, labels, given in expected:
             value = given[number] if number < len(given) else None
             if value is None:
                 continue

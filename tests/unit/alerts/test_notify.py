@@ -28,7 +28,7 @@ class Keeper:
     """A plug-in's channel: keeps what it is told, and fails as often as it is asked to."""
 
     route = None
-    told: ClassVar[list[Notification]] = []
+    sent: ClassVar[list[Notification]] = []
     failures: ClassVar[list[int]] = [0]
     event: ClassVar[threading.Event] = threading.Event()
 
@@ -43,14 +43,14 @@ class Keeper:
         if self.failures[0]:
             self.failures[0] -= 1
             raise ChannelError("not now")
-        self.told.append(notification)
+        self.sent.append(notification)
         self.event.set()
 
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Notifier]]:
     monkeypatch.setitem(channels._OURS, "keeper", f"{__name__}:Keeper")
-    Keeper.told.clear()
+    Keeper.sent.clear()
     Keeper.failures[0] = 0
     made: list[Notifier] = []
 
@@ -65,7 +65,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         notifier.stop()
 
 
-ONE = """
+CHANNELS = """
 route: {group_by: [alertname], group_wait: 10s, group_interval: 1m, repeat_interval: 1h}
 channels: [{name: k, type: keeper}]
 """
@@ -80,19 +80,19 @@ def quiet(_: Mapping[str, str]) -> list[str]:
     return []
 
 
-def told(wait_for: Callable[..., Any], number: int) -> list[tuple[list[str], list[str]]]:
+def sent(wait_for: Callable[..., Any], number: int) -> list[tuple[list[str], list[str]]]:
     """What was told, once there are so many: the nodes that fire and those that are over."""
-    wait_for(lambda: len(Keeper.told) >= number, f"{number} notifications")
+    wait_for(lambda: len(Keeper.sent) >= number, f"{number} notifications")
     return [
         ([a.labels["node_id"] for a in one.firing], [a.labels["node_id"] for a in one.resolved])
-        for one in Keeper.told
+        for one in Keeper.sent
     ]
 
 
 def test_a_group_waits_then_changes_then_repeats_then_ends(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
-    notifier = make(ONE)
+    notifier = make(CHANNELS)
     a, b, over = alert("a"), alert("b"), alert("a", State.RESOLVED)
     steps: list[tuple[int, list[Alert], int]] = [
         (0, [a], 0),  # waits for others
@@ -109,18 +109,18 @@ def test_a_group_waits_then_changes_then_repeats_then_ends(
     ]
     for at, alerts, number in steps:
         notifier.tick({"s": alerts}, quiet, T0 + at * S)
-        told(wait_for, number)
-        assert len(Keeper.told) == number, at
-    assert told(wait_for, 4) == [(["a", "b"], []), (["b"], ["a"]), (["b"], []), ([], ["b"])]
-    assert Keeper.told[0].title == "[FIRING 2] R"
-    assert "a is ill" in Keeper.told[0].body
-    assert Keeper.told[0].url == "http://here/s"
+        sent(wait_for, number)
+        assert len(Keeper.sent) == number, at
+    assert sent(wait_for, 4) == [(["a", "b"], []), (["b"], ["a"]), (["b"], []), ([], ["b"])]
+    assert Keeper.sent[0].title == "[FIRING 2] R"
+    assert "a is ill" in Keeper.sent[0].body
+    assert Keeper.sent[0].url == "http://here/s"
 
 
 def test_silenced_and_acknowledged_alerts(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
-    notifier = make(ONE)
+    notifier = make(CHANNELS)
     a, b = alert("a"), alert("b")
 
     def silencing(labels: Mapping[str, str]) -> list[str]:
@@ -128,25 +128,25 @@ def test_silenced_and_acknowledged_alerts(
 
     notifier.tick({"s": [a, b]}, silencing, T0)
     notifier.tick({"s": [a, b]}, silencing, T0 + 10 * S)
-    assert told(wait_for, 1) == [(["b"], [])]
+    assert sent(wait_for, 1) == [(["b"], [])]
     b.ack = Acknowledgement("me", "", T0)
     notifier.tick({"s": [a, b]}, silencing, T0 + 7200 * S)
-    assert len(Keeper.told) == 1  # nobody is reminded of what somebody has taken on
+    assert len(Keeper.sent) == 1  # nobody is reminded of what somebody has taken on
     notifier.tick({"s": [a, alert("b", State.RESOLVED)]}, silencing, T0 + 7300 * S)
-    assert told(wait_for, 2)[1] == ([], ["b"])
+    assert sent(wait_for, 2)[1] == ([], ["b"])
 
 
 def test_what_was_told_is_known_after_a_restart(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
-    first = make(ONE)
+    first = make(CHANNELS)
     first.tick({"s": [alert("a")]}, quiet, T0)
     first.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
-    told(wait_for, 1)
+    sent(wait_for, 1)
     second = make()
     second.tick({"s": [alert("a")]}, quiet, T0 + 20 * S)
     second.tick({"s": [alert("a", State.RESOLVED)]}, quiet, T0 + 90 * S)
-    assert told(wait_for, 2) == [(["a"], []), ([], ["a"])]
+    assert sent(wait_for, 2) == [(["a"], []), ([], ["a"])]
 
 
 def test_a_notification_says_what_holds_since_when_in_the_language_asked_for() -> None:
@@ -175,11 +175,11 @@ def test_a_notification_says_what_holds_since_when_in_the_language_asked_for() -
 def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
-    notifier = make(ONE, retry_s=(0.05, 0.05))
+    notifier = make(CHANNELS, retry_s=(0.05, 0.05))
     Keeper.failures[0] = 2
     notifier.tick({"s": [alert("a")]}, quiet, T0)
     notifier.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
-    told(wait_for, 1)
+    sent(wait_for, 1)
     wait_for(lambda: notifier.status("k").sent == 1, "it is counted")
     state = notifier.status("k")
     assert (state.tries, state.last_ok, state.last_error, state.failed) == (3, True, None, 0)
@@ -188,21 +188,21 @@ def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
     wait_for(lambda: notifier.status("k").failed == 1, "it is given up")
     assert notifier.status("k").last_error == "not now"
     notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 150 * S)
-    assert told(wait_for, 2)[1] == (["a", "b"], [])
+    assert sent(wait_for, 2)[1] == (["a", "b"], [])
 
 
 def test_what_waits_survives_a_change_of_the_file(
     make: Callable[..., Notifier], wait_for: Callable[..., Any], tmp_path: Path
 ) -> None:
-    notifier = make(ONE, retry_s=(60.0,))
+    notifier = make(CHANNELS, retry_s=(60.0,))
     Keeper.failures[0] = 1
     notifier.tick({"s": [alert("a")]}, quiet, T0)
     notifier.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
     wait_for(lambda: notifier.status("k").last_ok is False, "it failed")
     notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 80 * S)
-    (tmp_path / "channels.yml").write_text(ONE + "# changed")
+    (tmp_path / "channels.yml").write_text(CHANNELS + "# changed")
     notifier.reload()
-    assert told(wait_for, 2) == [(["a"], []), (["a", "b"], [])]
+    assert sent(wait_for, 2) == [(["a"], []), (["a", "b"], [])]
 
 
 def test_a_channel_gets_what_matches(make: Callable[..., Notifier], wait_for: Callable[..., Any]) -> None:
@@ -212,9 +212,9 @@ def test_a_channel_gets_what_matches(make: Callable[..., Notifier], wait_for: Ca
     )
     both = [alert("a", severity="critical"), alert("b", severity="warning")]
     notifier.tick({"s": both}, quiet, T0)
-    assert told(wait_for, 1) == [(["a"], [])]
+    assert sent(wait_for, 1) == [(["a"], [])]
     notifier.tick({"s": [alert("a", State.RESOLVED, severity="critical")]}, quiet, T0 + 90 * S)
-    assert len(Keeper.told) == 1
+    assert len(Keeper.sent) == 1
 
 
 def test_a_channel_gets_information_only_if_it_asks(
@@ -227,11 +227,11 @@ def test_a_channel_gets_information_only_if_it_asks(
         channel = f"{{name: k{number}, type: keeper{key}}}"
         notifier = make(f"route: {{group_wait: 0s, group_by: []}}\nchannels: [{channel}]")
         notifier.tick({"s": both}, quiet, T0)
-        assert told(wait_for, number + 1)[-1] == (wanted, [])
+        assert sent(wait_for, number + 1)[-1] == (wanted, [])
 
 
 def test_the_file_is_read_again_when_it_changes(make: Callable[..., Notifier], tmp_path: Path) -> None:
-    notifier = make(ONE)
+    notifier = make(CHANNELS)
     (tmp_path / "channels.yml").write_text("channels: []  # none any more")
     notifier.reload()
     assert notifier.config.channels == ()

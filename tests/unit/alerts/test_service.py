@@ -224,8 +224,8 @@ def test_what_has_no_newer_sample_is_not_evaluated_again(
 
     monkeypatch.setattr(service, "evaluate", counted)
     rules = "[{alert: Hot, expr: temperature > 80}, {alert: Any, expr: '{x=\"1\"}'}]"
-    told = f"groups: [{{name: g, interval: 1s, rules: {rules}}}]"
-    (world.folder / "alerts" / "mine.yml").write_text(told)
+    text = f"groups: [{{name: g, interval: 1s, rules: {rules}}}]"
+    (world.folder / "alerts" / "mine.yml").write_text(text)
     hot, unnamed = "temperature > 80", '{x="1"}'
 
     def evaluations(seconds: int) -> list[str]:

@@ -186,12 +186,12 @@ def test_the_address_of_the_server_can_be_part_of_a_text() -> None:
 def test_a_template_stays_within_its_bounds() -> None:
     alert = {"a": "x" * 5000}
     assert len(Template("{{ $labels.a }}" * 100).fill(alert, 1)) == MAX_RENDERED
-    many = Rendering(lambda _: [Sample({}, 1.0)] * 1000)
+    large = Rendering(lambda _: [Sample({}, 1.0)] * 1000)
     nested = "{{ range query `a` }}{{ range query `a` }}{{ $x := . }}{{ end }}{{ end }}"
     doubled = "{{ $x := `a` }}{{ range query `a` }}{{ $x = print $x $x }}{{ end }}"
     for text in (nested, doubled, "{{ printf `%99999d` 1 }}", "{{ reReplaceAll `.` $labels.a $labels.a }}"):
         with pytest.raises(TemplateError):
-            Template(text).fill(alert, 1, many)
+            Template(text).fill(alert, 1, large)
     for text in ("{{ if true }}" * 1000 + "{{ end }}" * 100, "{{ " + "(" * 900 + "1" + ")" * 900 + " }}"):
         with pytest.raises(BadQuery):
             Template(text)

@@ -11,7 +11,7 @@ from tests.running import Running
 from rayscope.api.schemas import Answer
 
 #: What is asked with, where the newest of everything will not do.
-ASKED: dict[str, dict[str, Any]] = {
+PARAMETERS: dict[str, dict[str, Any]] = {
     "/api/find": {"q": "a"},
     "/api/logs/file": {"name": "raylet.out"},
     "/api/logs/search": {"q": "error"},
@@ -61,7 +61,9 @@ def test_every_answer_has_its_shape(running: Running) -> None:
     for path in sorted(set(_paths(running)) - NOT_HERE):
         if "{placement_group_id}" in path:
             continue
-        asked = ASKED.get(path, {}) | ({"on_node": ids["node_id"]} if path.endswith("physical/node") else {})
+        asked = PARAMETERS.get(path, {}) | (
+            {"on_node": ids["node_id"]} if path.endswith("physical/node") else {}
+        )
         asked |= {"task_id": ids["task_id"]} if path == "/api/logs/of" else {}
         before = answers.compared.get(path, 0)
         running.get(path.format(**ids), **asked)

@@ -146,9 +146,9 @@ def test_a_node_hands_no_token_on_to_its_jobs(
 def test_the_environment_for_each_shell() -> None:
     assert f"export RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR={URL}\n" in render(Shell.sh, URL)
     assert "set -gx RAY_enable_ray_event 1\n" in render(Shell.fish, URL)
-    told = json.loads(render(Shell.json, URL))
-    assert told["env"]["RAY_PROFILING"] == "1"
-    assert told["system_config"]["enable_ray_event"] is True
+    setup = json.loads(render(Shell.json, URL))
+    assert setup["env"]["RAY_PROFILING"] == "1"
+    assert setup["system_config"]["enable_ray_event"] is True
 
 
 def test_the_environment_tells_of_the_token_without_it(

@@ -88,8 +88,8 @@ def facts(*nodes: Node, **changes: Any) -> Facts:
     return replace(WHOLE, nodes=nodes or WHOLE.nodes, **changes)
 
 
-def server(**told: Any) -> ServerFacts:
-    return replace(SERVER, recording={**SERVER.recording, **told})
+def server(**changes: Any) -> ServerFacts:
+    return replace(SERVER, recording={**SERVER.recording, **changes})
 
 
 def node(base: Node = NODE, **changes: Any) -> Node:
@@ -119,14 +119,14 @@ def test_versions_are_noted_and_leave_the_recording_complete() -> None:
     assert as_json(WHOLE, judge(WHOLE))["notes"] == []
 
 
-def part(given: Facts, name: str) -> Finding:
-    return next(finding for finding in judge(given) if finding.part == name)
+def part(known: Facts, name: str) -> Finding:
+    return next(finding for finding in judge(known) if finding.part == name)
 
 
-def unlanded(given: Facts) -> Facts:
+def unlanded(known: Facts) -> Facts:
     """As when no server knows the session."""
-    nodes = tuple(replace(one, lane=None, lane_code=None, agent=None) for one in given.nodes)
-    return replace(given, nodes=nodes)
+    nodes = tuple(replace(one, lane=None, lane_code=None, agent=None) for one in known.nodes)
+    return replace(known, nodes=nodes)
 
 
 PLAIN = node(env=NodeEnv())
@@ -326,13 +326,13 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_case_has_its_state_and_its_remedy(case: str) -> None:
-    given, name, state, remedy = CASES[case]
-    finding = part(given, name)
+    known, name, state, remedy = CASES[case]
+    finding = part(known, name)
     assert finding.state == state, finding
-    told = finding.command or finding.remedy
-    assert told == remedy if finding.command else remedy in told, finding
-    assert bool(told) == bool(remedy)
-    assert is_whole(judge(given)) is (state in ("on",))
+    shown = finding.command or finding.remedy
+    assert shown == remedy if finding.command else remedy in shown, finding
+    assert bool(shown) == bool(remedy)
+    assert is_whole(judge(known)) is (state in ("on",))
 
 
 def test_a_whole_recording_with_its_costs() -> None:
@@ -362,23 +362,23 @@ def test_a_quiet_cluster_has_no_figures_for_a_task() -> None:
 
 
 def test_nodes_that_share_a_reason_are_told_together() -> None:
-    silent = [node(REMOTE, node_id=f"{number:056x}") for number in range(500)]
-    lanes = [finding for finding in judge(facts(NODE, *silent)) if finding.part == "lane"]
+    nodes = [node(REMOTE, node_id=f"{number:056x}") for number in range(500)]
+    lanes = [finding for finding in judge(facts(NODE, *nodes)) if finding.part == "lane"]
     assert [finding.state for finding in lanes] == ["on", "off"]
     assert "and 497 more nodes" in lanes[1].says
 
 
-def _shown(given: Facts) -> str:
+def _shown(known: Facts) -> str:
     out = io.StringIO()
-    show(Console(file=out, width=80, highlight=False), given, judge(given))
+    show(Console(file=out, width=80, highlight=False), known, judge(known))
     return out.getvalue()
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_text_fits_80_columns_and_commands_stay_on_one_line(case: str) -> None:
-    given = CASES[case][0]
-    text = _shown(given)
-    commands = [finding.command for finding in judge(given) if finding.command]
+    known = CASES[case][0]
+    text = _shown(known)
+    commands = [finding.command for finding in judge(known) if finding.command]
     for line in text.splitlines():
         assert len(line) <= 80 or line.strip() in commands
         assert line == line.rstrip()
@@ -386,11 +386,11 @@ def test_the_text_fits_80_columns_and_commands_stay_on_one_line(case: str) -> No
 
 
 def test_the_json_holds_findings_and_facts() -> None:
-    told = json.loads(json.dumps(as_json(WHOLE, judge(WHOLE))))
-    assert told["whole"] is True
-    assert [one["part"] for one in told["findings"]][:2] == ["server", "export of events"]
-    assert told["facts"]["nodes"][0]["us_an_event"] == 2.5
-    assert told["facts"]["measured"]["ended"] == 1000
+    report = json.loads(json.dumps(as_json(WHOLE, judge(WHOLE))))
+    assert report["whole"] is True
+    assert [one["part"] for one in report["findings"]][:2] == ["server", "export of events"]
+    assert report["facts"]["nodes"][0]["us_an_event"] == 2.5
+    assert report["facts"]["measured"]["ended"] == 1000
 
 
 def test_an_environment_is_read_and_its_key_is_not_shown() -> None:
@@ -413,7 +413,7 @@ def test_an_environment_is_read_and_its_key_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "second", "same"),
     [
         (URL, "http://localhost:8700/x", True),
         (URL, "http://127.0.0.1:8701", False),
@@ -423,8 +423,8 @@ def test_an_environment_is_read_and_its_key_is_not_shown() -> None:
         ("http://h:99999", URL, False),
     ],
 )
-def test_two_names_of_one_place(one: str, other: str, same: bool) -> None:
-    assert same_place(one, other) is same
+def test_two_names_of_one_place(first: str, second: str, same: bool) -> None:
+    assert same_place(first, second) is same
 
 
 def test_places_have_no_secrets() -> None:

@@ -137,13 +137,13 @@ def test_the_name_that_a_server_gives_leads_nowhere_else(
 ) -> None:
     fresh.record(story()[0])
 
-    class Elsewhere(Response):
+    class ReadOnce(Response):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             self.headers["Content-Disposition"] = 'attachment; filename="../up.perfetto-trace"'
 
-    monkeypatch.setattr("httpx._client.Response", Elsewhere)
-    monkeypatch.setattr("httpx._transports.default.Response", Elsewhere)
+    monkeypatch.setattr("httpx._client.Response", ReadOnce)
+    monkeypatch.setattr("httpx._transports.default.Response", ReadOnce)
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -53,17 +53,17 @@ def here(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
 
 @pytest.mark.parametrize("kind", ["tasks", "actors", "nodes", "workers", "jobs", "events"])
 def test_each_list_has_the_rows_of_the_api_in_each_format(here: Running, kind: str) -> None:
-    told = here.get(f"/api/{kind}", limit=1000)
-    listed = json.loads(run(kind, "--format", "json", "--limit", "0"))
-    assert [set(row) for row in listed] == [set(row) for row in told["items"]]
+    answer = here.get(f"/api/{kind}", limit=1000)
+    printed = json.loads(run(kind, "--format", "json", "--limit", "0"))
+    assert [set(row) for row in printed] == [set(row) for row in answer["items"]]
     identity = {"events": "id"}.get(kind, f"{kind[:-1]}_id")
-    assert [row[identity] for row in listed] == [row[identity] for row in told["items"]]
+    assert [row[identity] for row in printed] == [row[identity] for row in answer["items"]]
     lines = list(csv.DictReader(io.StringIO(run(kind, "--format", "csv", "--limit", "0"))))
-    assert [row[identity] for row in lines] == [row[identity] or "" for row in told["items"]]
+    assert [row[identity] for row in lines] == [row[identity] or "" for row in answer["items"]]
     result = runner.invoke(app, [kind, "--limit", "1"])
-    assert (f"1 of {told['total']:,}" in result.stderr) == (told["total"] > 1)
+    assert (f"1 of {answer['total']:,}" in result.stderr) == (answer["total"] > 1)
     assert "\x1b" not in result.stdout
-    shown = short_id(told["items"][0][identity]) if kind != "events" else told["items"][0]["event"]
+    shown = short_id(answer["items"][0][identity]) if kind != "events" else answer["items"][0]["event"]
     assert shown in result.stdout
 
 
@@ -115,8 +115,8 @@ def test_sessions_and_functions_and_the_ui(here: Running, monkeypatch: pytest.Mo
     monkeypatch.setenv("COLUMNS", "80")
     assert session["name"] in run("sessions")
     assert session["session"] in run("sessions", "--wide")
-    (listed,) = json.loads(run("sessions", "--format", "json"))
-    assert (listed.keys(), listed["session"]) == (session.keys(), session["session"])
+    (printed,) = json.loads(run("sessions", "--format", "json"))
+    assert (printed.keys(), printed["session"]) == (session.keys(), session["session"])
     functions = here.get("/api/summary")["functions"]
     assert [row["func_name"] for row in json.loads(run("functions", "--format", "json"))] == [
         row["func_name"] for row in functions
@@ -275,15 +275,15 @@ def test_hostile_names_move_no_cursor(fresh: Running, monkeypatch: pytest.Monkey
         assert not set(CONTROLS) & set(out)
         assert max(map(len, out.splitlines())) <= 200
     assert "[red]markup[/red]" in run("tasks")
-    told = run("tasks", "--format", "json")
-    assert not set(CONTROLS) & set(told)
-    assert {row["name"] for row in json.loads(told)} == set(names)
-    told = run("tasks", "--format", "csv")
-    assert not set(CONTROLS) & set(told)
-    rows = list(csv.DictReader(io.StringIO(told)))
+    text = run("tasks", "--format", "json")
+    assert not set(CONTROLS) & set(text)
+    assert {row["name"] for row in json.loads(text)} == set(names)
+    text = run("tasks", "--format", "csv")
+    assert not set(CONTROLS) & set(text)
+    rows = list(csv.DictReader(io.StringIO(text)))
     assert {"'=cmd|'/C calc'!A0", "'@sum", "line\nbreak", "\\x1b[2Jclear"} <= {row["name"] for row in rows}
-    told = run("sql", "SELECT '=1' AS text, -5 AS number, '-x' AS \"@name\"", "--format", "csv")
-    assert told.splitlines() == ["text,number,'@name", "'=1,-5,'-x"]
+    text = run("sql", "SELECT '=1' AS text, -5 AS number, '-x' AS \"@name\"", "--format", "csv")
+    assert text.splitlines() == ["text,number,'@name", "'=1,-5,'-x"]
 
 
 def test_wide_results_are_whole_lines_in_files_and_one_field_a_line_on_terminals(

@@ -90,10 +90,12 @@ def test_no_profile_leaves_out_spans() -> None:
     }
 
 
-@pytest.mark.parametrize(("given", "kept"), [("50", "50"), ("-1", "10000"), ("", "10000"), ("many", "10000")])
-def test_a_span_limit_that_crashes_ray_is_not_passed_on(given: str, kept: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "passed"), [("50", "50"), ("-1", "10000"), ("", "10000"), ("many", "10000")]
+)
+def test_a_span_limit_that_crashes_ray_is_not_passed_on(value: str, passed: str) -> None:
     name = "RAY_task_events_max_num_profile_events_per_task"
-    assert recording.child_env(INGEST, environ={name: given})[name] == kept
+    assert recording.child_env(INGEST, environ={name: value})[name] == passed
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("900", "900"), ("", "20000"), ("-1", "20000")])
@@ -110,14 +112,14 @@ def _config(args: list[str]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         ["--head", "--system-config", '{"a": 1, "enable_ray_event": false}', "--block"],
         ["--head", '--system-config={"a": 1, "enable_ray_event": false}', "--block"],
     ],
 )
-def test_system_config_is_merged_and_the_users_values_win(given: list[str]) -> None:
-    merged = recording.merge_system_config(given, {"enable_ray_event": True, "b": 2})
+def test_system_config_is_merged_and_the_users_values_win(options: list[str]) -> None:
+    merged = recording.merge_system_config(options, {"enable_ray_event": True, "b": 2})
     assert merged[:2] == ["--head", "--block"]
     assert _config(merged) == {"a": 1, "enable_ray_event": False, "b": 2}
 

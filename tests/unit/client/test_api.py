@@ -117,9 +117,9 @@ def test_the_names_that_replace_those_of_rays_dashboard_exist(
 
 @pytest.mark.parametrize("kind", ["actors", "nodes", "workers", "jobs", "placement_groups"])
 def test_rows_of_entities_are_typed(client: rayscope.Client, kind: str) -> None:
-    listed = getattr(client, kind)()
-    found = listed.to_list()
-    assert all(set(row) == set(get_type_hints(listed.listing.row_type())) for row in found)
+    answer = getattr(client, kind)()
+    found = answer.to_list()
+    assert all(set(row) == set(get_type_hints(answer.listing.row_type())) for row in found)
     assert found or kind == "placement_groups"
     assert client.one(kind, found[0][f"{kind[:-1]}_id"])["history"] if found else True
 
@@ -127,8 +127,8 @@ def test_rows_of_entities_are_typed(client: rayscope.Client, kind: str) -> None:
 def test_pages_make_up_the_whole(
     client: rayscope.Client, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = running.get("/api/tasks", limit=1000, sort="name")
-    whole = [_which(row) for row in told["items"]]
+    answer = running.get("/api/tasks", limit=1000, sort="name")
+    whole = [_which(row) for row in answer["items"]]
     asked: list[str] = []
     ask = client.ask
     monkeypatch.setattr(client, "ask", lambda call: asked.append(call.path) or ask(call))
@@ -139,7 +139,7 @@ def test_pages_make_up_the_whole(
     assert asked == ["/api/sessions", "/api/tasks"]
     assert [_which(row) for row in iterator] == whole[1:]
     assert found.total == len(whole) == len(set(whole)) > 10
-    assert found.dropped == told["dropped"]
+    assert found.dropped == answer["dropped"]
     assert len(asked) == 1 + -(-len(whole) // 3)
     assert [_which(row) for row in client.tasks(sort="name", limit=7)] == whole[:7]
     assert client.tasks(limit=0).to_list() == []
@@ -159,10 +159,10 @@ def test_the_async_client_answers_the_same(client: rayscope.Client, running: Run
             graph = await other.logical()
             return [*lists, graph["attempts"], (await other.tasks().to_arrow()).schema]
 
-    told = aside(asyncio.run, ask())
+    results = aside(asyncio.run, ask())
     client.export("speedscope", tmp_path / "plain.json")
     lists = [getattr(client, kind)().to_list() for kind in ("actors", "jobs", "events")]
-    assert told == [*lists, client.logical()["attempts"], client.tasks().to_arrow().schema]
+    assert results == [*lists, client.logical()["attempts"], client.tasks().to_arrow().schema]
     traces = [json.loads((tmp_path / name).read_text())["profiles"] for name in ("async.json", "plain.json")]
     assert len(traces[0]) == len(traces[1]) > 1
     assert len(list(tmp_path.iterdir())) == 2
@@ -320,9 +320,9 @@ def test_the_operators_token_goes_to_its_own_server_alone(running: Running, tmp_
     with rayscope.Client(running.server.url, folder=running.folder) as client:
         assert running.server.services is not None
         assert running.server.services.secrets.operator_token  # makes the file
-        with pytest.raises(rayscope.RayscopeError) as acted:
+        with pytest.raises(rayscope.RayscopeError) as refusal:
             client.stop_job(job)
-        assert acted.value.code != "needs_operator"
+        assert refusal.value.code != "needs_operator"
     (tmp_path / "operator").write_text("a secret of another server")
     shown: list[str | None] = []
     with (

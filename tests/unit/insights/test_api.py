@@ -13,7 +13,9 @@ from rayscope.client import Client
 from rayscope.errors import RayscopeError
 from rayscope.model import Edge, Entity, Span
 
-A, B, C = "a1" * 28, "b2" * 28, "c3" * 28
+A = "a1" * 28
+B = "b2" * 28
+C = "c3" * 28
 ONE_CPU = '{"CPU":1.0}'
 
 

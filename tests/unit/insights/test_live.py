@@ -141,23 +141,23 @@ def test_the_largest_findings_of_a_session_are_told(fresh: Running) -> None:
 def test_a_job_is_looked_at_again_only_when_it_has_changed_and_not_when_large(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked: list[str] = []
+    searched: list[str] = []
     original = read.read
     monkeypatch.setattr(
-        read, "read", lambda file, job, until_ns: looked.append(job) or original(file, job, until_ns)
+        read, "read", lambda file, job, until_ns: searched.append(job) or original(file, job, until_ns)
     )  # type: ignore[func-returns-value]
     findings = record(fresh, looping())
     findings._evaluate_sessions()
     findings._evaluate_sessions()
-    assert looked == [JOB]
+    assert searched == [JOB]
     assert len(share_samples(findings)) == 1
     record(fresh, looping(functions=2))
     findings._evaluate_sessions()
-    assert looked == [JOB, JOB]
+    assert searched == [JOB, JOB]
     monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
     record(fresh, looping(functions=3))
     findings._evaluate_sessions()
-    assert looked == [JOB, JOB]
+    assert searched == [JOB, JOB]
     assert share_samples(findings) == []
 
 

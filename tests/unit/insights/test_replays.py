@@ -44,13 +44,13 @@ def test_one_long_answer_is_made_at_a_time_and_says_how_far_it_is(large: Running
     assert large.server.services is not None
     answers = large.server.services.replays
     with ThreadPoolExecutor(1) as pool:
-        with answers.waiting_turn(SESSION, "another", 2, lambda part: None) as tell:
+        with answers.waiting_turn(SESSION, "another", 2, lambda part: None) as report:
             waiting = pool.submit(large.get, "/api/insights", long=True)
             while progress(large) is None:
                 assert not waiting.done()
-            tell(0.5)
-            tell(1.0)
-            tell(0.5)
+            report(0.5)
+            report(1.0)
+            report(0.5)
             assert large.get("/api/insights/progress", job_id="another") == {"share": 0.75}
             assert progress(large) == 0
             assert large.get("/api/insights")["withheld"]["code"] == "takes_long"  # others wait for nothing

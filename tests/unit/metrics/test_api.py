@@ -50,17 +50,19 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
     assert server.services is not None
     server.services.metrics.register("numbers", Numbers)
     with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer open sesame"}) as client:
-        told = Running(server, client, folder)
+        running = Running(server, client, folder)
         story = Story()
         story.task("f", 0, 1, 2)
         story.task("f", 0, 1, 2, failed=True)
         story.task("g", 0, 1)
-        told.record(story)
+        running.record(story)
         server.services.catalog.about(story.batch.session).last_ns = 2**62  # it lives as long as the test
-        wait_until(lambda: told.get("/api/metrics", name="some_number")["total"] == 2, "samples")
+        wait_until(lambda: running.get("/api/metrics", name="some_number")["total"] == 2, "samples")
         # One for each state: a record that was begun and has no attempt yet has none.
-        wait_until(lambda: told.get("/api/metrics", name="rayscope_task_attempts")["total"] == 3, "samples")
-        yield told
+        wait_until(
+            lambda: running.get("/api/metrics", name="rayscope_task_attempts")["total"] == 3, "samples"
+        )
+        yield running
     server.stop()
 
 
@@ -116,13 +118,13 @@ def test_the_latest_values_by_name_beginning_and_label(measured: Running) -> Non
 
 
 def test_collectors_without_a_cluster_say_so_and_the_others_go_on(measured: Running) -> None:
-    told = {each["name"]: each for each in measured.get("/api/metrics")["collectors"]}
-    assert told["numbers"]["ok"] is True
-    assert told["tasks"]["ok"] is True
-    assert told["rayscope"]["ok"] is True
-    assert told["ray"]["ok"] is False
-    assert "is not being read" in told["ray"]["error"]
-    assert told["ray"]["remedy"]
+    collectors = {each["name"]: each for each in measured.get("/api/metrics")["collectors"]}
+    assert collectors["numbers"]["ok"] is True
+    assert collectors["tasks"]["ok"] is True
+    assert collectors["rayscope"]["ok"] is True
+    assert collectors["ray"]["ok"] is False
+    assert "is not being read" in collectors["ray"]["error"]
+    assert collectors["ray"]["remedy"]
 
 
 def test_names_tell_what_is_measured(measured: Running) -> None:
@@ -147,16 +149,16 @@ def test_our_own_text_needs_the_token_and_is_prometheus(measured: Running) -> No
         measured.error(httpx.get(f"{measured.server.url}{path}"), 401)
     answer = measured.client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
-    told = {
+    values = {
         (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(answer.text)
         for sample in family.samples
     }
     session = measured.get("/api/metrics")["session"]
-    assert told["rayscope_up",] == 1
-    assert told["rayscope_session_live", session] == 1
-    assert told["rayscope_session_task_attempts", session, "FAILED"] == 1
-    assert told["rayscope_process_resident_bytes",] > 1e7
+    assert values["rayscope_up",] == 1
+    assert values["rayscope_session_live", session] == 1
+    assert values["rayscope_session_task_attempts", session, "FAILED"] == 1
+    assert values["rayscope_process_resident_bytes",] > 1e7
     assert measured.get("/api/prometheus/sd") == []
 
 
@@ -198,8 +200,8 @@ def test_a_damaged_metrics_file_is_told_and_the_record_is_still_read(ended: Runn
     assert services is not None
     folder = services.catalog.path(ENDED).parent
     (folder / "metrics.duckdb").write_bytes(b"nonsense" * 5000)
-    told = ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 503)
-    assert told["code"] == "corrupt"
+    error = ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 503)
+    assert error["code"] == "corrupt"
     assert ended.get("/api/tasks", session=ENDED)["total"] == 0
     services.catalog.about(ENDED).last_ns = 2**62  # its cluster tells something again
     assert "damaged" in ended.get("/api/metrics", session=ENDED)["note"]

@@ -33,7 +33,7 @@ def samples(second: int) -> list[Sample]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """An ended session with three hours of metrics, of which one is long; and a Prometheus not yet there."""
     folder = tmp_path_factory.mktemp("queried")
     url = f"http://127.0.0.1:{free_port()}"
@@ -59,12 +59,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     server.stop()
 
 
-def query(told: Running, expr: str, **params: Any) -> Any:
-    return told.get("/api/metrics/query", expr=expr, **params)
+def query(recorded: Running, expr: str, **params: Any) -> Any:
+    return recorded.get("/api/metrics/query", expr=expr, **params)
 
 
-def test_the_last_hour_in_some_300_points(told: Running) -> None:
-    found = query(told, "sum(rate(work_total[1m]))")
+def test_the_last_hour_in_some_300_points(recorded: Running) -> None:
+    found = query(recorded, "sum(rate(work_total[1m]))")
     assert (found["source"], found["unit"], found["left_out"]) == ("record", "bytes/s", 0)
     assert found["to_ns"] == END_S * S
     assert found["to_ns"] - found["from_ns"] == 3600 * S
@@ -79,19 +79,19 @@ def test_the_last_hour_in_some_300_points(told: Running) -> None:
     assert series["values"] == pytest.approx([90.0] * len(found["times_ms"]))
 
 
-def test_the_greatest_series_are_kept_and_the_others_counted(told: Running) -> None:
-    found = query(told, "work_total", limit=2)
+def test_the_greatest_series_are_kept_and_the_others_counted(recorded: Running) -> None:
+    found = query(recorded, "work_total", limit=2)
     assert [series["labels"]["node"] for series in found["series"]] == ["28", "29"]
     assert found["left_out"] == 28
 
 
-def test_times_are_multiples_of_the_step_but_for_one_alone(told: Running) -> None:
+def test_times_are_multiples_of_the_step_but_for_one_alone(recorded: Running) -> None:
     start, end = (END_S - 1000) * S + 7, END_S * S
-    found = query(told, "load", from_ns=start, to_ns=end, step_ns=20 * S)
+    found = query(recorded, "load", from_ns=start, to_ns=end, step_ns=20 * S)
     assert {time % 20_000 for time in found["times_ms"]} == {0}
-    one = query(told, "load", from_ns=start, to_ns=start)
+    one = query(recorded, "load", from_ns=start, to_ns=start)
     assert (one["from_ns"], one["times_ms"]) == (start, [start // 1_000_000])
-    before = query(told, "load", from_ns=0, to_ns=1000 * S)
+    before = query(recorded, "load", from_ns=0, to_ns=1000 * S)
     assert before["series"] == []
 
 
@@ -106,9 +106,9 @@ def test_times_are_multiples_of_the_step_but_for_one_alone(told: Running) -> Non
         ({"expr": "load", "session": "no_such"}, ""),
     ],
 )
-def test_what_cannot_be_answered_has_a_remedy(told: Running, params: dict[str, Any], said: str) -> None:
-    answer = told.client.get("/api/metrics/query", params=params)
-    error = told.error(answer, 404 if params.get("session") else 400)
+def test_what_cannot_be_answered_has_a_remedy(recorded: Running, params: dict[str, Any], said: str) -> None:
+    answer = recorded.client.get("/api/metrics/query", params=params)
+    error = recorded.error(answer, 404 if params.get("session") else 400)
     assert said in error["message"]
 
 
@@ -124,13 +124,13 @@ def openmetrics() -> str:
 
 
 @pytest.fixture
-def prometheus(told: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def prometheus(recorded: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Debian's Prometheus, where the settings say that one is, with the same samples."""
     (tmp_path / "metrics").write_text(openmetrics())
     command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "metrics", "data"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     (tmp_path / "prometheus.yml").write_text("global: {}\n")
-    url = told.server.settings.prometheus_url
+    url = recorded.server.settings.prometheus_url
     assert url is not None
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -164,21 +164,21 @@ LONG = {"from_ns": (END_S - HOURS * 3600) * S, "to_ns": END_S * S, "step_ns": 60
 
 
 def test_long_ranges_come_from_the_prometheus_of_the_settings(
-    told: Running, prometheus: subprocess.Popen[bytes]
+    recorded: Running, prometheus: subprocess.Popen[bytes]
 ) -> None:
     exprs = ("sum by (node) (rate(work_total[5m]))", "max_over_time(load[10m])", "load / 2", "1 > bool 2")
-    theirs = [query(told, expr, **LONG, limit=50) for expr in exprs]
+    theirs = [query(recorded, expr, **LONG, limit=50) for expr in exprs]
     assert {found["source"] for found in theirs} == {"prometheus"}
-    short = query(told, "load", from_ns=(END_S - 3600) * S, to_ns=END_S * S)
+    short = query(recorded, "load", from_ns=(END_S - 3600) * S, to_ns=END_S * S)
     assert short["source"] == "record"
 
     wrong = {"expr": "load + on() group_left work_total", **LONG}
-    error = told.error(told.client.get("/api/metrics/query", params=wrong), 400)
+    error = recorded.error(recorded.client.get("/api/metrics/query", params=wrong), 400)
     assert "many-to-many" in error["remedy"]
 
     prometheus.terminate()
     prometheus.wait(TIMEOUT_S)
-    ours = [query(told, expr, **LONG, limit=50) for expr in exprs]
+    ours = [query(recorded, expr, **LONG, limit=50) for expr in exprs]
     for here, there in zip(ours, theirs, strict=True):
         assert here["source"] == "record"
         assert "not reachable" in here["warnings"][0]
@@ -194,8 +194,8 @@ def test_long_ranges_come_from_the_prometheus_of_the_settings(
             assert values == pytest.approx(of_theirs[labels]), (here["expr"], labels)
 
 
-def test_charts_are_listed(told: Running) -> None:
-    pages = told.get("/api/metrics/charts")["pages"]
+def test_charts_are_listed(recorded: Running) -> None:
+    pages = recorded.get("/api/metrics/charts")["pages"]
     assert [page["name"] for page in pages] == ["cluster", "node", "job", "rayscope"]
     node = pages[1]
     assert node["variables"] == [
@@ -263,6 +263,6 @@ def test_what_is_no_dashboard_is_refused(fresh: Running) -> None:
     )
     number = {"title": "x", "charts": [{"title": "y", "expr": "load", "stacked": 0}]}
     assert put("x", number).status_code == 422
-    many = {"title": "x", "charts": [{"title": "y" * 200, "queries": [{"expr": "x" * 3000}] * 20}] * 6}
-    assert "bytes" in fresh.error(put("x", many), 400)["message"]
+    large = {"title": "x", "charts": [{"title": "y" * 200, "queries": [{"expr": "x" * 3000}] * 20}] * 6}
+    assert "bytes" in fresh.error(put("x", large), 400)["message"]
     assert not list((fresh.folder / "dashboards").glob("*"))

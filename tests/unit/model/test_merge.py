@@ -71,16 +71,16 @@ def test_entities_merge_alike_in_any_order_and_often(parts: list[Entity], seed: 
 
 
 @given(entities(), entities(), entities())
-def test_entities_merge_alike_in_any_grouping(one: Entity, two: Entity, three: Entity) -> None:
-    left = merged([merged([one, two]), three])
-    assert left == merged([one, merged([two, three])])
+def test_entities_merge_alike_in_any_grouping(first: Entity, second: Entity, third: Entity) -> None:
+    left = merged([merged([first, second]), third])
+    assert left == merged([first, merged([second, third])])
 
 
 @given(st.lists(entities(), min_size=1, max_size=4))
 def test_nothing_revives_what_has_died(parts: list[Entity]) -> None:
     result = merged(parts)
-    told = {state for _, state in result.transitions} | {result.observed.get("state")}
-    died = told & FINAL_STATES["actor"]
+    states = {state for _, state in result.transitions} | {result.observed.get("state")}
+    died = states & FINAL_STATES["actor"]
     assert (result.current().get("state") == "DEAD") == bool(died)
 
 

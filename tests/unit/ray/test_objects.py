@@ -19,8 +19,8 @@ def test_many_nodes_share_what_is_read() -> None:
 
 def test_nodes_that_hang_cost_the_deadline_alone() -> None:
     with raylets_of(True, False) as gcs:
-        told: list[NodeObjects] = []
-        found = read_objects(gcs, 1000, 1000, deadline_s=3, on_node=told.append)
+        nodes: list[NodeObjects] = []
+        found = read_objects(gcs, 1000, 1000, deadline_s=3, on_node=nodes.append)
     assert [node.error for node in found] == ["DEADLINE_EXCEEDED", None]
     assert len(found[1].references) == HELD
-    assert [node.node_id[:2] for node in told] == ["01", "00"]  # as they come
+    assert [node.node_id[:2] for node in nodes] == ["01", "00"]  # as they come

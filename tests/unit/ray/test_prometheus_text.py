@@ -15,10 +15,10 @@ from rayscope.ray.prometheus_text import TextReader, described
 
 NODE = (Path(__file__).parent / "samples" / "node.prom").read_text()
 
-Told = list[tuple[str, tuple[tuple[str, str], ...], float]]
+Samples = list[tuple[str, tuple[tuple[str, str], ...], float]]
 
 
-def official(text: str) -> Told:
+def official(text: str) -> Samples:
     return sorted(
         (sample.name, tuple(sorted((k, v) for k, v in sample.labels.items() if v)), sample.value)
         for family in text_string_to_metric_families(text)
@@ -26,7 +26,7 @@ def official(text: str) -> Told:
     )
 
 
-def ours(text: str, times: int = 2) -> Told:
+def ours(text: str, times: int = 2) -> Samples:
     reader = TextReader()
     for _ in range(times - 1):
         reader.read(text)  # what was remembered must read the same
@@ -36,9 +36,9 @@ def ours(text: str, times: int = 2) -> Told:
 
 
 def test_a_node_reads_as_the_official_parser_reads_it() -> None:
-    told = ours(NODE)
-    assert told == official(NODE)
-    assert len(told) > 200
+    samples = ours(NODE)
+    assert samples == official(NODE)
+    assert len(samples) > 200
 
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=12)
@@ -73,12 +73,12 @@ def test_families_have_types_and_units_and_buckets_of_ray_itself_are_left_out() 
     names = {sample.name for sample in read.samples}
     families = {family.name: family for family in described(names, read.families)}
     assert families.keys() == names
-    told = {name: (family.type, family.unit) for name, family in families.items()}
-    assert told["ray_node_mem_used"] == ("gauge", "bytes")
-    assert told["ray_node_cpu_utilization"] == ("gauge", "percent")
-    assert told["ray_node_network_send_speed"] == ("gauge", "bytes/s")
-    assert told["ray_grpc_server_req_new_total"] == ("counter", "count")
-    assert told["ray_grpc_server_req_process_time_ms_count"] == ("counter", "count")
+    types = {name: (family.type, family.unit) for name, family in families.items()}
+    assert types["ray_node_mem_used"] == ("gauge", "bytes")
+    assert types["ray_node_cpu_utilization"] == ("gauge", "percent")
+    assert types["ray_node_network_send_speed"] == ("gauge", "bytes/s")
+    assert types["ray_grpc_server_req_new_total"] == ("counter", "count")
+    assert types["ray_grpc_server_req_process_time_ms_count"] == ("counter", "count")
     assert families["ray_node_mem_used"].help == "Memory usage on a ray node"
     assert not any(name.endswith("_bucket") or name.startswith(("python_", "process_")) for name in names)
     assert is_wanted("ray_serve_request_latency_ms_bucket")

@@ -37,18 +37,18 @@ def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
 
 def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
     cache = ResponseCache()
-    begun, go = threading.Event(), threading.Event()
+    started, go = threading.Event(), threading.Event()
     made: list[int] = []
 
     def make() -> bytes:
         made.append(1)
-        begun.set()
+        started.set()
         assert go.wait(TIMEOUT_S)
         return b"answer"
 
     with ThreadPoolExecutor(3) as threads:
         first = threads.submit(cache.get, "session", "question", None, make)
-        assert begun.wait(TIMEOUT_S)
+        assert started.wait(TIMEOUT_S)
         others = [threads.submit(cache.get, "session", "question", None, make) for _ in range(2)]
         go.set()
         assert {one.result(TIMEOUT_S)[0] for one in (first, *others)} == {b"answer"}

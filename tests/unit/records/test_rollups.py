@@ -39,7 +39,7 @@ def _ask(running: Running) -> list[Any]:
     return [running.get(path, **asked) for path, asked in QUESTIONS]
 
 
-def _kept(running: Running) -> set[str]:
+def _current_rollups(running: Running) -> set[str]:
     """The rollups that are of what is on record now."""
     services = running.server.services
     assert services is not None
@@ -64,19 +64,19 @@ def test_rollups_answer_as_the_attempts_do_until_more_is_recorded(
     monkeypatch.setattr(clusters, "LIVE_NS", 0)  # it has ended
     for trains in (2, 3):
         fresh.record(_story(trains))
-        assert _kept(fresh) == set()
+        assert _current_rollups(fresh) == set()
         expected = _ask(fresh)
         _make(fresh)
-        assert _kept(fresh) == set()  # it is small
+        assert _current_rollups(fresh) == set()  # it is small
         with monkeypatch.context() as large:
             large.setattr(rollups, "LARGE", 0)
             _ask(fresh)
-            wait_for(lambda: _kept(fresh) == NAMES, "the rollups")
+            wait_for(lambda: _current_rollups(fresh) == NAMES, "the rollups")
         assert _ask(fresh) == expected
         assert expected[0]["attempts"] == 3 * trains
     fresh.server.stop()
     for later in start(fresh.folder, []):
-        assert _kept(later) == NAMES
+        assert _current_rollups(later) == NAMES
         assert _ask(later) == expected
 
 
@@ -84,7 +84,7 @@ def test_a_live_session_has_none(fresh: Running, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(rollups, "LARGE", 0)
     fresh.record(_story(2))
     _make(fresh)
-    assert _kept(fresh) == set()
+    assert _current_rollups(fresh) == set()
 
 
 def test_one_that_was_asked_for_or_has_just_ended_is_made_beside(
@@ -95,4 +95,4 @@ def test_one_that_was_asked_for_or_has_just_ended_is_made_beside(
     fresh.get("/api/flow/flame")
     monkeypatch.setattr(clusters, "LIVE_NS", 0)
     fresh.get("/api/flow/flame", weight="count")
-    wait_for(lambda: _kept(fresh) == NAMES, "the rollups")
+    wait_for(lambda: _current_rollups(fresh) == NAMES, "the rollups")

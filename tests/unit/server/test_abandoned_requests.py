@@ -29,7 +29,7 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
     ask = {"weight": "count", "name": "work"}
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, ThreadPoolExecutor(2) as pool:
         both = [pool.submit(impatient.get, "/api/flow/flame", params=ask) for _ in range(2)]
-        assert slow.begun.wait(TIMEOUT_S)
+        assert slow.started.wait(TIMEOUT_S)
         for one in both:
             with pytest.raises(httpx.ReadTimeout):
                 one.result(TIMEOUT_S)
@@ -49,10 +49,10 @@ def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
             self.joined.set()
 
     cache, patient, impatient = ResponseCache(), Joining(), Work()
-    begun, left = threading.Event(), threading.Event()
+    started, left = threading.Event(), threading.Event()
 
     def make() -> bytes:
-        begun.set()
+        started.set()
         assert left.wait(TIMEOUT_S)
         work = current_work()
         assert work is not None
@@ -65,7 +65,7 @@ def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(ask, impatient)
-        assert begun.wait(TIMEOUT_S)
+        assert started.wait(TIMEOUT_S)
         second = pool.submit(ask, patient)
         assert patient.joined.wait(TIMEOUT_S)
         impatient.abandon()

@@ -19,7 +19,7 @@ ACTOR = "c" * 16 + "d" * 8
 NOW = 1000
 #: By function of the first job, in ms: (attempts, total, waiting, duration, executing, awaiting, blocked).
 #: All of ``total`` that is none of waiting, executing, awaiting, and blocked is storing.
-WANTED = {
+EXPECTED = {
     # Each: 10 to the node, 20 to the worker, 5 of loading, 60 in the function, 5 of storing; it waits for 30.
     "train": (2, 200, 70, 140, 60, 0, 60),
     # One in 10 after 30, one runs since 50, one waits for a node since 100, one failed and is tried again.
@@ -151,15 +151,15 @@ FIELDS = ("attempts", "total_ns", "waiting_ns", "duration_ns", "executing_ns", "
 def test_every_page_tells_the_same_numbers(recorded: Running) -> None:
     wanted = {
         name: dict(zip(FIELDS, (numbers[0], *(ms * MS for ms in numbers[1:])), strict=True))
-        for name, numbers in WANTED.items()
+        for name, numbers in EXPECTED.items()
     }
     for where, functions in everywhere(recorded).items():
         found = {
             name: {field: row[field] for field in FIELDS if field in row} for name, row in functions.items()
         }
-        told = next(iter(found.values())).keys()
-        assert len(told) >= 3, where
-        expected = {name: {field: row[field] for field in told} for name, row in wanted.items()}
+        fields = next(iter(found.values())).keys()
+        assert len(fields) >= 3, where
+        expected = {name: {field: row[field] for field in fields} for name, row in wanted.items()}
         assert found == expected, where
 
 
@@ -169,8 +169,8 @@ def test_the_summary_agrees_with_all_jobs(recorded: Running) -> None:
     for name, row in summary.items():
         for field in ("attempts", "total_ns", "waiting_ns", "duration_ns"):
             assert row[field] == everything[name][field], (name, field)
-    assert summary.keys() == everything.keys() == WANTED.keys()
-    assert summary["load"]["duration_ns"] == (WANTED["load"][3] + 690) * MS
+    assert summary.keys() == everything.keys() == EXPECTED.keys()
+    assert summary["load"]["duration_ns"] == (EXPECTED["load"][3] + 690) * MS
     actor = recorded.get(f"/api/actors/{ACTOR + JOB}/progress")["functions"]
     for name, row in _named(actor).items():
         assert row["duration_ns"] == summary[name]["duration_ns"], name

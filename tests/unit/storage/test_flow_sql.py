@@ -39,11 +39,11 @@ def attempts(draw: st.DrawFn) -> tuple[Attempt, list[Span]]:
     return attempt, [Span(attempt.task_id, 0, draw(names), *wait) for wait in waits]
 
 
-def connect(made: list[Attempt], spans: list[Span]) -> duckdb.DuckDBPyConnection:
+def connect(stored: list[Attempt], spans: list[Span]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     for statement in TABLES:
         connection.execute(statement)
-    insert_attempts(connection, made)
+    insert_attempts(connection, stored)
     insert(connection, "span_rows", rows.span_table(spans))
     return connection
 
@@ -53,15 +53,15 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, content: pa.Table)
     connection.execute(f"INSERT INTO {table} SELECT * FROM fresh")
 
 
-@given(st.lists(attempts(), min_size=1, max_size=8, unique_by=lambda made: made[0].task_id))
-def test_phases_are_never_negative_and_add_up_to_the_whole(made: list[tuple[Attempt, list[Span]]]) -> None:
-    connection = connect([one for one, _ in made], [span for _, spans in made for span in spans])
+@given(st.lists(attempts(), min_size=1, max_size=8, unique_by=lambda stories: stories[0].task_id))
+def test_phases_are_never_negative_and_add_up_to_the_whole(stories: list[tuple[Attempt, list[Span]]]) -> None:
+    connection = connect([one for one, _ in stories], [span for _, spans in stories for span in spans])
     found = connection.execute(
         f"SELECT task_id, {', '.join(f'{phase}_ns' for phase in execution.SCHEDULING_PHASES)}, total_ns "
         f"FROM ({execution.phases()})"
     ).fetchall()
-    assert len(found) == len(made)
-    by_id = {one.task_id: one for one, _ in made}
+    assert len(found) == len(stories)
+    by_id = {one.task_id: one for one, _ in stories}
     for task_id, *parts, total in found:
         is_unknown = None in parts  # nobody told when it began
         parts = [part for part in parts if part is not None]
@@ -208,13 +208,13 @@ def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
 
 
 @given(
-    st.lists(attempts(), min_size=1, max_size=5, unique_by=lambda made: made[0].task_id),
+    st.lists(attempts(), min_size=1, max_size=5, unique_by=lambda stories: stories[0].task_id),
     st.lists(times, max_size=4, unique=True),
 )
 def test_what_lies_in_the_parts_of_a_time_adds_up_to_the_whole(
-    made: list[tuple[Attempt, list[Span]]], cuts: list[int]
+    stories: list[tuple[Attempt, list[Span]]], cuts: list[int]
 ) -> None:
-    connection = connect([one for one, _ in made], [span for _, spans in made for span in spans])
+    connection = connect([one for one, _ in stories], [span for _, spans in stories for span in spans])
     phases = list(dict.fromkeys(name for name, _ in execution.BEGINS))
 
     def sums(*inside: str) -> tuple[Any, ...]:

@@ -30,9 +30,9 @@ from rayscope.storage.spool import Spool
 Dump = Callable[[Path], dict[str, list[tuple[Any, ...]]]]
 
 
-def record_of(made: Writer) -> Path:
-    (session,) = made.catalog.names()
-    return made.catalog.path(session)
+def record_of(writer: Writer) -> Path:
+    (session,) = writer.catalog.names()
+    return writer.catalog.path(session)
 
 
 @pytest.mark.parametrize("form", list(Format))
@@ -149,10 +149,10 @@ def test_want_of_memory_is_told_and_passes(
     for body in make_batches(3000):
         made.submit(body)
     made.flush(0.5)
-    told = wait_for(lambda: made.error or written, "a try")
+    error = wait_for(lambda: made.error or written, "a try")
     if not written:
-        assert told.code == "memory"
-        assert "memory" in told.remedy
+        assert error.code == "memory"
+        assert "memory" in error.remedy
     wait_for(lambda: made.error is None and not made.spool.waiting(), "smaller tries")
     assert max(written) <= 1500
     made.stop()

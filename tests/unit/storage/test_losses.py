@@ -39,15 +39,13 @@ def test_starts_that_died_with_their_worker_and_errors_that_ray_cut(tmp_path: Pa
     }
     with writer.file.reader() as reader:
         queued = dict(reader.execute("SELECT task_id, queued_ns FROM phases").fetchall())
-        told = reader.execute(
-            "SELECT total_ns, executing_ns FROM phases WHERE task_id = ?", [lost]
-        ).fetchone()
+        row = reader.execute("SELECT total_ns, executing_ns FROM phases WHERE task_id = ?", [lost]).fetchone()
     writer.close()
     assert queued[lost] is None
     assert None not in [known for task_id, known in queued.items() if task_id != lost]
-    assert told is not None
-    assert told[0] > 0
-    assert told[1] is None
+    assert row is not None
+    assert row[0] > 0
+    assert row[1] is None
     assert {task_id for task_id, one in found.items() if one["start_is_lost"]} == {lost}
     assert {task_id for task_id, one in found.items() if one["error"]["is_cut"]} == {lost}
     assert found[lost]["error_summary"] == "…" + "x" * 300

@@ -111,11 +111,11 @@ def merged_in_python(parts: list[Attempt], chosen: set[int]) -> list[Row]:
     return sorted((unknown | row for row in table.to_pylist()), key=lambda row: [row[name] for name in KEY])
 
 
-@given(told=accounts())
+@given(merge_case=accounts())
 def test_parts_merge_alike_in_any_tables_order_and_grouping(
-    told: tuple[list[Attempt], Plan], connection: duckdb.DuckDBPyConnection
+    merge_case: tuple[list[Attempt], Plan], connection: duckdb.DuckDBPyConnection
 ) -> None:
-    parts, plan = told
+    parts, plan = merge_case
     assert merged_in_sql(connection, parts, plan) == merged_in_python(parts, numbers(plan))
 
 
@@ -139,8 +139,8 @@ def test_the_state_is_the_last_in_rays_own_order(connection: duckdb.DuckDBPyConn
     for statement in TABLES:
         connection.execute(statement)
     pairs = dict(enumerate(product(STATES, STATES)))
-    told = [Attempt(f"{at:048x}", states={one: 9, two: 1}) for at, (one, two) in pairs.items()]
-    insert_attempts(connection, [*told, Attempt(f"{len(told):048x}")])
+    stored = [Attempt(f"{at:048x}", states={one: 9, two: 1}) for at, (one, two) in pairs.items()]
+    insert_attempts(connection, [*stored, Attempt(f"{len(stored):048x}")])
     found = connection.execute("SELECT state, reported_state FROM attempts ORDER BY task_lo").fetchall()
     last = [max(pair, key=STATES.index) for pair in pairs.values()]
     assert found == [(state, state) for state in [*last, None]]

@@ -39,8 +39,8 @@ def test_who_is_traced(tmp_path: Path, program: str, setting: str | None, expect
         [sys.executable, "-u", str(script)], env=env, capture_output=True, text=True, check=True
     )
     assert not done.stderr
-    told, missing = done.stdout.splitlines()
-    assert told == expected
+    printed, missing = done.stdout.splitlines()
+    assert printed == expected
     # The installed Ray has all that is wrapped.
     assert missing == ("()" if expected == "traced" else "None")
 

@@ -162,10 +162,10 @@ def test_a_timeout_of_the_users_ends_our_waiting(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds"), [("1000", 1.0), ("250", 0.25), ("nonsense", 1.0), ("60000", 1.35), ("-5", 0.0)]
+    ("interval", "seconds"), [("1000", 1.0), ("250", 0.25), ("nonsense", 1.0), ("60000", 1.35), ("-5", 0.0)]
 )
 def test_the_wait_follows_rays_report_interval(
-    monkeypatch: pytest.MonkeyPatch, given: str, seconds: float
+    monkeypatch: pytest.MonkeyPatch, interval: str, seconds: float
 ) -> None:
-    monkeypatch.setenv(REPORT_INTERVAL_MS, given)
+    monkeypatch.setenv(REPORT_INTERVAL_MS, interval)
     assert drain.report_interval_s() == pytest.approx(seconds)

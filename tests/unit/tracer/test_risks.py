@@ -11,7 +11,7 @@ from rayscope.tracer import emit, risks
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What would go to Ray's worker."""
     found: list[tuple[Any, ...]] = []
     monkeypatch.setattr(emit, "report_risk", lambda *one: found.append(one))
@@ -30,20 +30,20 @@ def module(name: str, file: str = "inner.py") -> Callable[[Callable[[], None]], 
 def note_of(kind: str) -> Callable[[], None]:
     """Notes it, as the tracer's wrappers do."""
     names = {"__name__": "rayscope.tracer.hooks", "note": risks.note, "kind": kind}
-    exec("def tell():\n    note(kind)", names)
-    tell: Callable[[], None] = names["tell"]  # type: ignore[assignment]
-    return tell
+    exec("def call_note():\n    note(kind)", names)
+    call_note: Callable[[], None] = names["call_note"]  # type: ignore[assignment]
+    return call_note
 
 
-def test_the_first_the_tenth_and_the_hundredth_time_are_told(told: list[tuple[Any, ...]]) -> None:
+def test_the_first_the_tenth_and_the_hundredth_time_are_told(reported: list[tuple[Any, ...]]) -> None:
     app = module("app", "/home/me/app.py")
     for _ in range(150):
         app(note_of("fork"))
-    assert [times for _, _, times in told] == [1, 9, 90]
+    assert [times for _, _, times in reported] == [1, 9, 90]
 
 
 @pytest.mark.parametrize(
-    ("doer", "is_told"),
+    ("doer", "is_reported"),
     [
         ("multiprocessing.popen_fork", True),
         ("ray.remote_function", True),
@@ -52,13 +52,13 @@ def test_the_first_the_tenth_and_the_hundredth_time_are_told(told: list[tuple[An
         ("ray.data._internal.plan", False),
     ],
 )
-def test_whose_code_it_is(told: list[tuple[Any, ...]], doer: str, is_told: bool) -> None:
+def test_whose_code_it_is(reported: list[tuple[Any, ...]], doer: str, is_reported: bool) -> None:
     names = {"__name__": "app", "doer": module(doer), "note": note_of("fork")}
     exec(compile("def load():\n    doer(note)\nload()", "/home/me/app.py", "exec"), names)
-    assert told == ([("fork", "app.py:2 (load)", 1)] if is_told else [])
+    assert reported == ([("fork", "app.py:2 (load)", 1)] if is_reported else [])
 
 
-def test_places_have_an_end(told: list[tuple[Any, ...]]) -> None:
+def test_places_have_an_end(reported: list[tuple[Any, ...]]) -> None:
     for number in range(300):
         module("app", f"app_{number}.py")(note_of("fork"))
-    assert len(told) == 100
+    assert len(reported) == 100

@@ -80,12 +80,12 @@ def router(name: str, *, takes_s: float = 0.0, error: BaseException | None = Non
     class AsyncioRouter:
         deployment_id = SimpleNamespace(name=name, app_name="shop")
 
-        async def assign_request(self, given: str) -> ActorReplicaResult:
+        async def assign_request(self, value: str) -> ActorReplicaResult:
             await self._resolve_request_arguments()
             await asyncio.sleep(takes_s)
             if error is not None:
                 raise error
-            assert given == "it"
+            assert value == "it"
             return ActorReplicaResult()
 
         async def _resolve_request_arguments(self) -> None:
@@ -121,7 +121,7 @@ def request(identity: str) -> Any:
     )
 
 
-def told(process: serve._Process) -> dict[str, Any]:
+def payload(process: serve._Process) -> dict[str, Any]:
     return serve._payload(process.slowest, process.failed, process.notable, process.edges)
 
 
@@ -145,7 +145,7 @@ def test_a_replica_tells_of_a_request_and_of_the_calls_that_it_made(process: ser
         await take(await asyncio.create_task(model.assign_request("it")))
 
     aside(asyncio.run, answer())
-    found = told(process)
+    found = payload(process)
     (hop,) = found["hops"]
     whole = hop["e"] - hop["k"]
     assert (hop["id"], hop["app"], hop["dep"], hop["r"], hop["m"]) == ("i", "shop", "Front", "/r", "GET")
@@ -203,12 +203,12 @@ def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
 
     aside(asyncio.run, ask(leaves=True))
     assert closed == [True]
-    (first,) = told(process)["hops"]
+    (first,) = payload(process)["hops"]
     assert (first["s"], "f" in first) == ("", False)
     process.slowest.clear()
     context["now"] = None
     assert aside(asyncio.run, ask(leaves=False))[0] == "a"
-    found = told(process)
+    found = payload(process)
     (hop,) = found["hops"]
     assert "edges" not in found
     assert {name: hop.get(name) for name in ("id", "q", "r", "m", "s", "app", "f", "dep", "d")} == {
@@ -228,7 +228,7 @@ def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
     process.notable = 0
     asked.routed = False
     assert len(aside(asyncio.run, ask(leaves=False))) == 2
-    assert told(process) == {}
+    assert payload(process) == {}
 
 
 def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Process) -> None:
@@ -240,10 +240,10 @@ def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Proce
 
     for at in range(1000):
         end(at)
-    assert [hop["id"] for hop in told(process)["hops"]] == ["999", "998", "997"]
+    assert [hop["id"] for hop in payload(process)["hops"]] == ["999", "998", "997"]
     for at in range(50):
         end(serve.SLOW_NS + at)
-    found = told(process)
+    found = payload(process)
     assert [int(hop["id"]) - serve.SLOW_NS for hop in found["hops"]] == list(range(49, 29, -1))
     assert found["n"] == 30
 
@@ -258,7 +258,7 @@ def test_failed_requests_are_reported_however_fast_they_failed(process: serve._P
     for at in range(serve.MAX_FAILED + 5):
         end(at, failed=True)
         end(1000 + at, failed=False)
-    found = told(process)
+    found = payload(process)
     first = list(map(str, range(serve.MAX_FAILED)))
     assert [hop["id"] for hop in found["hops"]] == [*first, "1024", "1023", "1022"]
     assert found["n"] == 5
@@ -275,7 +275,7 @@ def test_nothing_is_noted_where_the_tracer_is_off(process: serve._Process) -> No
         front._record_errors_and_metrics(None, None, 1.0, request("i"))
 
     aside(asyncio.run, answer())
-    assert told(process) == {}
+    assert payload(process) == {}
 
 
 def test_buckets_of_latency_are_in_order_and_narrow() -> None:

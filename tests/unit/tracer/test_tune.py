@@ -48,8 +48,12 @@ def test_parameters_are_plain_values_and_of_all_others_their_types() -> None:
         sum(len(str(one)) for one in tune._parameters({f"p{at}": "x" * 999 for at in range(60)}).values())
         <= 4_000
     )
-    many = {f"p{at}": at for at in range(99)} | {"opt": {"lr": 0.5}, "layers": [1, 2]}
-    assert list(tune._parameters(many, {"opt/lr": 0.5, "layers/0": 1}))[:3] == ["opt/lr", "layers", "p0"]
+    parameters = {f"p{at}": at for at in range(99)} | {"opt": {"lr": 0.5}, "layers": [1, 2]}
+    assert list(tune._parameters(parameters, {"opt/lr": 0.5, "layers/0": 1}))[:3] == [
+        "opt/lr",
+        "layers",
+        "p0",
+    ]
     deep: Any = {}
     for _ in range(5_000):
         deep = {"in": deep}
@@ -76,7 +80,7 @@ def test_metrics_are_the_users_numbers_that_of_the_experiment_first() -> None:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     """What would go to Ray's worker."""
     found: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(emit, "report", lambda name, values: found.append((name, values)))
@@ -115,13 +119,13 @@ def trial(number: int) -> Any:
 
 
 def test_a_trial_from_its_start_over_a_failure_to_its_end(
-    told: list[tuple[str, dict[str, Any]]], controller: Any
+    reported: list[tuple[str, dict[str, Any]]], controller: Any
 ) -> None:
     one = trial(0)
     controller.add_trial(one)
-    assert told == []  # an experiment that is not set up yet, as when it is restored
+    assert reported == []  # an experiment that is not set up yet, as when it is restored
     controller.setup_experiments([SimpleNamespace(public_spec={})], 1)
-    (name, experiment), (_, first) = told
+    (name, experiment), (_, first) = reported
     assert (name, experiment["state"], experiment["name"]) == ("rayscope.tune_experiment", "RUNNING", "exp")
     assert (experiment["metric"], experiment["mode"], experiment["samples"]) == ("loss", "", 1)
     assert (experiment["scheduler"], experiment["search"]) == ("FIFOScheduler", "BasicVariantGenerator")
@@ -129,29 +133,29 @@ def test_a_trial_from_its_start_over_a_failure_to_its_end(
         {"trial": "abc_00000", "name": "train_abc_00000", "state": "PENDING", "parameters": {"lr": 0}}
     ]
 
-    def status(wanted: str, actor: bytes | None = None) -> dict[str, Any]:
-        told.clear()
+    def status(new_state: str, actor: bytes | None = None) -> dict[str, Any]:
+        reported.clear()
         handle = actor and SimpleNamespace(_actor_id=actor)
         one.temporary_state.ray_actor = handle
-        controller._set_trial_status(one, wanted)
-        ((_, event),) = told
+        controller._set_trial_status(one, new_state)
+        ((_, event),) = reported
         (snapshot,) = event["trials"]
         return dict(snapshot)
 
     running = status("RUNNING", b"\x01")
     assert (running["actors"], running["start"] > 0, "end" in running) == (["01"], True, False)
-    told.clear()
+    reported.clear()
     controller._schedule_trial_stop(one, ValueError("x" * 9_000 + "the end"))
-    ((_, event),) = told
+    ((_, event),) = reported
     (failed,) = event["trials"]
     assert (failed["state"], len(failed["error"]), failed["error"][-7:]) == ("ERROR", 4_000, "the end")
     assert "end" not in status("PENDING")
     again = status("RUNNING", b"\x02")
     assert (again["actors"], again["start"], again["state"]) == (["01", "02"], running["start"], "RUNNING")
-    told.clear()
+    reported.clear()
     controller._scheduler_alg.on_trial_result = lambda *_: "STOP"
     controller._process_trial_result(one, {"loss": 0.5, "training_iteration": 2, "time_total_s": 1.5})
-    assert told == [
+    assert reported == [
         (
             "rayscope.tune_result",
             {
@@ -178,7 +182,7 @@ def test_what_reaches_a_limit_was_not_stopped_early(controller: Any) -> None:
     assert not tune._is_at_limit(controller, one, {"training_iteration": 4, "nested": {}})
 
 
-def test_nothing_is_added_to_what_ray_tune_saves(told: Any, controller: Any) -> None:
+def test_nothing_is_added_to_what_ray_tune_saves(reported: Any, controller: Any) -> None:
     before = set(vars(controller))
     controller.setup_experiments([SimpleNamespace(public_spec={})], 1)
     assert set(vars(controller)) == before

@@ -102,9 +102,9 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
     def check(file: SessionFile) -> None:
         for filters in FILTERS:
             found = []
-            for few, many in ((0, 0), (10**9, 10**9), (10**9, 0)):
-                monkeypatch.setattr(data_edges, "FEW", few)
-                monkeypatch.setattr(data_edges, "MAX_ATTEMPTS_PER_EDGE", many)
+            for per_answer, per_edge in ((0, 0), (10**9, 10**9), (10**9, 0)):
+                monkeypatch.setattr(data_edges, "FEW", per_answer)
+                monkeypatch.setattr(data_edges, "MAX_ATTEMPTS_PER_EDGE", per_edge)
                 rows = logical_sql.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
                 found.append(_sorted(rows.data))
             assert found[0] == found[1] == found[2], filters
@@ -118,7 +118,7 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
     _read(fresh, _story(6, is_mixed=True), check)
 
 
-def _expected(rows: list[tuple[Any, ...]], grain: int, most: int) -> tuple[int, set[tuple[Any, ...]]]:
+def _expected(rows: list[tuple[Any, ...]], grain: int, max_bars: int) -> tuple[int, set[tuple[Any, ...]]]:
     """The resolution and the bars of attempts (lane, begin, end, failed), merged one after the other."""
     while True:
         merged: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
@@ -127,7 +127,7 @@ def _expected(rows: list[tuple[Any, ...]], grain: int, most: int) -> tuple[int, 
             merged[(lane, begin // grain if is_short else None, None if is_short else number)].append(
                 (begin, end, failed)
             )
-        if len(merged) <= most:
+        if len(merged) <= max_bars:
             break
         grain *= 2
     bars = set()
@@ -145,8 +145,8 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
     lane = f"CASE WHEN {REACHED} IS NULL THEN '{gantt_sql.NOT_PLACED}' ELSE worker_id END"
     begin = f"coalesce({REACHED}, {CREATED})"
 
-    def check(file: SessionFile, most: int, since: int | None) -> None:
-        monkeypatch.setattr(gantt_sql, "MAX_BARS", most)
+    def check(file: SessionFile, max_bars: int, since: int | None) -> None:
+        monkeypatch.setattr(gantt_sql, "MAX_BARS", max_bars)
         with file.reader() as reader:
             rows = reader.execute(
                 f"SELECT {lane}, {begin}, greatest(coalesce({END}, {LAST_NS}), {begin}) AS ended, "
@@ -167,7 +167,7 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
             levels=30,
         )
         begin_ns = extent.origin_ns if since is None else at(since)
-        grain, bars = _expected(rows, gantt_sql.resolution(extent.end_ns - begin_ns, 1600), most)
+        grain, bars = _expected(rows, gantt_sql.resolution(extent.end_ns - begin_ns, 1600), max_bars)
         assert found.resolution_ns == grain
         assert {
             (
@@ -181,8 +181,8 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
         assert (found.in_window, found.left_out) == (len(rows), 0)
 
     def check_all(file: SessionFile) -> None:
-        for most in (6, 25, 60, 10_000):
+        for max_bars in (6, 25, 60, 10_000):
             for since in (None, 400):
-                check(file, most, since)
+                check(file, max_bars, since)
 
     _read(fresh, _story(7, 300), check_all)

@@ -51,18 +51,20 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         self.rfile.readline()
 
-    def _run(self, given: dict[str, str], settings: dict[str, str], body: bytes) -> bytes:
+    def _run(self, url_parameters: dict[str, str], settings: dict[str, str], body: bytes) -> bytes:
         connection = chdb.connect(self.folder)
         try:
-            if database := given.get("database"):
+            if database := url_parameters.get("database"):
                 connection.query(f"USE `{database}`")
             if self.is_reader:
                 connection.query("SET readonly = 1")
             for name, value in sorted(settings.items(), key=lambda item: item[0] == "readonly"):
                 connection.query(f"SET {name} = '{value}'")
-            parameters = {k.removeprefix("param_"): v for k, v in given.items() if k.startswith("param_")}
-            sql = given.get("query") or body.decode()
-            if "query" in given and body:
+            parameters = {
+                k.removeprefix("param_"): v for k, v in url_parameters.items() if k.startswith("param_")
+            }
+            sql = url_parameters.get("query") or body.decode()
+            if "query" in url_parameters and body:
                 with tempfile.NamedTemporaryFile() as file:
                     file.write(body)
                     file.flush()

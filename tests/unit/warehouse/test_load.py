@@ -119,7 +119,7 @@ def test_no_column_is_unknown_everywhere(data: Path) -> None:
         names = [row[0] for row in db.execute(f"DESCRIBE {view}").fetchall()]
         counted = ", ".join(f"count({name})" for name in names)
         (counts,) = db.execute(f"SELECT {counted} FROM {view}").fetchall()
-        empty |= {f"{view}.{name}" for name, many in zip(names, counts, strict=True) if not many}
+        empty |= {f"{view}.{name}" for name, count in zip(names, counts, strict=True) if not count}
     # Jobs that have an alias are not shown.
     assert empty == {"jobs.alias_of", *(f"{view}.{name}" for view, name in OF_RECORDS.items())}
 

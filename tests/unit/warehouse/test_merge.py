@@ -94,19 +94,19 @@ def in_warehouse(warehouse: Warehouse, view: str, session: str, names: list[str]
     return sorted((tuple(row) for row in warehouse.rows(query, {"session": session})), key=repr)
 
 
-def assert_same(names: list[str], found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
+def assert_same(names: list[str], rows: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
     """The same rows; else the columns that differ are told."""
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(rows, expected, strict=True):
         differences = {n: (a, b) for n, a, b in zip(names, one, other, strict=True) if repr(a) != repr(b)}
         assert not differences, f"{differences} (found, expected) in {one}"
 
 
 @_ENGINE
-@given(told=accounts(), seed=st.integers(0, 1000))
+@given(merge_case=accounts(), seed=st.integers(0, 1000))
 def test_attempts_merge_as_in_the_record(
-    told: Any, seed: int, warehouse: Warehouse, duck: duckdb.DuckDBPyConnection
+    merge_case: Any, seed: int, warehouse: Warehouse, duck: duckdb.DuckDBPyConnection
 ) -> None:
-    parts, plan = told
+    parts, plan = merge_case
     rng, session = random.Random(seed), new_session()
     chosen = sorted(numbers(plan)) or [0]
     for batch in (*_batches(chosen, rng), rng.sample(chosen, len(chosen) // 2 + 1)):
@@ -158,8 +158,8 @@ def test_entities_merge_as_in_the_record(
     rng, session = random.Random(seed), new_session()
     again = [*parts, *rng.choices(parts, k=2)]
     for batch in _batches(list(range(len(again))), rng):
-        told = [(again[at], None) for at in batch]
-        warehouse.insert("raw_entities", rows_sql.entity_rows(session, "here", told, 1))
+        merged = [(again[at], None) for at in batch]
+        warehouse.insert("raw_entities", rows_sql.entity_rows(session, "here", merged, 1))
         maybe_merge(warehouse, "raw_entities", rng)
     expected = [
         reduce(merge_entities, [copy.deepcopy(part) for part in parts if part.id == identifier])

@@ -111,15 +111,15 @@ def end(server: Server, end_ns: int) -> None:
     assert server.services.writer.flush()
 
 
-def differences(found: Any, expected: Any, at: str = "") -> list[str]:
+def differences(actual: Any, expected: Any, at: str = "") -> list[str]:
     """Where two answers differ."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        names = found.keys() | expected.keys()
-        return [d for n in sorted(names) for d in differences(found.get(n), expected.get(n), f"{at}.{n}")]
-    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        pairs = enumerate(zip(found, expected, strict=True))
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        names = actual.keys() | expected.keys()
+        return [d for n in sorted(names) for d in differences(actual.get(n), expected.get(n), f"{at}.{n}")]
+    if isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        pairs = enumerate(zip(actual, expected, strict=True))
         return [d for n, (a, b) in pairs for d in differences(a, b, f"{at}[{n}]")]
-    return [] if found == expected else [f"{at}: {found!r} is not {expected!r}"]
+    return [] if actual == expected else [f"{at}: {actual!r} is not {expected!r}"]
 
 
 def ended(server: Server) -> bool:

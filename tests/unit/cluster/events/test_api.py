@@ -24,7 +24,7 @@ def entity(
 
 
 @pytest.fixture
-def told(fresh: Any) -> Any:
+def seeded(fresh: Any) -> Any:
     story = Story()
     for number in range(3):
         story.task("broken", number, number + 1, number + 2, failed=True)
@@ -74,8 +74,8 @@ def told(fresh: Any) -> Any:
     return fresh
 
 
-def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
-    found = told.get("/api/events", severity="ERROR,WARNING")
+def test_events_are_told_newest_first_with_their_severity(seeded: Any) -> None:
+    found = seeded.get("/api/events", severity="ERROR,WARNING")
     assert [(row["event"], row["title"], row["count"]) for row in found["items"]] == [
         ("TASK_FAILED", "broken", 1),  # another minute
         ("ACTOR_DEAD", "Flaky", 1),
@@ -86,7 +86,7 @@ def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
     ]
     assert found["items"][2]["message"] == "UNEXPECTED_TERMINATION: gone"
     assert found["items"][4]["message"] == "SYSTEM_ERROR: killed"
-    history = told.get(f"/api/actors/{'1' * 24}{JOB}")["history"]
+    history = seeded.get(f"/api/actors/{'1' * 24}{JOB}")["history"]
     assert [(step["state"], step.get("message")) for step in history] == [
         ("ALIVE", None),
         ("RESTARTING", "SYSTEM_ERROR: killed"),
@@ -111,59 +111,59 @@ def test_an_attempt_that_was_retried_is_a_warning(fresh: Any) -> None:
     ]
 
 
-def test_pages_filters_and_a_search_give_the_same_events(told: Any) -> None:
-    whole = told.get("/api/events")
+def test_pages_filters_and_a_search_give_the_same_events(seeded: Any) -> None:
+    whole = seeded.get("/api/events")
     assert whole["total"] == len(whole["items"]) == 12
     paged, cursor = [], None
     while True:
-        page = told.get("/api/events", limit=2, **({"cursor": cursor} if cursor else {}))
+        page = seeded.get("/api/events", limit=2, **({"cursor": cursor} if cursor else {}))
         paged += page["items"]
         cursor = page["next"]
         if cursor is None:
             break
     assert paged == whole["items"]
-    assert told.get("/api/events", q="flak")["total"] == 3
-    assert told.get("/api/events", kind="job", job_id=OTHER)["total"] == 2
-    assert told.get("/api/events", node_id="c" * 56)["total"] == 2
-    assert told.get("/api/events", until_ns=ORIGIN_NS + 2 * MS)["total"] == 4
+    assert seeded.get("/api/events", q="flak")["total"] == 3
+    assert seeded.get("/api/events", kind="job", job_id=OTHER)["total"] == 2
+    assert seeded.get("/api/events", node_id="c" * 56)["total"] == 2
+    assert seeded.get("/api/events", until_ns=ORIGIN_NS + 2 * MS)["total"] == 4
     # From a time on: what happened then or later, and what was still going on.
     since = ORIGIN_NS + 12 * MS
     items = whole["items"]
     later = [item for item in items if max(item["time_ns"], item["last_ns"] or 0) >= since]
     assert 0 < len(later) < len(items)
-    assert told.get("/api/events", since_ns=since)["items"] == later
-    assert told.get("/api/events", node_id="cccc") == told.get("/api/events", node_id="c" * 56)
-    assert "ERROR" in told.error(told.client.get("/api/events?severity=BAD"), 400)["remedy"]
+    assert seeded.get("/api/events", since_ns=since)["items"] == later
+    assert seeded.get("/api/events", node_id="cccc") == seeded.get("/api/events", node_id="c" * 56)
+    assert "ERROR" in seeded.error(seeded.client.get("/api/events?severity=BAD"), 400)["remedy"]
 
 
-def test_a_jobs_progress_counts_all_its_attempts(told: Any) -> None:
-    progress = told.get(f"/api/jobs/{JOB}/progress")
+def test_a_jobs_progress_counts_all_its_attempts(seeded: Any) -> None:
+    progress = seeded.get(f"/api/jobs/{JOB}/progress")
     assert progress["states"] == {"FAILED": 4, "FINISHED": 1, "RUNNING": 1}
     assert [(row["func_name"], row["states"]) for row in progress["functions"]] == [
         ("broken", {"FAILED": 4}),
         ("fine", {"FINISHED": 1, "RUNNING": 1}),
     ]
     assert progress["functions"][0]["duration_ns"] == 4 * MS
-    jobs = {row["job_id"]: row["tasks"] for row in told.get("/api/jobs")["items"]}
+    jobs = {row["job_id"]: row["tasks"] for row in seeded.get("/api/jobs")["items"]}
     assert jobs == {JOB: progress["states"], OTHER: {"FINISHED": 1}}
-    told.error(told.client.get("/api/jobs/ff/progress"), 404)
+    seeded.error(seeded.client.get("/api/jobs/ff/progress"), 404)
 
 
-def test_a_submissions_progress_is_that_of_all_its_drivers(told: Any) -> None:
-    told.server.services.writer.submit_records(
+def test_a_submissions_progress_is_that_of_all_its_drivers(seeded: Any) -> None:
+    seeded.server.services.writer.submit_records(
         RecordBatch(SESSION, entities=[entity("job", "sub_1", {"submission_id": "sub_1", "alias_of": JOB})]),
         "gcs",
     )
-    assert told.server.services.writer.flush()
-    states = told.get("/api/jobs/sub_1/progress")["states"]
-    assert states == told.get(f"/api/jobs/{JOB}/progress")["states"] != {}
-    told.server.services.writer.submit_records(
+    assert seeded.server.services.writer.flush()
+    states = seeded.get("/api/jobs/sub_1/progress")["states"]
+    assert states == seeded.get(f"/api/jobs/{JOB}/progress")["states"] != {}
+    seeded.server.services.writer.submit_records(
         RecordBatch(SESSION, entities=[entity("job", OTHER, {"submission_id": "sub_1"})]), "gcs"
     )
-    assert told.server.services.writer.flush()
-    both = told.get("/api/jobs/sub_1/progress")
+    assert seeded.server.services.writer.flush()
+    both = seeded.get("/api/jobs/sub_1/progress")
     assert both["states"] == {**states, "FINISHED": states["FINISHED"] + 1}
-    assert told.get(f"/api/jobs/{JOB}/progress")["states"] == states
+    assert seeded.get(f"/api/jobs/{JOB}/progress")["states"] == states
 
 
 def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:
@@ -204,16 +204,18 @@ def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:
     assert [row["title"] for row in items if row["severity"] == "WARNING"] == ["moved"]
 
 
-def test_acts_need_the_operator_and_a_cluster(told: Any) -> None:
-    operator = {"X-Rayscope-Operator": told.server.services.secrets.operator_token}
+def test_acts_need_the_operator_and_a_cluster(seeded: Any) -> None:
+    operator = {"X-Rayscope-Operator": seeded.server.services.secrets.operator_token}
     for method, path in (
         ("POST", "/api/jobs"),
         ("POST", f"/api/jobs/{JOB}/stop"),
         ("DELETE", f"/api/jobs/{JOB}"),
     ):
         body = {"entrypoint": "true"} if path == "/api/jobs" else None
-        assert told.error(told.client.request(method, path, json=body), 403)["code"] == "needs_operator"
-        answer = told.client.request(method, path, json=body, headers=operator)
-        assert told.error(answer, 502)["code"] == "no_job_api"
+        assert seeded.error(seeded.client.request(method, path, json=body), 403)["code"] == "needs_operator"
+        answer = seeded.client.request(method, path, json=body, headers=operator)
+        assert seeded.error(answer, 502)["code"] == "no_job_api"
     local = {"entrypoint": "true", "runtime_env": {"working_dir": "/etc"}}
-    assert "URI" in told.error(told.client.post("/api/jobs", json=local, headers=operator), 400)["message"]
+    assert (
+        "URI" in seeded.error(seeded.client.post("/api/jobs", json=local, headers=operator), 400)["message"]
+    )

@@ -8,7 +8,7 @@ from tests.running import Running
 from tests.story import Story
 
 
-def _found(running: Running, q: str, **params: Any) -> dict[str, list[str]]:
+def _names_by_kind(running: Running, q: str, **params: Any) -> dict[str, list[str]]:
     """Kind -> what was found of it, by name or else by id."""
     groups = running.get("/api/find", q=q, **params)["groups"]
     return {group["kind"]: [item["name"] or item["id"] for item in group["items"]] for group in groups}
@@ -33,7 +33,7 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     story.entity("worker", "b" * 56, 0, pid=4711)
     fresh.record(story)
 
-    found = _found(fresh, "LOAD")
+    found = _names_by_kind(fresh, "LOAD")
     assert found["function"] == ["load", "reload"]  # what begins so comes before what is called more often
     assert found["actor"] == ["the loader"]
     assert found["node"] == ["loading-dock"]
@@ -44,14 +44,14 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     assert (tasks["kind"], tasks["total"]) == ("task", 4)
     assert [item["id"] for item in tasks["items"]] == [failed]
 
-    assert list(_found(fresh, "the loader")) == ["actor"]
+    assert list(_names_by_kind(fresh, "the loader")) == ["actor"]
     assert list(found) == ["function", "task", "actor", "node", "job"]  # "load" is a function's whole name
     fresh.record(_classes())
-    assert list(_found(fresh, "board")) == ["actor", "function", "task"]
+    assert list(_names_by_kind(fresh, "board")) == ["actor", "function", "task"]
 
-    assert _found(fresh, "cccc") == {"actor": ["the loader"]}
-    assert _found(fresh, failed[:20])["task"] == ["load"]
-    assert _found(fresh, "4711") == {"actor": ["the loader"], "worker": ["b" * 56]}
-    assert _found(fresh, "%") == {}
-    assert _found(fresh, " ") == {}
+    assert _names_by_kind(fresh, "cccc") == {"actor": ["the loader"]}
+    assert _names_by_kind(fresh, failed[:20])["task"] == ["load"]
+    assert _names_by_kind(fresh, "4711") == {"actor": ["the loader"], "worker": ["b" * 56]}
+    assert _names_by_kind(fresh, "%") == {}
+    assert _names_by_kind(fresh, " ") == {}
     fresh.error(fresh.client.get("/api/find", params={"q": "x" * 201}), 422)

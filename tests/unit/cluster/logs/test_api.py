@@ -33,7 +33,7 @@ TEXT = "\n".join(LINES) + "\n"
 
 
 @pytest.fixture
-def kept(fresh: Running) -> Running:
+def archived(fresh: Running) -> Running:
     story = Story()
     story.task("f", 0, 1, 2)
     story.entity("node", NODE, 0, 5, node_ip="10.0.0.1", is_head=True)
@@ -53,37 +53,39 @@ def _file(server: Running, **params: Any) -> Any:
     return server.get("/api/logs/file", node_id=NODE, name=NAME, **params)
 
 
-def test_files_pages_and_filters(kept: Running) -> None:
-    listed = kept.get("/api/logs")
-    assert [(f["name"], f["kind"], f["live"]) for f in listed["files"]] == [
+def test_files_pages_and_filters(archived: Running) -> None:
+    answer = archived.get("/api/logs")
+    assert [(f["name"], f["kind"], f["live"]) for f in answer["files"]] == [
         ("job-driver-sub_1.log", "driver", False),
         (NAME, "worker_out", False),
         ("raylet.out", "raylet", False),
     ]
-    assert listed["keeping"]["mode"] == "workers"
-    assert [node["node_id"] for node in listed["nodes"]] == [NODE]
-    last = _file(kept, limit=100)
+    assert answer["keeping"]["mode"] == "workers"
+    assert [node["node_id"] for node in answer["nodes"]] == [NODE]
+    last = _file(archived, limit=100)
     assert [line["text"] for line in last["lines"]] == LINES[-100:]
     assert (last["live"], last["more"], bool(last["problem"])) == (False, False, True)
-    assert [line["text"] for line in _file(kept, before=last["prev"], limit=100)["lines"]] == LINES[-200:-100]
-    errors = _file(kept, level="error", offset=0, limit=5_000)
+    assert [line["text"] for line in _file(archived, before=last["prev"], limit=100)["lines"]] == LINES[
+        -200:-100
+    ]
+    errors = _file(archived, level="error", offset=0, limit=5_000)
     assert [line["text"] for line in errors["lines"]] == [line for line in LINES if "ERROR" in line]
-    some = _file(kept, q="^2026.* line 1[0-9]{3} ", regex=1, offset=0, limit=5_000)
+    some = _file(archived, q="^2026.* line 1[0-9]{3} ", regex=1, offset=0, limit=5_000)
     assert [line["text"] for line in some["lines"]] == LINES[1000:2000]
     since = round(BEGIN.timestamp() + 1500) * 10**9
-    of_time = _file(kept, since_ns=since, until_ns=since + 9 * 10**9)
+    of_time = _file(archived, since_ns=since, until_ns=since + 9 * 10**9)
     assert [line["text"] for line in of_time["lines"]] == LINES[1500:1510]
-    download = kept.client.get("/api/logs/download", params={"node_id": NODE, "name": NAME})
+    download = archived.client.get("/api/logs/download", params={"node_id": NODE, "name": NAME})
     assert download.text == TEXT
     assert NAME in download.headers["content-disposition"]
-    found = kept.get("/api/logs/search", q="odd")
+    found = archived.get("/api/logs/search", q="odd")
     assert [(hit["name"], hit["level"]) for hit in found["items"]] == [("raylet.out", "warning")]
     assert found["complete"]
-    of_worker = kept.get("/api/logs/of", worker_id=WORKER)
+    of_worker = archived.get("/api/logs/of", worker_id=WORKER)
     assert [part["name"] for part in of_worker["parts"]] == [NAME]
     assert of_worker["parts"][0]["page"]["lines"][-1]["text"] == LINES[-1]
     for job in (JOB, "sub_1"):
-        of_job = kept.get("/api/logs/of", job_id=job)
+        of_job = archived.get("/api/logs/of", job_id=job)
         assert [part["name"] for part in of_job["parts"]] == ["job-driver-sub_1.log", NAME]
         assert of_job["parts"][0]["page"]["lines"][0]["text"] == "the driver said this"
 
@@ -108,11 +110,11 @@ def test_rotated_pieces_are_one_log_from_the_oldest_to_the_newest(fresh: Running
     assert ([part["name"] for part in of_task["parts"]], of_task["notes"]) == (pieces, ["rotated"])
 
 
-def test_files_are_known_by_what_ran_in_them(kept: Running) -> None:
-    store = kept.server.services.logs.store(SESSION)  # type: ignore[union-attr]
+def test_files_are_known_by_what_ran_in_them(archived: Running) -> None:
+    store = archived.server.services.logs.store(SESSION)  # type: ignore[union-attr]
     assert store is not None
-    silent, actor = (f"worker-{first * 56}-ffffffff-{pid}.err" for first, pid in (("d", 7), ("e", 8)))
-    store.append(NODE, silent, 0, b":job_id:01000000\n:task_name:f\n", 2)
+    idle, actor = (f"worker-{first * 56}-ffffffff-{pid}.err" for first, pid in (("d", 7), ("e", 8)))
+    store.append(NODE, idle, 0, b":job_id:01000000\n:task_name:f\n", 2)
     store.append(NODE, actor, 0, b":job_id:01000000\n:actor_name:Board\nsaid\n", 3)
     story = Story(_made=10)
     for at, name in enumerate(("f", "f", "load", "clean", "train", "Board.__init__")):
@@ -125,34 +127,34 @@ def test_files_are_known_by_what_ran_in_them(kept: Running) -> None:
     story.entity("worker", "d" * 56, 0, node_id=NODE, pid=7, job_id=JOB)
     story.entity("worker", "e" * 56, 0, node_id=NODE, pid=8)
     story.entity("job", JOB, 0, 5, entrypoint="python /home/me/nightly.py --all", submission_id="sub_1")
-    kept.record(story)
+    archived.record(story)
 
-    every = kept.get("/api/logs", node_id=NODE[:8])
+    every = archived.get("/api/logs", node_id=NODE[:8])
     files = {file["name"]: file for file in every["files"]}
     assert [file["pid"] for file in every["files"]] == [8, 7, None, 100, None]  # users', the newest first
     assert (files[actor]["actor_class"], files[actor]["is_empty"]) == ("Board", False)
-    assert (files[silent]["functions"], files[silent]["functions_total"]) == (["f", "load", "clean"], 4)
-    assert (files[silent]["job_id"], files[silent]["script"]) == (JOB, "nightly.py")
+    assert (files[idle]["functions"], files[idle]["functions_total"]) == (["f", "load", "clean"], 4)
+    assert (files[idle]["job_id"], files[idle]["script"]) == (JOB, "nightly.py")
     assert files["job-driver-sub_1.log"]["script"] == "nightly.py"
-    shown = kept.get("/api/logs", hide_empty=1)
+    shown = archived.get("/api/logs", hide_empty=1)
     assert (shown["total"], shown["empty"]) == (4, 1)
-    assert silent not in {file["name"] for file in shown["files"]}
-    for text, name in (("board", actor), ("load", silent), ("d" * 9, silent)):
-        assert [file["name"] for file in kept.get("/api/logs", q=text)["files"]] == [name]
+    assert idle not in {file["name"] for file in shown["files"]}
+    for text, name in (("board", actor), ("load", idle), ("d" * 9, idle)):
+        assert [file["name"] for file in archived.get("/api/logs", q=text)["files"]] == [name]
 
-    found = kept.get("/api/logs/search", q="it: line [01] ", regex=1)
+    found = archived.get("/api/logs/search", q="it: line [01] ", regex=1)
     assert [file["name"] for file in found["files"]] == [NAME]
     assert [(hit["func_name"], hit["attempt"]) for hit in found["items"]] == [(None, None), ("f", 0)]
     assert found["items"][1]["task_id"] == printing.task_id
-    workers = {worker["pid"]: worker for worker in kept.get("/api/workers")["items"]}
+    workers = {worker["pid"]: worker for worker in archived.get("/api/workers")["items"]}
     assert (workers[7]["functions"], workers[7]["functions_total"]) == (["f", "load", "clean"], 4)
     assert (workers[7]["script"], workers[8]["actor_class"]) == ("nightly.py", "Board")
-    assert kept.get(f"/api/workers/{'e' * 56}")["actor_class"] == "Board"
-    (part,) = kept.get("/api/logs/of", worker_id="e" * 8)["parts"]
+    assert archived.get(f"/api/workers/{'e' * 56}")["actor_class"] == "Board"
+    (part,) = archived.get("/api/logs/of", worker_id="e" * 8)["parts"]
     assert (part["actor_class"], part["name"]) == ("Board", actor)
-    page = kept.get("/api/logs/file", node_id=NODE[:8], name=actor)
+    page = archived.get("/api/logs/file", node_id=NODE[:8], name=actor)
     assert page["lines"][-1]["text"] == "said"
-    items = kept.get("/api/find", q="board")["groups"]
+    items = archived.get("/api/find", q="board")["groups"]
     (group,) = [group for group in items if group["kind"] == "log_file"]
     assert [(item["name"], item["detail"]) for item in group["items"]] == [("Board", "stderr · PID 8")]
 
@@ -168,28 +170,30 @@ HOSTILE = (
 )
 
 
-def test_a_name_that_is_none_reaches_nothing(kept: Running) -> None:
+def test_a_name_that_is_none_reaches_nothing(archived: Running) -> None:
     for name in HOSTILE:
         for path in ("file", "download"):
-            answer = kept.client.get(f"/api/logs/{path}", params={"node_id": NODE, "name": name})
-            kept.error(answer, 404)
+            answer = archived.client.get(f"/api/logs/{path}", params={"node_id": NODE, "name": name})
+            archived.error(answer, 404)
     for node in ("../x", "A" * 10, "", "f" * 56):
-        answer = kept.client.get("/api/logs/file", params={"node_id": node, "name": "raylet.out"})
-        kept.error(answer, 404)
+        answer = archived.client.get("/api/logs/file", params={"node_id": node, "name": "raylet.out"})
+        archived.error(answer, 404)
 
 
-def test_hostile_searches_are_refused_or_bounded(kept: Running) -> None:
+def test_hostile_searches_are_refused_or_bounded(archived: Running) -> None:
     for pattern in ("(", "(?=a)b", "\\1", "(a{1000}){1000}", "["):
         for path, more in (("search", {}), ("file", {"node_id": NODE, "name": NAME})):
-            answer = kept.client.get(f"/api/logs/{path}", params={"q": pattern, "regex": 1, **more})
-            kept.error(answer, 400)
-    evil = kept.get("/api/logs/search", q="(x+x+)+y$", regex=1)
+            answer = archived.client.get(f"/api/logs/{path}", params={"q": pattern, "regex": 1, **more})
+            archived.error(answer, 400)
+    evil = archived.get("/api/logs/search", q="(x+x+)+y$", regex=1)
     assert evil["items"] == []
-    kept.error(kept.client.get("/api/logs/search", params={"q": "x" * 301}), 422)
-    kept.error(kept.client.get("/api/logs", params={"kind": "secrets"}), 400)
-    kept.error(kept.client.get("/api/logs/of", params={"task_id": "a", "job_id": "b"}), 400)
-    foreign = kept.client.get("/api/logs/search", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site"})
-    kept.error(foreign, 403)
+    archived.error(archived.client.get("/api/logs/search", params={"q": "x" * 301}), 422)
+    archived.error(archived.client.get("/api/logs", params={"kind": "secrets"}), 400)
+    archived.error(archived.client.get("/api/logs/of", params={"task_id": "a", "job_id": "b"}), 400)
+    foreign = archived.client.get(
+        "/api/logs/search", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    archived.error(foreign, 403)
 
 
 def test_pages_put_together_are_the_file(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ def test_times_and_levels_are_read(text: str, level: str | None) -> None:
 
 
 def test_a_time_with_a_zone_is_of_that_zone() -> None:
-    told = int(UTC.timestamp()) * 10**9
-    assert read_head("2026-11-22T07:13:29Z WARN x") == (told, "warning")
-    assert read_head("2026-11-22T09:13:29+02:00 x")[0] == told
+    time_ns = int(UTC.timestamp()) * 10**9
+    assert read_head("2026-11-22T07:13:29Z WARN x") == (time_ns, "warning")
+    assert read_head("2026-11-22T09:13:29+02:00 x")[0] == time_ns
     assert read_head('{"levelname": "ERROR", "timestamp_ns": 1763795609123456789}') == (
         1763795609123456789,
         "error",

@@ -20,7 +20,7 @@ SAMPLES = Path(__file__).parents[2] / "ray" / "samples"
 NODES = [f"{number:056x}" for number in range(1, 6)]
 
 
-def tell(fresh: Running, accounts: dict[str, Any]) -> None:
+def set_last_usage(fresh: Running, accounts: dict[str, Any]) -> None:
     """Let the server have heard these accounts of nodes before their cluster went."""
     assert fresh.server.services is not None
     feed = UsageFeed(GcsClient("127.0.0.1:1"))
@@ -41,7 +41,9 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
     mem = [1000, 600, 40.0, 400]
     process = {"pid": 100, "cpuPercent": 150.0, "memoryInfo": {"rss": 77}, "cmdline": ["ray::f"], "numFds": 5}
     cpus = {NODES[0]: 10.0, NODES[1]: 90.0, NODES[2]: 50.0, NODES[3]: 70.0}
-    tell(fresh, {node: {"cpu": cpu, "mem": mem, "workers": [process]} for node, cpu in cpus.items()})
+    set_last_usage(
+        fresh, {node: {"cpu": cpu, "mem": mem, "workers": [process]} for node, cpu in cpus.items()}
+    )
 
     everything = fresh.get("/api/nodes", sort="-cpu_percent")["items"]
     assert [node["hostname"] for node in everything] == ["host1", "host3", "host2", "host0", "host4"]
@@ -92,24 +94,24 @@ def test_one_node_in_full(fresh: Running) -> None:
     story.task("Model.__init__", 0, 1, 2, actor=actor, node=node, worker=worker, resources='{"GPU":1}')
     running = story.task("Model.step", 3, 4, actor=actor, node=node, worker=worker)
     fresh.record(story)
-    tell(fresh, {node: sample["json"]})
-    told = fresh.get(f"/api/nodes/{node}")
-    (one,) = told["workers"]
+    set_last_usage(fresh, {node: sample["json"]})
+    answer = fresh.get(f"/api/nodes/{node}")
+    (one,) = answer["workers"]
     assert one["memory_bytes"] == next(
         w["memoryInfo"]["rss"] for w in sample["json"]["workers"] if w["pid"] == sample["pid"]
     )
     assert [attempt["task_id"] for attempt in one["attempts"]] == [running]
-    (holder,) = told["by"]
+    (holder,) = answer["by"]
     assert (holder["kind"], holder["count"], holder["resources"]) == ("actor", 1, {"GPU": 1.0})
-    first, second = told["gpus"]
+    first, second = answer["gpus"]
     assert [(p["pid"], p["worker_id"]) for p in first["processes"]] == [
         (sample["pid"], worker),
         (4242, None),  # somebody else's
     ]
     assert first["processes"][0]["memory_bytes"] == one["gpu_memory_bytes"] == 30720 << 20
     assert second["processes"] == []
-    assert {process["name"] for process in told["processes"]} >= {"raylet", "agent", "gcs"}
-    assert told["resources"] is None  # the cluster is gone
+    assert {process["name"] for process in answer["processes"]} >= {"raylet", "agent", "gcs"}
+    assert answer["resources"] is None  # the cluster is gone
     fresh.error(fresh.client.get("/api/nodes/nonsense"), 404)
     status = fresh.get("/api/cluster/status")
     assert (status["resources"], status["pending"], status["time_ns"]) == ({}, [], None)
@@ -135,22 +137,26 @@ def test_a_large_cluster_in_little_room(fresh: Running) -> None:
             for slot in range(10)
         ]
         accounts[node] = {"cpu": 12.5, "mem": [100, 60, 40, 40], "workers": processes}
-    tell(fresh, accounts)
+    set_last_usage(fresh, accounts)
     answer = fresh.client.get("/api/nodes/cells")
     assert len(answer.content) < 1_000_000
-    told = answer.json()
-    assert (told["nodes_total"], told["workers_total"], told["workers_left_out"]) == (1000, 10_000, 0)
-    assert len(told["nodes"]["id"]) == 1000
-    assert {len(column) for column in told["workers"].values()} == {10_000}
-    measured = told["measured"]
+    picture = answer.json()
+    assert (picture["nodes_total"], picture["workers_total"], picture["workers_left_out"]) == (
+        1000,
+        10_000,
+        0,
+    )
+    assert len(picture["nodes"]["id"]) == 1000
+    assert {len(column) for column in picture["workers"].values()} == {10_000}
+    measured = picture["measured"]
     assert set(measured["cpu"]) == {12.3}
     assert set(measured["memory"]) == {123_456_789}
     assert set(measured["nodes"]["memory"]) == {40.0}
     assert set(measured["nodes"]["gpu"]) == {-1}
-    place = told["workers"]["function"].index(0)
-    assert told["functions"] == ["step"]
-    assert told["nodes"]["id"][told["workers"]["node"][place]] == nodes[7]
-    assert [node["id"] for node in told["dead"]] == ["d" * 56]
+    place = picture["workers"]["function"].index(0)
+    assert picture["functions"] == ["step"]
+    assert picture["nodes"]["id"][picture["workers"]["node"][place]] == nodes[7]
+    assert [node["id"] for node in picture["dead"]] == ["d" * 56]
 
 
 def test_of_an_ended_session_the_metrics_say_the_last(fresh: Running) -> None:

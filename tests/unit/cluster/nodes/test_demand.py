@@ -22,7 +22,7 @@ NODES = [SMALL, LARGE]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "code", "never", "resource", "total", "free", "node"),
+    ("demand", "code", "never", "resource", "total", "free", "node"),
     [
         ({"CPU": 1.0}, "fits", False, None, None, None, None),
         ({"CPU": 3.0}, "busy", False, "CPU", 16.0, 2.0, "large"),
@@ -34,9 +34,9 @@ NODES = [SMALL, LARGE]
     ],
 )
 def test_one_shape(
-    wanted: Any, code: str, never: bool, resource: Any, total: Any, free: Any, node: Any
+    demand: Any, code: str, never: bool, resource: Any, total: Any, free: Any, node: Any
 ) -> None:
-    reason = explain(wanted, NODES)
+    reason = explain(demand, NODES)
     assert (reason.code, reason.never, reason.resource) == (code, never, resource)
     assert (reason.total, reason.free, reason.node_id) == (total, free, node)
     assert reason.message
@@ -110,8 +110,8 @@ def test_who_holds_what_is_short() -> None:
     pending = pending_of([{"kind": "task", "name": "train", **row, **asked}], Resources(time_ns=1), places)
 
     def holder(kind: str, name: str, amount: float, node: str, **more: str) -> dict[str, Any]:
-        told = {"kind": kind, "name": name, "id": name, "attempt": None, "since_ns": 1, "bundles": None}
-        return {**told, "node_id": node, "required_resources": json.dumps({"GPU": amount}), **more}
+        row = {"kind": kind, "name": name, "id": name, "attempt": None, "since_ns": 1, "bundles": None}
+        return {**row, "node_id": node, "required_resources": json.dumps({"GPU": amount}), **more}
 
     bundles = [{"index": 0, "node_id": "a", "resources": {"GPU": 3}}, {"index": 1, "node_id": "b"}]
     in_group = json.dumps({"GPU_group_" + "ab" * 18: 1})

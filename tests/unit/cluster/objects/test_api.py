@@ -34,10 +34,13 @@ def attached(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any
 
 def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[Any], Any]) -> None:
     with raylets_of(False, False) as gcs:
-        told = attached(gcs).get("/api/memory", by="node")
-    assert (told["state"], told["nodes_waiting"], told["time_ns"] is not None) == ("whole", 0, True)
-    assert [(group["key"][:2], group["objects"]) for group in told["groups"]] == [("00", HELD), ("01", HELD)]
-    assert [node["waiting"] for node in told["nodes"]] == [False, False]
+        memory = attached(gcs).get("/api/memory", by="node")
+    assert (memory["state"], memory["nodes_waiting"], memory["time_ns"] is not None) == ("whole", 0, True)
+    assert [(group["key"][:2], group["objects"]) for group in memory["groups"]] == [
+        ("00", HELD),
+        ("01", HELD),
+    ]
+    assert [node["waiting"] for node in memory["nodes"]] == [False, False]
 
 
 def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
@@ -51,21 +54,21 @@ def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
             answer = server.get("/api/memory", by="node")
             return answer["nodes_waiting"] == 1 and answer
 
-        told = wait_until(one_answered, "the node that answers")
-        assert told["state"] == "being_read"
-        assert [(node["node_id"][:2], node["waiting"]) for node in told["nodes"]] == [
+        memory = wait_until(one_answered, "the node that answers")
+        assert memory["state"] == "being_read"
+        assert [(node["node_id"][:2], node["waiting"]) for node in memory["nodes"]] == [
             ("00", False),
             ("01", True),
         ]
-        assert (told["totals"]["objects"], told["references_read"]) == (HELD, HELD)
+        assert (memory["totals"]["objects"], memory["references_read"]) == (HELD, HELD)
         gcs.go.set()
 
         def whole() -> Any:
             answer = server.get("/api/memory", by="node")
             return answer["state"] == "whole" and answer
 
-        told = wait_until(whole, "the other node")
-        assert told["totals"]["objects"] == 2 * HELD
+        memory = wait_until(whole, "the other node")
+        assert memory["totals"]["objects"] == 2 * HELD
 
 
 def test_an_account_is_kept_while_somebody_looks(
@@ -111,6 +114,6 @@ def test_the_last_reading_stays_when_the_cluster_is_gone(
         services.object_readings.keep(SESSION)  # too large now
         assert services.object_readings.read(SESSION) == kept
     monkeypatch.setattr(services.clusters, "gcs_of", lambda _: None)
-    told = server.get("/api/memory", by="node")
-    assert (told["live"], told["state"], told["totals"]["objects"]) == (False, "whole", 2 * HELD)
-    assert began_ns < told["time_ns"] < time.time_ns()
+    memory = server.get("/api/memory", by="node")
+    assert (memory["live"], memory["state"], memory["totals"]["objects"]) == (False, "whole", 2 * HELD)
+    assert began_ns < memory["time_ns"] < time.time_ns()

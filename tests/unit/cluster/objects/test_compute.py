@@ -12,7 +12,7 @@ MINUTE = 60 * 10**9
 
 
 @dataclass
-class Made:
+class Producer:
     function: str | None
     is_put: bool
     time_ns: int | None
@@ -29,7 +29,11 @@ def test_an_object_counts_once_however_many_hold_it() -> None:
         ref("b", 2, size=50),
         ref("c", 2, size=None),
     ]
-    makers = {"a": Made("f", False, NOW - MINUTE), "b": Made("f", False, None), "c": Made(None, True, None)}
+    makers = {
+        "a": Producer("f", False, NOW - MINUTE),
+        "b": Producer("f", False, None),
+        "c": Producer(None, True, None),
+    }
     by_function = summarize(references, makers, "function", now_ns=NOW, older_than_ns=MINUTE)
     totals = by_function["totals"]
     assert (totals["objects"], totals["references"], totals["bytes"]) == (3, 4, 150)
@@ -47,19 +51,19 @@ def test_an_object_counts_once_however_many_hold_it() -> None:
 
 def test_what_a_variable_keeps_for_long_is_suspected() -> None:
     old, young = NOW - 20 * MINUTE, NOW - MINUTE
-    makers = {f"old{n}": Made("leaky", False, old) for n in range(10)}
-    makers |= {f"young{n}": Made("fine", False, young) for n in range(10)}
-    makers |= {f"used{n}": Made("busy", False, old) for n in range(10)}
+    makers = {f"old{n}": Producer("leaky", False, old) for n in range(10)}
+    makers |= {f"young{n}": Producer("fine", False, young) for n in range(10)}
+    makers |= {f"used{n}": Producer("busy", False, old) for n in range(10)}
     references = [ref(name, 1) for name in makers if not name.startswith("used")]
     references += [ref(f"used{n}", 1) for n in range(10)]
     references += [ref(f"used{n}", 2, "USED_BY_PENDING_TASK") for n in range(10)]
     references += [ref("unknown", 1)]
     # The owner of what only an actor keeps: it lists the objects and holds none of them.
-    makers |= {f"passed{n}": Made("kept_by_actor", True, old) for n in range(10)}
+    makers |= {f"passed{n}": Producer("kept_by_actor", True, old) for n in range(10)}
     references += [ref(f"passed{n}", 1, "UNKNOWN_STATUS") for n in range(10)]
     references += [ref(f"passed{n}", 2) for n in range(10)]
     # Nobody is known to hold these.
-    makers |= {f"gone{n}": Made("gone", True, old) for n in range(10)}
+    makers |= {f"gone{n}": Producer("gone", True, old) for n in range(10)}
     references += [ref(f"gone{n}", 1, "UNKNOWN_STATUS") for n in range(10)]
     found = summarize(references, makers, "type", now_ns=NOW, older_than_ns=10 * MINUTE)["suspects"]
     assert [(s["function"], s["pid"], s["objects"], s["bytes"], s["oldest_ns"]) for s in found] == [

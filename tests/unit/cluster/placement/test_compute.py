@@ -59,33 +59,33 @@ def test_sums_are_of_all_whatever_is_cut(
         )
         for number, (node, running, cpus) in enumerate(rows)
     ]
-    told = build_placement([NodeRow("n0")], workers, [], max_nodes=max_nodes, max_workers=max_workers)
-    assert told.workers_total == len(rows)
-    assert told.nodes_total == len({"n0"} | {f"n{node}" for node, _, _ in rows})
-    assert len(told.nodes) == min(max_nodes, told.nodes_total)
-    for at, node in enumerate(told.nodes):
+    placement = build_placement([NodeRow("n0")], workers, [], max_nodes=max_nodes, max_workers=max_workers)
+    assert placement.workers_total == len(rows)
+    assert placement.nodes_total == len({"n0"} | {f"n{node}" for node, _, _ in rows})
+    assert len(placement.nodes) == min(max_nodes, placement.nodes_total)
+    for at, node in enumerate(placement.nodes):
         mine = [row for row in rows if f"n{row[0]}" == node.id]
         assert node.running == sum(running for _, running, _ in mine)
         assert node.used.get("CPU", 0) == sum(cpus for _, _, cpus in mine)
-        assert told.workers.node.count(at) + node.left_out == node.workers == len(mine)
-        assert told.workers.node.count(at) or not mine
-    if len(told.nodes) <= max_workers:
-        assert len(told.workers.key) <= max_workers
+        assert placement.workers.node.count(at) + node.left_out == node.workers == len(mine)
+        assert placement.workers.node.count(at) or not mine
+    if len(placement.nodes) <= max_workers:
+        assert len(placement.workers.key) <= max_workers
     again = build_placement([NodeRow("n0")], workers[::-1], [], max_nodes=max_nodes, max_workers=max_workers)
-    assert again == told
+    assert again == placement
 
 
 def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
     group = Group(GROUP, "g", ((0, "n", None), (1, "n", None)))
     text = f'{{"CPU_group_{GROUP}":1}}'
-    told = build_placement([], [WorkerRow("0" * 56, "n", actor_resources=text)], [group])
-    assert [told.bundles[at].index for at in told.workers.bundle] == [0]
+    placement = build_placement([], [WorkerRow("0" * 56, "n", actor_resources=text)], [group])
+    assert [placement.bundles[at].index for at in placement.workers.bundle] == [0]
     # Nobody told how large the bundles are: what is used of them is reserved.
-    assert told.nodes[0].used == {"CPU": 1.0}
+    assert placement.nodes[0].used == {"CPU": 1.0}
 
 
 def test_bundles_of_a_node_that_has_ended_are_nowhere() -> None:
     group = Group(GROUP, "g", ((0, "n", {"CPU": 1.0}), (1, "ended", {"CPU": 2.0}), (2, "untold", None)))
-    told = build_placement([NodeRow("n")], [], [group], ended_nodes={"ended"})
-    assert [(node.id, node.is_known) for node in told.nodes] == [("n", True), ("untold", False)]
-    assert ([bundle.index for bundle in told.bundles], told.bundles_total) == ([0, 2], 2)
+    placement = build_placement([NodeRow("n")], [], [group], ended_nodes={"ended"})
+    assert [(node.id, node.is_known) for node in placement.nodes] == [("n", True), ("untold", False)]
+    assert ([bundle.index for bundle in placement.bundles], placement.bundles_total) == ([0, 2], 2)

@@ -101,7 +101,7 @@ def report(session: str, node_id: str, **changes: Any) -> dict[str, Any]:
     }
 
 
-def tell(running: Any, said: dict[str, Any]) -> None:
+def send_report(running: Any, said: dict[str, Any]) -> None:
     url = running.server.ingest_url.replace("/ray-events", "/agent")
     answer = running.client.post(url, json=said)
     assert answer.status_code == 204, answer.text
@@ -114,13 +114,13 @@ def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
     assert fresh.get("/api/summary")["lanes"]["json"] == 1
 
     session = fresh.get("/api/summary")["session"]
-    tell(fresh, report(session, node["node_id"]))
+    send_report(fresh, report(session, node["node_id"]))
     seen = fresh.get("/api/recording")
     assert (seen["lanes"]["fast"], seen["lanes"]["json"], seen["lanes"]["reasons"]) == (1, 0, [])
     (lane,) = seen["nodes"]
     assert (lane["lane"], lane["agent"]["received"], lane["agent"]["waiting"]) == ("fast", 100, 10)
 
-    tell(
+    send_report(
         fresh, report(session, node["node_id"], lane="json", reason="Ray 3 works in another way", time_ns=11)
     )
     node = fresh.get(f"/api/nodes/{node['node_id']}")
@@ -134,7 +134,7 @@ def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
 def test_versions_that_do_not_fit_the_server_are_noted(fresh: Any) -> None:
     for number, version in enumerate(("0.2.0", "0.2.0", __version__, "")):
         node_id = f"{number:056x}"
-        tell(fresh, report("session_x", node_id, rayscope_version=version, ray_version="2.61.1"))
+        send_report(fresh, report("session_x", node_id, rayscope_version=version, ray_version="2.61.1"))
     for path in ("/api/summary", "/api/recording"):
         agents, ray = fresh.get(path, session="session_x")["lanes"]["versions"]
         assert (agents["code"], agents["version"], agents["nodes"]) == ("other_agent", "0.2.0", 2)
@@ -144,7 +144,7 @@ def test_versions_that_do_not_fit_the_server_are_noted(fresh: Any) -> None:
         )
         assert ray["message"] == "Ray 2.61 is newer than the newest tested version (2.60)."
     for number in range(4):
-        tell(fresh, report("session_y", f"{number:056x}", rayscope_version=__version__))
+        send_report(fresh, report("session_y", f"{number:056x}", rayscope_version=__version__))
     assert fresh.get("/api/recording", session="session_y")["lanes"]["versions"] == []
 
 
@@ -156,12 +156,12 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     (node,) = fresh.get("/api/nodes")["items"]
     lost = {"event_type": "TASK_LIFECYCLE_EVENT", "count": 7, "first_ns": 1000, "last_ns": 2000}
     for time_ns in (10, 10, 20):
-        tell(fresh, report(session, node["node_id"], lost=[lost], dropped_attempts=2, time_ns=time_ns))
-    tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=30))
+        send_report(fresh, report(session, node["node_id"], lost=[lost], dropped_attempts=2, time_ns=time_ns))
+    send_report(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=30))
     fresh.ingest()
     dropped = wait_for(lambda: (now := fresh.get("/api/summary")["dropped"])["total"] and now, "the losses")
-    told = sorted((by["source"][-2:], by["reason"], by["event_type"], by["count"]) for by in dropped["by"])
-    assert told == [
+    losses = sorted((by["source"][-2:], by["reason"], by["event_type"], by["count"]) for by in dropped["by"])
+    assert losses == [
         ("11", "agent_buffer_full", "TASK_LIFECYCLE_EVENT", 7),
         ("11", "worker_buffer_full", "", 2),
         ("12", "agent_buffer_full", "TASK_LIFECYCLE_EVENT", 3),
@@ -174,9 +174,9 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     monkeypatch.setattr(
         fresh.server.services.writer, "submit_records", lambda batch, recording: written.append(batch)
     )
-    tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=40))
+    send_report(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=40))
     assert written == []
-    tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
+    send_report(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
     assert [drop.count for batch in written for drop in batch.drops] == [4]
     # What is lost does not wait to be sent.
     agent = fresh.get("/api/recording")["nodes"][0]["agent"]
@@ -188,7 +188,7 @@ def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
 ) -> None:
     monkeypatch.setattr("rayscope.ingest.agent_reports.MAX_AGENTS", 3)
     for number in range(5):
-        tell(fresh, report("session_x", f"{number:056x}", time_ns=100 + number))
+        send_report(fresh, report("session_x", f"{number:056x}", time_ns=100 + number))
     kept = [int(node["node_id"], 16) for node in fresh.get("/api/recording", session="session_x")["nodes"]]
     assert kept == [2, 3, 4]
 

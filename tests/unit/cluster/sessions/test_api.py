@@ -26,12 +26,12 @@ HOSTILE = "a\x1b[31m\u202e b\n[bold]c[/] </script>'\";--"
 
 
 def record(running: Running, *entrypoints: str) -> None:
-    told = Story()
-    told.task("t", 0, 1, 2)
-    told.entity("node", "a" * 56, 0, hostname="box", is_head=True)
+    story = Story()
+    story.task("t", 0, 1, 2)
+    story.entity("node", "a" * 56, 0, hostname="box", is_head=True)
     for number, entrypoint in enumerate(entrypoints, 1):
-        told.entity("job", f"{number:08x}", number, entrypoint=entrypoint)
-    running.record(told)
+        story.entity("job", f"{number:08x}", number, entrypoint=entrypoint)
+    running.record(story)
 
 
 def end(running: Running) -> None:
@@ -142,9 +142,9 @@ def test_a_session_is_accepted_by_its_shown_name(fresh: Running, tmp_path: Path)
     for name in ("odd places.py +1", SESSION, SESSION[:15]):
         assert fresh.get("/api/sessions", name=name)["total"] == 1
     url = ["--server", fresh.server.url, "--session", "odd places.py +1"]
-    listed = CliRunner().invoke(cli, ["jobs", *url], env={"COLUMNS": "120"})
-    assert "odd places.py --x" in listed.output
-    assert "python" not in listed.output
+    table = CliRunner().invoke(cli, ["jobs", *url], env={"COLUMNS": "120"})
+    assert "odd places.py --x" in table.output
+    assert "python" not in table.output
     assert "box" in CliRunner().invoke(cli, ["nodes", *url]).output
     assert "not found" in fresh.error(fresh.client.get("/api/jobs?session=places.py"), 404)["message"]
 
@@ -163,14 +163,14 @@ def test_a_name_of_several_sessions_is_refused_with_their_ids(tmp_path: Path) ->
 
 def test_a_hostile_name_changes_no_terminal_and_no_header(fresh: Running) -> None:
     record(fresh, "python one.py")
-    told = act(fresh, "PATCH", json={"name": HOSTILE, "note": HOSTILE}).json()
-    assert told["name"] == "a [31m b [bold]c[/] </script>'\";--"
-    assert "\x1b" not in told["note"]
-    assert "\u202e" not in told["note"]
+    session = act(fresh, "PATCH", json={"name": HOSTILE, "note": HOSTILE}).json()
+    assert session["name"] == "a [31m b [bold]c[/] </script>'\";--"
+    assert "\x1b" not in session["note"]
+    assert "\u202e" not in session["note"]
     exported = fresh.client.get("/api/export", params={"format": "speedscope"})
     assert "a_31m_b" in exported.headers["Content-Disposition"]
-    listed = CliRunner().invoke(cli, ["sessions", "--server", fresh.server.url], env={"COLUMNS": "300"})
-    assert "[bold]c[/]" in listed.output
+    table = CliRunner().invoke(cli, ["sessions", "--server", fresh.server.url], env={"COLUMNS": "300"})
+    assert "[bold]c[/]" in table.output
 
 
 def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> None:

@@ -133,8 +133,8 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
         one = running.get(f"/api/{path}/{item[identity]}")
         # The session may have ended since the list was read.
         now = ("workers",) if path == "nodes" else ("running", "blocked", "attempts")
-        told = {name: value for name, value in item.items() if name not in now}
-        assert {name: one[name] for name in told} == told  # of a node there is more
+        lasting = {name: value for name, value in item.items() if name not in now}
+        assert {name: one[name] for name in lasting} == lasting  # of a node there is more
     for state in {item["state"] for item in everything["items"]}:
         matching = [item for item in everything["items"] if item["state"] == state]
         assert running.get(f"/api/{path}", state=state, limit=1)["total"] == len(matching)

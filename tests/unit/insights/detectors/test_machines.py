@@ -72,9 +72,9 @@ def insights(running: Running, story: Story, kind: str) -> tuple[dict[str, Any],
     answer = running.get("/api/insights")
     found = [one for one in answer["findings"] if one["kind"] == kind]
     assert len(found) < 2, found
-    silent = {one["kind"]: one["message"] for one in answer["silent"]}
-    assert "failed" not in silent.get(kind, ""), silent[kind]
-    return (found[0] if found else {}), silent.get(kind, "")
+    skipped = {one["kind"]: one["message"] for one in answer["silent"]}
+    assert "failed" not in skipped.get(kind, ""), skipped[kind]
+    return (found[0] if found else {}), skipped.get(kind, "")
 
 
 def test_metrics_of_the_time_of_a_job(fresh: Running) -> None:
@@ -94,9 +94,9 @@ def test_metrics_of_the_time_of_a_job(fresh: Running) -> None:
     facts = Facts(recorded, series_reader(services.metrics, SESSION, recorded))
     assert facts.series("cpu", part="user") == {0: [(second * 10**9, second) for second in range(11)]}
     assert facts.series("cpu")[0][3] == (3 * 10**9, 103.0)
-    many = facts.series("many")[0]
-    assert len(many) <= 200
-    assert all(value == time_ns / 20e6 for time_ns, value in many)
+    samples = facts.series("many")[0]
+    assert len(samples) <= 200
+    assert all(value == time_ns / 20e6 for time_ns, value in samples)
     with pytest.raises(NotEnoughData, match="no samples of memory"):
         facts.series("memory")
 
@@ -155,8 +155,8 @@ def test_more_cpus_are_reserved_than_used(
     fresh: Running, used_ms: float, cpus: float, percent: float, is_found: bool
 ) -> None:
     measure(fresh, "ray_node_cpu_utilization", {HEAD: [(1 * S, percent), (3 * S, percent)]})
-    found, silent = insights(fresh, sleepers(used_ms, cpus), "over_asked_cpus")
-    assert (bool(found), silent) == (is_found, "")
+    found, skipped = insights(fresh, sleepers(used_ms, cpus), "over_asked_cpus")
+    assert (bool(found), skipped) == (is_found, "")
     if found:
         assert (found["function"], found["severity"], found["cost_ns"]) == ("work", "critical", 4 * S * MS)
         numbers = found["numbers"]
@@ -167,9 +167,9 @@ def test_more_cpus_are_reserved_than_used(
 
 
 def test_without_metrics_nobody_knows_whether_cpus_were_idle(fresh: Running) -> None:
-    found, silent = insights(fresh, sleepers(100), "over_asked_cpus")
+    found, skipped = insights(fresh, sleepers(100), "over_asked_cpus")
     assert not found
-    assert "no samples of ray_node_cpu_utilization" in silent
+    assert "no samples of ray_node_cpu_utilization" in skipped
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -184,8 +184,8 @@ def test_more_cpus_are_used_than_reserved(fresh: Running, threads: int) -> None:
         cpu_ns(story, 2 * S)
     story.get(DRIVER, tasks, 0, 4 * S)
     ends(story, 4 * S, cpus=2)
-    found, silent = insights(fresh, story, "under_asked_cpus")
-    assert (bool(found), silent) == (threads == 2, "")
+    found, skipped = insights(fresh, story, "under_asked_cpus")
+    assert (bool(found), skipped) == (threads == 2, "")
     if found:
         assert found["numbers"]["used"] == pytest.approx(2)
         assert found["numbers"]["needed"] == 2
@@ -206,8 +206,8 @@ def test_an_actor_with_two_cpus_that_uses_one(fresh: Running, used_ms: float) ->
     story.get(DRIVER, tasks, 20, 20 + 5 * S)
     ends(story, 30 + 5 * S)
     measure(fresh, "ray_node_cpu_utilization", {HEAD: [(1 * S, 30), (3 * S, 40)]})
-    found, silent = insights(fresh, story, "single_core_actor")
-    assert (bool(found), silent) == (used_ms == 950, "")
+    found, skipped = insights(fresh, story, "single_core_actor")
+    assert (bool(found), skipped) == (used_ms == 950, "")
     if found:
         assert (found["actor_class"], found["cost_ns"]) == ("Model", 2500 * MS)
         assert found["numbers"]["used"] == pytest.approx(0.95)
@@ -296,8 +296,8 @@ def test_workers_are_started_too_often(fresh: Running, starts: int) -> None:
             story.entity("worker", worker, given - 5, node_id=HEAD, launch_ns=at(since + 10), job_id=JOB)
         story.get(DRIVER, tasks[-1], since, given + 100)
     ends(story, 9 * S, cpus=2)
-    found, silent = insights(fresh, story, "worker_startup")
-    assert (bool(found), silent) == (starts == 9, "")
+    found, skipped = insights(fresh, story, "worker_startup")
+    assert (bool(found), skipped) == (starts == 9, "")
     if found:
         assert (found["numbers"]["starts"], found["numbers"]["at_once"]) == (9, 1)
         assert found["severity"] == "critical"
@@ -372,8 +372,8 @@ def test_the_object_store_spills(fresh: Running, spilled: int) -> None:
         {HEAD: [(second * S, 9e7) for second in range(9)]},
         Location="IN_MEMORY",
     )
-    found, silent = insights(fresh, story, "object_store_full")
-    assert (bool(found), silent) == (spilled > 0, "")
+    found, skipped = insights(fresh, story, "object_store_full")
+    assert (bool(found), skipped) == (spilled > 0, "")
     if found:
         assert found["numbers"]["spilled_bytes"] == 300 * MIB
         assert found["numbers"]["capacity_bytes"] == 100 * MIB
@@ -396,8 +396,8 @@ def test_objects_that_nobody_uses(fresh: Running, used_s: int, in_memory: int, i
     story.entity("job", JOB, 0, 60 * S)
     steps = [(second * S, float(in_memory * MIB)) for second in range(0, 60, 5)]
     measure(fresh, "ray_object_store_memory", {HEAD: steps}, Location="IN_MEMORY")
-    found, silent = insights(fresh, story, "leaked_objects")
-    assert (bool(found), silent) == (is_found, "")
+    found, skipped = insights(fresh, story, "leaked_objects")
+    assert (bool(found), skipped) == (is_found, "")
     if found:
         assert (found["function"], found["severity"], found["is_risk"]) == ("load", "info", True)
         numbers = found["numbers"]
@@ -467,8 +467,8 @@ def test_gpus_are_idle(fresh: Running, percent: float) -> None:
     for gpu in range(2):
         steps = [(second * S, percent / 2) for second in range(1, 8)]
         measure(fresh, "ray_node_gpus_utilization", {HEAD: steps}, GpuIndex=str(gpu))
-    found, silent = insights(fresh, story, "gpu_idle")
-    assert (bool(found), silent) == (percent == 3, "")
+    found, skipped = insights(fresh, story, "gpu_idle")
+    assert (bool(found), skipped) == (percent == 3, "")
     if found:
         assert (found["function"], found["numbers"]["busy"]) == ("train", pytest.approx(0.015))
         assert found["cost_ns"] == pytest.approx(8 * S * MS, rel=0.01)
@@ -488,8 +488,8 @@ def test_the_head_node_is_overloaded(fresh: Running, head: float, other: float) 
     points = {HEAD: [(second * S, head) for second in range(8)]}
     points[OTHER] = [(second * S, other) for second in range(8)]
     measure(fresh, "ray_node_cpu_utilization", points)
-    found, silent = insights(fresh, story, "head_overloaded")
-    assert (bool(found), silent) == ((head, other) == (99, 10), "")
+    found, skipped = insights(fresh, story, "head_overloaded")
+    assert (bool(found), skipped) == ((head, other) == (99, 10), "")
     if found:
         assert found["numbers"] == {"head_busy": 0.99, "others_busy": 0.1, "workers": 1, "full_share": 1}
 

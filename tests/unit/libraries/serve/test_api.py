@@ -12,7 +12,9 @@ from rayscope.model import Entity, Span, TaskError
 from rayscope.tracer.serve import latency_bucket
 
 JOB = "01000000"
-PROXY, FRONT, MODEL = (f"{digit}" * 24 + JOB for digit in "abc")
+PROXY = "a" * 24 + JOB
+FRONT = "b" * 24 + JOB
+MODEL = "c" * 24 + JOB
 NODE = "5" * 56
 
 
@@ -47,10 +49,10 @@ def call(callee: str, begin: float, end: float, queue: float, failed: bool = Fal
 
 
 def hop(request: str, deployment: str = "", *calls: dict[str, Any], **more: Any) -> dict[str, Any]:
-    told: dict[str, Any] = {"request": request, "application": "shop", "deployment": deployment}
-    told |= {"request_id": f"id of {request}", "route": "/shop", "method": "GET", "status": "200"}
-    told |= {"failed": False, "error": "", "call_count": len(calls), "downstream_ns": None}
-    return told | {"calls": list(calls)} | more
+    values: dict[str, Any] = {"request": request, "application": "shop", "deployment": deployment}
+    values |= {"request_id": f"id of {request}", "route": "/shop", "method": "GET", "status": "200"}
+    values |= {"failed": False, "error": "", "call_count": len(calls), "downstream_ns": None}
+    return values | {"calls": list(calls)} | more
 
 
 @pytest.fixture
@@ -168,7 +170,7 @@ def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story:
 
 
 def test_calls_are_summed_with_their_latency(fresh: Any, story: Story) -> None:
-    def told(caller: str, errors: int, *took_ms: float) -> dict[str, Any]:
+    def call_counts(caller: str, errors: int, *took_ms: float) -> dict[str, Any]:
         latency: dict[str, int] = {}
         for one in took_ms:
             bucket = str(latency_bucket(int(one * MS)))
@@ -176,9 +178,9 @@ def test_calls_are_summed_with_their_latency(fresh: Any, story: Story) -> None:
         calls = {"caller": caller, "callee": "shop#Model", "calls": len(took_ms), "errors": errors}
         return calls | {"latency": latency}
 
-    add(story, FRONT, "serve.calls", 0, 10, told("shop#Front", 1, *range(1, 51)))
-    add(story, MODEL, "serve.calls", 0, 10, told("shop#Front", 2, *range(51, 101)))
-    add(story, MODEL, "serve.calls", 0, 10, told("other#Front", 0, 1))
+    add(story, FRONT, "serve.calls", 0, 10, call_counts("shop#Front", 1, *range(1, 51)))
+    add(story, MODEL, "serve.calls", 0, 10, call_counts("shop#Front", 2, *range(51, 101)))
+    add(story, MODEL, "serve.calls", 0, 10, call_counts("other#Front", 0, 1))
     for odd in ("{", "{}", '{"caller":"shop#Front","callee":"shop#Model","latency":[1]}'):
         add(story, MODEL, "serve.calls", 0, 10, odd)
     fresh.record(story)
@@ -203,8 +205,8 @@ def test_an_application_may_be_called_anything(fresh: Any, story: Story) -> None
 
 def test_a_state_that_is_told_again_is_no_change(fresh: Any, story: Story) -> None:
     application = story.batch.entities[0]
-    told = ("DEPLOYING", "RUNNING", "RUNNING", "UNHEALTHY", "RUNNING", "RUNNING")
-    for at, state in enumerate(told):
+    reported_states = ("DEPLOYING", "RUNNING", "RUNNING", "UNHEALTHY", "RUNNING", "RUNNING")
+    for at, state in enumerate(reported_states):
         application.transitions[ORIGIN_NS + at, state] = {}
     fresh.record(story)
     found = fresh.get("/api/serve/shop")

@@ -37,7 +37,7 @@ def context(time_ns: int = T0, **given: Any) -> Cluster:
     return Cluster("session", time_ns, **{**asks, "record": lambda *_: {}, **given})
 
 
-class Telling:
+class FakeCollector:
     """A collector that does as it is told."""
 
     interval_s = 0.0
@@ -100,32 +100,35 @@ def test_failing_slow_and_wrong_collectors_are_told_and_stop_no_other() -> None:
 
     runner = run(
         store,
-        ("good", Telling(lambda: [Family("good", "gauge"), sample("good", 1, a="b")])),
-        ("failing", Telling(fail)),
-        ("foreign", Telling(forbid)),
-        ("gone", Telling(lose)),
+        ("good", FakeCollector(lambda: [Family("good", "gauge"), sample("good", 1, a="b")])),
+        ("failing", FakeCollector(fail)),
+        ("foreign", FakeCollector(forbid)),
+        ("gone", FakeCollector(lose)),
         ("warned", Warned()),
-        ("slow", Telling(hang, timeout_s=0.2)),
-        ("wrong", Telling(lambda: [sample("right", 1), ("bad name", (), 1)])),
-        ("unsorted", Telling(lambda: [Sample("x", (("b", "1"), ("a", "1")), 1)])),
+        ("slow", FakeCollector(hang, timeout_s=0.2)),
+        ("wrong", FakeCollector(lambda: [sample("right", 1), ("bad name", (), 1)])),
+        ("unsorted", FakeCollector(lambda: [Sample("x", (("b", "1"), ("a", "1")), 1)])),
         steps=2,
     )
-    told = {each["name"]: each for each in runner.statuses()}
-    assert told["good"]["ok"] is True
-    assert (told["good"]["samples"], told["good"]["last_ns"]) == (1, T0 + 5 * S)
-    assert (told["failing"]["ok"], told["failing"]["error"]) == (False, "The pump is dry.")
-    assert told["failing"]["remedy"] == "Fill it."
-    assert (told["failing"]["code"], told["failing"]["params"]) == (None, {})
-    assert (told["foreign"]["error"], told["foreign"]["code"]) == ("Forbidden: no", None)
-    assert (told["gone"]["code"], told["gone"]["params"]) == ("unreachable", {"address": "10.0.0.1:6379"})
-    assert (told["warned"]["ok"], told["warned"]["error"]) == (True, "Half of it.")
-    assert (told["warned"]["code"], told["warned"]["params"]) == ("half", {"of": 2})
-    assert told["good"]["error"] is told["good"]["code"] is told["good"]["params"] is None
-    assert told["slow"]["ok"] is False
-    assert "Timed out" in told["slow"]["error"]
-    assert (told["slow"]["code"], told["slow"]["params"]["limit"]) == ("collector_late", "0.2")
-    assert "is not a sample" in told["wrong"]["error"]
-    assert "not sorted" in told["unsorted"]["error"]
+    statuses = {each["name"]: each for each in runner.statuses()}
+    assert statuses["good"]["ok"] is True
+    assert (statuses["good"]["samples"], statuses["good"]["last_ns"]) == (1, T0 + 5 * S)
+    assert (statuses["failing"]["ok"], statuses["failing"]["error"]) == (False, "The pump is dry.")
+    assert statuses["failing"]["remedy"] == "Fill it."
+    assert (statuses["failing"]["code"], statuses["failing"]["params"]) == (None, {})
+    assert (statuses["foreign"]["error"], statuses["foreign"]["code"]) == ("Forbidden: no", None)
+    assert (statuses["gone"]["code"], statuses["gone"]["params"]) == (
+        "unreachable",
+        {"address": "10.0.0.1:6379"},
+    )
+    assert (statuses["warned"]["ok"], statuses["warned"]["error"]) == (True, "Half of it.")
+    assert (statuses["warned"]["code"], statuses["warned"]["params"]) == ("half", {"of": 2})
+    assert statuses["good"]["error"] is statuses["good"]["code"] is statuses["good"]["params"] is None
+    assert statuses["slow"]["ok"] is False
+    assert "Timed out" in statuses["slow"]["error"]
+    assert (statuses["slow"]["code"], statuses["slow"]["params"]["limit"]) == ("collector_late", "0.2")
+    assert "is not a sample" in statuses["wrong"]["error"]
+    assert "not sorted" in statuses["unsorted"]["error"]
     assert [each.name for each in store.latest()] == ["good"]
     released.set()
     wait_until(
@@ -161,11 +164,11 @@ def test_a_collector_that_costs_much_is_asked_less_often_and_what_is_not_due_sta
             raise NotDue
         return [sample("seldom", 1)]
 
-    runner = run(store, ("costly", Telling(burn)), ("seldom", Telling(seldom)), steps=3, step_s=1)
-    told = {each["name"]: each for each in runner.statuses()}
+    runner = run(store, ("costly", FakeCollector(burn)), ("seldom", FakeCollector(seldom)), steps=3, step_s=1)
+    statuses = {each["name"]: each for each in runner.statuses()}
     assert len(calls) == 2  # at 0 and 2 s: 0.17 s of CPU may come every 1.7 s
-    assert told["costly"]["interval_s"] == pytest.approx(1.7)
-    assert told["seldom"]["ok"] is True
+    assert statuses["costly"]["interval_s"] == pytest.approx(1.7)
+    assert statuses["seldom"]["ok"] is True
     assert {each.name for each in store.latest()} == {"costly", "seldom"}
 
 
@@ -182,10 +185,10 @@ def test_the_built_in_collectors_and_plug_ins_come_by_the_same_door(monkeypatch:
     monkeypatch.setattr("rayscope.metrics.collector.entry_points", lambda group: extra)
     store = SeriesStore()
     runner = run(store, *((name, make()) for name, (_, make) in load().items()))
-    told = {each["name"]: each for each in runner.statuses()}
-    assert told["mine"]["ok"] is True
+    statuses = {each["name"]: each for each in runner.statuses()}
+    assert statuses["mine"]["ok"] is True
     assert [each.name for each in store.latest()] == ["queue_depth"]
-    assert "Could not load" in told["broken"]["error"]
+    assert "Could not load" in statuses["broken"]["error"]
 
 
 class Mine:
@@ -270,9 +273,9 @@ def test_a_text_of_which_there_is_room_for_little_tells_the_same_each_time(
         ("ray_node_cpu_count", 4),
     }
     assert readings[0].left_out == 2
-    for told in readings[1:]:
-        assert (told.error, told.samples, told.left_out) == (None, readings[0].samples, 2)
-        assert sorted(told.families) == sorted(readings[0].families)
+    for reading in readings[1:]:
+        assert (reading.error, reading.samples, reading.left_out) == (None, readings[0].samples, 2)
+        assert sorted(reading.families) == sorted(readings[0].families)
     scraper.close()
 
 
@@ -290,15 +293,15 @@ def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str
     text = RayText(5, 1000, "s1")
     cluster = context(nodes=lambda: nodes, usage=lambda: Usage(), text=lambda: text.read(T0, nodes))
 
-    def told(collector: Collector) -> dict[str, float]:
+    def values(collector: Collector) -> dict[str, float]:
         found = [each for each in collector.collect(cluster) if isinstance(each, Sample)]
         return {each.name + dict(each.labels)["node_id"]: each.value for each in found}
 
     up = {"rayscope_node_upa": 1.0, "rayscope_node_upb": 1.0, "rayscope_node_upc": 0.0}
-    assert told(texts.Node()) == {**up, "ray_node_mem_useda": 5}
-    assert told(texts.Network()) == {"ray_node_network_senta": 6}
-    assert told(texts.Objects()) == {"ray_object_store_used_memorya": 7}
-    rest = told(texts.Ray())
+    assert values(texts.Node()) == {**up, "ray_node_mem_useda": 5}
+    assert values(texts.Network()) == {"ray_node_network_senta": 6}
+    assert values(texts.Objects()) == {"ray_object_store_used_memorya": 7}
+    rest = values(texts.Ray())
     assert (rest["ray_tasksa"], rest["rayscope_scrape_upa"], rest["rayscope_scrape_upb"]) == (8, 1, 0)
     [warning] = cluster.warnings
     assert isinstance(warning, CollectorError)
@@ -350,10 +353,10 @@ def test_gpus_and_what_each_process_has_of_them(agents: Callable[[str], int]) ->
     usage = Usage(nodes={"a": NodeStats(node_id="a", ip="127.0.0.1", time_ns=T0, gpus=(gpu,)), "b": old})
     text = RayText(5, 1000, "s1")
     cluster = context(nodes=lambda: nodes, usage=lambda: usage, text=lambda: text.read(T0, nodes))
-    told = [each for each in texts.Gpu().collect(cluster) if isinstance(each, Sample)]
+    samples = [each for each in texts.Gpu().collect(cluster) if isinstance(each, Sample)]
     text.close()
     where = {"node_id": "a", "node_ip": "127.0.0.1"}
-    assert told == [
+    assert samples == [
         sample("ray_node_gpus_utilization", 93, GpuIndex="0", GpuDeviceName="H100", **where),
         sample("ray_node_gram_used", 1024, GpuIndex="0", **where),
         sample("rayscope_gpu_process_memory_bytes", 1 << 30, gpu="0", pid="41", **where),

@@ -48,11 +48,11 @@ def test_a_ring_holds_the_newest_times_in_whatever_order_they_come(
         ring.put(time, np.array([series[which]]), np.array([value]))
     for which in range(4):
         expected = [(time, row[which]) for time, row in sorted(known.items()) if which in row]
-        assert told(ring, series[which], 0, 100) == expected
-        assert told(ring, series[which], 10, 20) == [each for each in expected if 10 <= each[0] <= 20]
+        assert points(ring, series[which], 0, 100) == expected
+        assert points(ring, series[which], 10, 20) == [each for each in expected if 10 <= each[0] <= 20]
 
 
-def told(ring: Ring, index: int, start: int, end: int) -> list[tuple[int, float]]:
+def points(ring: Ring, index: int, start: int, end: int) -> list[tuple[int, float]]:
     times, values, there = ring.read(np.array([index]), start, end)
     return list(zip(times[there[0]].tolist(), values[0, there[0]].tolist(), strict=True))
 
@@ -93,8 +93,8 @@ def test_matchers_choose_and_say_what_they_left_out() -> None:
     fill(store, 4)
     end = T0 + HOUR
 
-    def chosen(*matchers: Matcher, most: int = 10) -> list[str]:
-        return [s.labels["node_id"] for s in store.select("load", matchers, T0, end, most).series]
+    def chosen(*matchers: Matcher, max_series: int = 10) -> list[str]:
+        return [s.labels["node_id"] for s in store.select("load", matchers, T0, end, max_series).series]
 
     assert chosen() == ["n0", "n1", "n2"]
     assert chosen(Matcher("zone", "=", "b")) == ["n0", "n2"]
@@ -326,9 +326,11 @@ def test_what_is_too_much_in_minutes_comes_in_longer_steps(
     store, begin = SeriesStore(tmp_path / "metrics.duckdb", step_s=60, full_s=600), T0 // HOUR * HOUR
     end = begin + 13 * HOUR
     for minute in range(13 * 60):
-        told = [sample(name, minute, node=str(node)) for node in range(2) for name in ("load", "done_total")]
+        samples = [
+            sample(name, minute, node=str(node)) for node in range(2) for name in ("load", "done_total")
+        ]
         families = [Family("load", "gauge"), Family("done_total", "counter")]
-        store.append(begin + minute * 60 * S, told, families=families)
+        store.append(begin + minute * 60 * S, samples, families=families)
     store.close()
     ended = SeriesStore(tmp_path / "metrics.duckdb", read_only=True)
     assert ended.select("load", [], begin, end).resolution_ns == 60 * S
@@ -370,10 +372,10 @@ def test_memory_and_file_together_tell_every_sample(
 ) -> None:
     store = SeriesStore(tmp_path_factory.mktemp("s") / "metrics.duckdb", step_s=5, full_s=15)
     expected: dict[str, dict[int, float]] = {}
-    for number, (_, told, flush) in enumerate(sorted(steps, key=lambda step: step[0])):
+    for number, (_, values, flush) in enumerate(sorted(steps, key=lambda step: step[0])):
         at = T0 + number * 5 * S
-        store.append(at, [sample("m", value, node=str(node)) for node, value in told.items()])
-        for node, value in told.items():
+        store.append(at, [sample("m", value, node=str(node)) for node, value in values.items()])
+        for node, value in values.items():
             if begin <= number <= end:
                 expected.setdefault(str(node), {})[at] = value
         if flush:

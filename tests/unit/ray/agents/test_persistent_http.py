@@ -36,12 +36,12 @@ class Scripted:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            while asked := connection.recv(65536):
-                for piece in self._answer(asked):
+            while request := connection.recv(65536):
+                for piece in self._answer(request):
                     connection.sendall(piece)
                     if self.closing.wait(0.001):
                         return
-                if b"/last" in asked:
+                if b"/last" in request:
                     return
 
     def close(self) -> None:
@@ -65,12 +65,12 @@ def serve() -> Iterable[Callable[[Answer], Scripted]]:
 def test_every_way_to_say_where_a_body_ends_and_one_connection_for_all(
     serve: Callable[[Answer], Scripted],
 ) -> None:
-    def answer(asked: bytes) -> Iterator[bytes]:
-        if asked.startswith(b"HEAD"):
+    def answer(request: bytes) -> Iterator[bytes]:
+        if request.startswith(b"HEAD"):
             yield OK + b"Content-Length: 1234\r\n\r\n"
-        elif b"/chunked" in asked:
+        elif b"/chunked" in request:
             yield from (OK + b"Transfer-Encoding: chunked\r\n\r\n3\r", b"\nabc\r\n0\r\n\r\n")
-        elif b"/last" in asked:
+        elif b"/last" in request:
             yield from (OK + b"\r\n", b"until ", b"the end")
         else:
             yield from (b"HTTP/1.1 404 No\r\nContent-Le", b"ngth: 4\r\n\r\n", b"no", b"ne")
@@ -89,7 +89,7 @@ def test_every_way_to_say_where_a_body_ends_and_one_connection_for_all(
 
 
 def test_a_connection_closed_while_idle_is_opened_again(serve: Callable[[Answer], Scripted]) -> None:
-    server = serve(lambda asked: iter([OK + b"Content-Length: 2\r\n\r\nok"]))
+    server = serve(lambda request: iter([OK + b"Content-Length: 2\r\n\r\nok"]))
     http = PersistentHttp("127.0.0.1", server.port, {"Authorization": "Bearer x"})
     assert http.request("GET", "/last", 5).body == b"ok"  # the other side closes now, and does not say so
     assert http.request("GET", "/", 5).body == b"ok"
@@ -99,7 +99,7 @@ def test_a_connection_closed_while_idle_is_opened_again(serve: Callable[[Answer]
 
 @pytest.mark.parametrize("head", [OK, OK + b"Content-Length: 999999\r\n\r\n"])
 def test_who_drips_is_given_up_in_time(serve: Callable[[Answer], Scripted], head: bytes) -> None:
-    server = serve(lambda asked: itertools.chain([head], itertools.repeat(b"X-More: 1\r\n")))
+    server = serve(lambda request: itertools.chain([head], itertools.repeat(b"X-More: 1\r\n")))
     http = PersistentHttp("127.0.0.1", server.port)
     with pytest.raises(OSError, match=r"longer than 0.3 s"):
         http.request("GET", "/", 0.3)
@@ -118,7 +118,7 @@ def test_who_drips_is_given_up_in_time(serve: Callable[[Answer], Scripted], head
 def test_what_is_no_answer_is_an_error(
     serve: Callable[[Answer], Scripted], pieces: list[bytes], said: str
 ) -> None:
-    server = serve(lambda asked: iter(pieces))
+    server = serve(lambda request: iter(pieces))
     http = PersistentHttp("127.0.0.1", server.port, max_bytes=100_000)
     with pytest.raises(OSError, match=said):
         http.request("GET", "/last", 5)

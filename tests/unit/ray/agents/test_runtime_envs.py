@@ -97,8 +97,8 @@ def test_why_something_waits(port: int, runtime_env: str | None, code: str) -> N
     }
     # While an environment is built, the task that waits for it has taken the CPU already.
     places = [Place(NODE, {"CPU": 1.0}, {"CPU": 0.0})]
-    (told,) = pending_of([row], Resources(time_ns=1), places, read_runtime_envs(gcs(port)))
-    reason = told["reason"]
+    (pending,) = pending_of([row], Resources(time_ns=1), places, read_runtime_envs(gcs(port)))
+    reason = pending["reason"]
     assert (reason["code"], reason["never"]) == (code, False)
     if code == "runtime_env_failed":
         assert reason["error"].endswith("has no package nowhere")

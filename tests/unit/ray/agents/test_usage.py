@@ -19,8 +19,8 @@ MIB = 1 << 20
 
 def accounts(version: str) -> list[Any]:
     """Two accounts of the head node, one after the other; see the file for every number that is expected."""
-    told: list[Any] = json.loads((SAMPLES / f"usage-{version}.json").read_text())
-    return told
+    samples: list[Any] = json.loads((SAMPLES / f"usage-{version}.json").read_text())
+    return samples
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -31,27 +31,31 @@ def test_every_version_is_read_whole(version: str) -> None:
     before = feed.usage().nodes[first["key"]]
     assert (before.net_sent_bytes_s, before.disk_write_bytes_s) == (None, None)
     feed.take(second["key"], json.dumps(second["json"]), 2)
-    told = second["json"]
+    account = second["json"]
     stats = feed.usage().nodes[first["key"]]
-    assert (stats.cpu_percent, stats.cpus, stats.hostname) == (told["cpu"], told["cpus"][0], told["hostname"])
-    assert (stats.mem_total_bytes, stats.mem_used_bytes) == (told["mem"][0], told["mem"][3])
-    assert stats.load == tuple(told["loadAvg"][0])
+    assert (stats.cpu_percent, stats.cpus, stats.hostname) == (
+        account["cpu"],
+        account["cpus"][0],
+        account["hostname"],
+    )
+    assert (stats.mem_total_bytes, stats.mem_used_bytes) == (account["mem"][0], account["mem"][3])
+    assert stats.load == tuple(account["loadAvg"][0])
     assert {disk.path: disk.used_bytes for disk in stats.disks} == {
-        path: disk["used"] for path, disk in told["disk"].items()
+        path: disk["used"] for path, disk in account["disk"].items()
     }
     # The rate of Ray's own accounts is wrong in the first half minute; ours is that between two of them.
-    seconds = told["now"] - first["json"]["now"]
+    seconds = account["now"] - first["json"]["now"]
     assert stats.disk_write_bytes_s == pytest.approx(
-        (told["diskIo"][1] - first["json"]["diskIo"][1]) / seconds
+        (account["diskIo"][1] - first["json"]["diskIo"][1]) / seconds
     )
     assert {(one.pid, one.cpu_percent, one.rss_bytes) for one in stats.workers} == {
-        (one["pid"], one["cpuPercent"], one["memoryInfo"]["rss"]) for one in told["workers"]
+        (one["pid"], one["cpuPercent"], one["memoryInfo"]["rss"]) for one in account["workers"]
     }
     titles = [one.cmdline.split()[0] for one in stats.workers]
     assert titles.count("ray::RuntimeEnvAgent") == (0 if version == "2.53" else 1)
     assert any(title in ("ray::f", "ray::A.m", "ray::A", "ray::IDLE") for title in titles)
     assert set(stats.processes) == {"raylet", "agent", "gcs"}
-    assert stats.processes["gcs"].pid == told["gcs"]["pid"]
+    assert stats.processes["gcs"].pid == account["gcs"]["pid"]
     # A raylet's command line may hold a password.
     assert stats.processes["raylet"].cmdline == "raylet"
 
@@ -92,10 +96,10 @@ def test_what_cannot_be_read_leaves_the_last_account() -> None:
 
 def test_secrets_stay_in_the_command_line() -> None:
     worker = {"pid": 4, "cmdline": ["python", "train.py", "--db", "postgres://me:hunter2@db/x", "y" * 500]}
-    told = node_stats("n", json.dumps({"workers": [worker]}), 1, None).workers[0]
-    assert "hunter2" not in told.cmdline
-    assert len(told.cmdline) <= 200
-    assert (told.rss_bytes, told.num_fds) == (None, None)
+    usage = node_stats("n", json.dumps({"workers": [worker]}), 1, None).workers[0]
+    assert "hunter2" not in usage.cmdline
+    assert len(usage.cmdline) <= 200
+    assert (usage.rss_bytes, usage.num_fds) == (None, None)
 
 
 def test_nobody_there_is_told_and_ends_at_once() -> None:

@@ -71,7 +71,7 @@ def envelope(
     return field(1, head + field(number, body))
 
 
-def one(body: bytes) -> Attempt:
+def only_attempt(body: bytes) -> Attempt:
     (batch,), invalid = convert(body)
     assert not invalid
     assert batch.unknown == {}
@@ -221,7 +221,7 @@ def test_the_others_stay_together_among_many_that_cannot_be_read() -> None:
         envelope(2, 9, field(1, TASK)).replace(b"session_a", b"session_\xff"),
         lifecycle(task=TASK[:20]),
     ]
-    body = b"".join(lifecycle() + one for one in broken * 20)
+    body = b"".join(lifecycle() + only_attempt for only_attempt in broken * 20)
     events = events_batch.decode([body], Format.BINARY, "session_a")
     assert sorted(join([raw], Format.BINARY) for raw in events.invalid) == sorted(broken * 20)
     assert [table.num_rows for table in events.attempts] == [60]
@@ -233,7 +233,7 @@ def test_the_others_stay_together_among_many_that_cannot_be_read() -> None:
 @pytest.mark.parametrize("seconds", [1, 1_700_000_000, 9_223_372_035])
 def test_times_are_exact(seconds: int, nanos: int) -> None:
     parts = (field(1, 8) + field(2, timestamp(seconds, nanos)), field(1, 11) + field(2, timestamp()))
-    assert one(lifecycle(*parts)).states == {
+    assert only_attempt(lifecycle(*parts)).states == {
         "RUNNING": seconds * 10**9 + nanos,
         "FINISHED": 1_800_000_000_300_000_000,
     }
@@ -241,14 +241,14 @@ def test_times_are_exact(seconds: int, nanos: int) -> None:
 
 def test_the_first_of_two_times_of_a_state() -> None:
     parts = [field(1, 8) + field(2, timestamp(nanos=n)) for n in (400_000_000, 300_000_000, 500_000_000)]
-    assert one(lifecycle(*parts)).states == {"RUNNING": 1_800_000_000_300_000_000}
+    assert only_attempt(lifecycle(*parts)).states == {"RUNNING": 1_800_000_000_300_000_000}
 
 
 def test_a_failure_without_its_time_has_that_of_the_event() -> None:
-    error = one(lifecycle(rest=field(4, field(5, b"\x1b[31mno\x1b[0m") + field(11, 3)))).error
+    error = only_attempt(lifecycle(rest=field(4, field(5, b"\x1b[31mno\x1b[0m") + field(11, 3)))).error
     assert error == (1_800_000_000_300_000_000, "TASK_EXECUTION_EXCEPTION", "no")
     failed = field(1, 12) + field(2, timestamp(nanos=400_000_000))
-    error = one(lifecycle(failed, rest=field(4, b""))).error
+    error = only_attempt(lifecycle(failed, rest=field(4, b""))).error
     assert error == (1_800_000_000_400_000_000, "WORKER_DIED", "")
 
 
@@ -393,11 +393,11 @@ def test_whatever_events_say_both_formats_say_the_same(events: list[Any]) -> Non
 @given(st.sampled_from([TASK, b"\xff" * 8 + TASK[8:]]), st.integers(0, 2), ANY_PROFILE)
 def test_profiles_say_the_same_as_in_the_table_of_the_gcs(task: bytes, number: int, profile: Any) -> None:
     """So the two accounts of an attempt merge without conflict, and no span comes twice."""
-    told = {"task_id": task, "attempt_number": number, "job_id": b"\x07\0\0\0", "profile_events": profile}
-    event = UNION["RayEvent"](event_type=4, session_name="s", task_profile_events=told)
+    values = {"task_id": task, "attempt_number": number, "job_id": b"\x07\0\0\0", "profile_events": profile}
+    event = UNION["RayEvent"](event_type=4, session_name="s", task_profile_events=values)
     (ours,), _ = convert(join([event.SerializeToString()], Format.BINARY))
     theirs = RecordBatch("s")
-    add_tasks([gcs_pb2.TaskEvents(**told)], theirs)
+    add_tasks([gcs_pb2.TaskEvents(**values)], theirs)
     assert sorted(ours.spans) == sorted(theirs.spans)
     assert ours.edges == theirs.edges
     if theirs.attempts and theirs.attempts[0].phases:
@@ -455,7 +455,7 @@ def _events(version: str, form: Format, recorded: Recorded) -> list[bytes]:
     return [json.dumps(event).encode() for body in recorded(version, form) for event in json.loads(body)]
 
 
-def _damaged(raw: bytes, data: st.DataObject, *, most: int) -> bytes:
+def _damaged(raw: bytes, data: st.DataObject, *, max_bytes: int) -> bytes:
     """Some bytes changed, cut out or doubled; or, in JSON, another value behind a colon."""
     if raw.startswith(b"{") and data.draw(st.booleans()):
         at = data.draw(st.sampled_from([found.end() for found in re.finditer(b": ", raw)]))
@@ -464,7 +464,7 @@ def _damaged(raw: bytes, data: st.DataObject, *, most: int) -> bytes:
     damaged = bytearray(raw)
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(damaged)))
-        end = at + data.draw(st.integers(0, most))
+        end = at + data.draw(st.integers(0, max_bytes))
         damaged[at:end] = data.draw(st.one_of(st.binary(max_size=3), st.just(bytes(damaged[at:end]) * 2)))
     return bytes(damaged)
 
@@ -483,7 +483,7 @@ VALUES = (
 def test_mutated_bodies(recorded: Recorded, form: Format, data: st.DataObject) -> None:
     """One event of a real body, some of its bytes changed, cut out or doubled."""
     raw = data.draw(st.sampled_from(_events(data.draw(st.sampled_from(VERSIONS)), form, recorded)))
-    damaged = _damaged(raw, data, most=3)
+    damaged = _damaged(raw, data, max_bytes=3)
     _check(field(1, damaged) if form is Format.BINARY else b"[" + damaged + b"]", form)
 
 
@@ -516,7 +516,7 @@ def test_a_damaged_event_leaves_its_neighbours_alone(
 
     raws = _events(data.draw(st.sampled_from(("2.50", "2.60", "2.60-traced"))), form, bodies)
     some = data.draw(st.lists(st.sampled_from(raws), min_size=2, max_size=6, unique=True))
-    damaged = _damaged(some.pop(), data, most=40)
+    damaged = _damaged(some.pop(), data, max_bytes=40)
     try:
         split_events(join([damaged], form), form)
     except ValueError:
@@ -539,15 +539,15 @@ def profile(task: bytes, number: int, *names: str) -> bytes:
     inside = field(1, b"worker") + field(2, b"w" * 28)
     for at, name in enumerate(names):
         inside += field(4, field(1, 10 + at) + field(2, 20 + at) + field(3, b"{}") + field(4, name.encode()))
-    told = field(1, task) + (field(2, number) if number else b"") + field(3, b"\x07\0\0\0")
-    return envelope(4, 11, told + field(4, inside))
+    fields = field(1, task) + (field(2, number) if number else b"") + field(3, b"\x07\0\0\0")
+    return envelope(4, 11, fields + field(4, inside))
 
 
 def test_of_a_restart_of_an_actor_its_profile_tells_the_end() -> None:
     creation, driver = b"\xff" * 8 + TASK[8:], b"\xff" * 20 + TASK[20:]
-    assert one(profile(creation, 1, *USUAL)).states == {"FINISHED": 23}
+    assert only_attempt(profile(creation, 1, *USUAL)).states == {"FINISHED": 23}
     for other in (profile(creation, 0, *USUAL), profile(driver, 1, *USUAL), profile(creation, 1, *USUAL[:3])):
-        assert one(other).states == {}
+        assert only_attempt(other).states == {}
 
 
 def test_coroutines_run_outside_of_any_task() -> None:
@@ -581,8 +581,8 @@ def test_profiles_of_retried_attempts_and_odd_ones_among_usual_ones() -> None:
         (batch,), invalid = convert(b"".join(order))
         alone = [convert(body)[0][0] for body in order]
         assert not invalid
-        assert sorted(batch.spans) == sorted(span for one in alone for span in one.spans)
-        expected = [attempt for one in alone for attempt in one.attempts]
+        assert sorted(batch.spans) == sorted(span for only_attempt in alone for span in only_attempt.spans)
+        expected = [attempt for only_attempt in alone for attempt in only_attempt.attempts]
         assert sorted(batch.attempts, key=repr) == sorted(expected, key=repr)
     assert batch.attempts[0].phases == {
         "deserialize": (10, 20),

@@ -20,7 +20,9 @@ from rayscope.ray.events.schema import UNION, as_json
 from rayscope.storage import rows
 from rayscope.storage.schema import TABLES, VIEWS
 
-TASK, OTHER, WORKER = "aa" * 24, "bb" * 24, b"\x07" * 28
+TASK = "aa" * 24
+OTHER = "bb" * 24
+WORKER = b"\x07" * 28
 OBJECT = bytes.fromhex(OTHER) + (1).to_bytes(4, "little")
 PUT = bytes.fromhex("00" + "aa" * 23) + (100_000_001).to_bytes(4, "little")
 
@@ -32,7 +34,7 @@ class Entry(NamedTuple):
     extra_data: str
 
 
-def told(name: str, begin: int = 5, end: int = 9, /, **values: Any) -> Entry:
+def entry_of(name: str, begin: int = 5, end: int = 9, /, **values: Any) -> Entry:
     return Entry(name, begin, end, json.dumps(values))
 
 
@@ -43,7 +45,7 @@ def objects(*ids: bytes) -> str:
 def test_a_report_of_ray_train() -> None:
     metrics = {f"m{at}": at for at in range(40)} | {"x" * 200: 1.5}
     values = {"loss": "nan", "odd": "text", "none": None} | metrics
-    entry = told(
+    entry = entry_of(
         "rayscope.train_report",
         60,
         70,
@@ -73,12 +75,12 @@ def test_a_report_of_ray_train() -> None:
     assert len(found) <= 32
     # What cannot be stays what it is: a span with a text.
     for wrong in ({"e": 10**12}, {"rank": -1}, {"n": 2**60}, {"wait": "x"}, {"values": [1]}):
-        (kept,) = records(told("rayscope.train_report", 60, 70, **wrong)).spans
+        (kept,) = records(entry_of("rayscope.train_report", 60, 70, **wrong)).spans
         assert kept.name == "rayscope.train_report"
 
 
 def test_a_canceled_task_is_not_finished() -> None:
-    batch = records(told("rayscope.canceled", t=OTHER, a=1), told("rayscope.cancel", c=OTHER))
+    batch = records(entry_of("rayscope.canceled", t=OTHER, a=1), entry_of("rayscope.cancel", c=OTHER))
     attempt = next(one for one in batch.attempts if one.error is not None)
     assert (attempt.task_id, attempt.attempt) == (OTHER, 1)
     (span,) = batch.spans
@@ -94,16 +96,16 @@ def test_a_canceled_task_is_not_finished() -> None:
 
 
 def test_an_experiment_of_ray_tune() -> None:
-    tells = {
+    fields = {
         "experiment": "e1",
         "name": "asha",
         "path": "s3://me:hush@bucket/x",
         "metric": "loss",
         "mode": "min",
     }
-    tells |= {"scheduler": "ASHA", "search": "Random", "restored": False, "samples": 20, "start": 3}
-    running = told("rayscope.tune_experiment", 5, 9, state="RUNNING", **tells)
-    ended = told("rayscope.tune_experiment", 15, 19, state="FINISHED", end=18, **tells)
+    fields |= {"scheduler": "ASHA", "search": "Random", "restored": False, "samples": 20, "start": 3}
+    running = entry_of("rayscope.tune_experiment", 5, 9, state="RUNNING", **fields)
+    ended = entry_of("rayscope.tune_experiment", 15, 19, state="FINISHED", end=18, **fields)
     first, last = records(running, ended).entities
     assert (first.kind, first.id, first.has_ended, last.has_ended) == ("tune_experiment", "e1", False, True)
     assert first.observed == {"state": "RUNNING", "start_ns": 3}
@@ -113,7 +115,7 @@ def test_an_experiment_of_ray_tune() -> None:
     assert first.fields["path"] == "s3://<redacted>@bucket/x"
     assert (first.fields["num_samples"], first.fields["mode"]) == (20, "min")
     for wrong in ({"state": "ODD"}, {"experiment": "a/b"}, {"samples": -1}, {"start": "x"}, {"t": "short"}):
-        batch = records(told("rayscope.tune_experiment", **{"state": "RUNNING"} | tells | wrong))
+        batch = records(entry_of("rayscope.tune_experiment", **{"state": "RUNNING"} | fields | wrong))
         assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.tune_experiment"])
 
 
@@ -129,7 +131,9 @@ def test_trials_of_ray_tune_and_their_results() -> None:
     one |= {"seconds": 1.5, "values": {"loss": "nan", "odd": "text"}, "failures": 1, "actors": ["01", "02"]}
     one |= {"error": "\x1b[36mValueError\x1b[39m: no", "start": 4, "end": 8}
     two = {"trial": "abc_1", "state": "PENDING"}
-    failed, fresh = records(told("rayscope.tune_trials", 5, 9, experiment="e1", trials=[one, two])).entities
+    failed, fresh = records(
+        entry_of("rayscope.tune_trials", 5, 9, experiment="e1", trials=[one, two])
+    ).entities
     assert (failed.kind, failed.id, fresh.id) == ("tune_trial", "e1/abc_0", "e1/abc_1")
     assert failed.fields == {
         "experiment_id": "e1",
@@ -143,8 +147,8 @@ def test_trials_of_ray_tune_and_their_results() -> None:
     assert (failed.observed["error"], failed.observed_ns, failed.has_ended) == ("ValueError: no", 9, False)
     assert fresh.observed["state"] == "PENDING"
     values = {"loss": 0.5, "huge": 1.5e308}
-    tells = {"experiment": "e1", "trial": "abc_0", "n": 4, "seconds": 2.5, "values": values, "x": 1}
-    (span,) = records(told("rayscope.tune_result", 5, 9, t=OTHER, **tells)).spans
+    fields = {"experiment": "e1", "trial": "abc_0", "n": 4, "seconds": 2.5, "values": values, "x": 1}
+    (span,) = records(entry_of("rayscope.tune_result", 5, 9, t=OTHER, **fields)).spans
     assert (span.task_id, span.name, span.begin_ns, span.end_ns) == (OTHER, "tune.result", 9, 9)
     assert json.loads(span.extra) == {
         "experiment": "e1",
@@ -155,7 +159,7 @@ def test_trials_of_ray_tune_and_their_results() -> None:
         "checkpoint": 1,
     }
     for wrong in ({"state": "DONE"}, {"why": "x"}, {"actors": ["a"] * 99}, {"n": -1}, {"trial": ""}):
-        batch = records(told("rayscope.tune_trials", experiment="e1", trials=[one | wrong]))
+        batch = records(entry_of("rayscope.tune_trials", experiment="e1", trials=[one | wrong]))
         assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.tune_trials"])
 
 
@@ -166,7 +170,7 @@ def test_parts_of_requests_of_ray_serve_and_calls_of_deployments() -> None:
     hop["c"] = [["shop#Model", 65 * ms, 85 * ms, ms, 1]]
     edge = {"from": "shop#Front", "to": "shop#Model", "n": 9, "x": 1, "l": [168, 8, 170, 1]}
     good = {"t": OTHER, "k": 50 * ms, "e": 100 * ms, "hops": [hop], "edges": [edge], "n": 3}
-    first, calls, left_out = records(told("rayscope.serve", 99 * ms, 100 * ms, **good)).spans
+    first, calls, left_out = records(entry_of("rayscope.serve", 99 * ms, 100 * ms, **good)).spans
     assert first[:5] == (OTHER, 0, "serve.hop", 60 * ms, 90 * ms)
     assert json.loads(first.extra) == {
         "request": "i",
@@ -208,7 +212,7 @@ def test_parts_of_requests_of_ray_serve_and_calls_of_deployments() -> None:
         {"edges": [{**edge, "l": [1]}]},
         {"edges": [{**edge, "n": -1}]},
     ):
-        (kept,) = records(told("rayscope.serve", 99 * ms, 100 * ms, **{**good, **wrong})).spans
+        (kept,) = records(entry_of("rayscope.serve", 99 * ms, 100 * ms, **{**good, **wrong})).spans
         assert kept.name == "rayscope.serve"
 
 
@@ -243,7 +247,7 @@ def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
 
 
 def test_a_get_is_a_span_and_an_edge_for_each_object() -> None:
-    batch = records(told("ray.get", o=objects(OBJECT, PUT), s=[15, 18], n=300, b=9000))
+    batch = records(entry_of("ray.get", o=objects(OBJECT, PUT), s=[15, 18], n=300, b=9000))
     assert batch.edges == [
         Edge(TASK, 2, "get", OTHER, 1, 15, 5, 9),
         Edge(TASK, 2, "get", PUT[:24].hex(), 100_000_001, 18, 5, 9),
@@ -253,17 +257,17 @@ def test_a_get_is_a_span_and_an_edge_for_each_object() -> None:
 
 def test_what_was_waited_for_in_vain_is_no_get() -> None:
     batch = records(
-        told("ray.get", o=objects(OBJECT)),
-        told("ray.wait", o=objects(OBJECT), ready=0),
-        told("await", o=objects(OBJECT), x=1),
+        entry_of("ray.get", o=objects(OBJECT)),
+        entry_of("ray.wait", o=objects(OBJECT), ready=0),
+        entry_of("await", o=objects(OBJECT), x=1),
     )
     assert [edge.kind for edge in batch.edges] == ["wait", "wait", "wait"]
     assert [span.extra for span in batch.spans] == ["", '{"ready":0}', ""]
 
 
 def test_a_call_that_was_told_while_it_blocked_begins_when_that_said() -> None:
-    blocked = told("rayscope.blocked", 1000, 1001, name="ray.get", k=7, o=objects(OBJECT), t=OTHER, a=1)
-    ended = told("ray.get", 1999, 2000, o=objects(OBJECT), s=[1], k=7, t=OTHER, a=1)
+    blocked = entry_of("rayscope.blocked", 1000, 1001, name="ray.get", k=7, o=objects(OBJECT), t=OTHER, a=1)
+    ended = entry_of("ray.get", 1999, 2000, o=objects(OBJECT), s=[1], k=7, t=OTHER, a=1)
     batch = records(blocked, ended)
     assert [(e.task_id, e.attempt, e.kind, e.begin_ns) for e in batch.edges] == [
         (OTHER, 1, "blocked:ray.get", 7),
@@ -276,8 +280,8 @@ def test_a_wait_for_a_placement_group_is_an_edge_to_it() -> None:
     group = b"\x07" * 14 + b"\x01\0\0\0"
     group_text = base64.b64encode(group).decode()
     batch = records(
-        told("placement_group.wait", g=group_text, ready=0),
-        told("rayscope.blocked", name="ray.get", o=objects(PUT), g=group_text),
+        entry_of("placement_group.wait", g=group_text, ready=0),
+        entry_of("rayscope.blocked", name="ray.get", o=objects(PUT), g=group_text),
     )
     edge = Edge(TASK, 2, "wait", group.hex() + "0" * 12, NO_OBJECT, None, 5, 9)
     assert batch.edges[0] == edge
@@ -286,7 +290,7 @@ def test_a_wait_for_a_placement_group_is_an_edge_to_it() -> None:
 
 
 def test_arguments_belong_to_the_task_that_is_called() -> None:
-    batch = records(told("rayscope.arguments", c=OTHER, o=objects(OBJECT), i=objects(PUT), more=1))
+    batch = records(entry_of("rayscope.arguments", c=OTHER, o=objects(OBJECT), i=objects(PUT), more=1))
     assert batch.edges == [
         Edge(OTHER, -1, "argument", OTHER, 1, None, 5, 5),
         Edge(OTHER, -1, "nested", PUT[:24].hex(), 100_000_001, None, 5, 5),
@@ -295,52 +299,56 @@ def test_arguments_belong_to_the_task_that_is_called() -> None:
 
 
 def test_returns_are_part_of_the_attempt() -> None:
-    plain = records(told("rayscope.returned", s=[15]))
+    plain = records(entry_of("rayscope.returned", s=[15]))
     assert plain.attempts == [
         Attempt(TASK, 2, job_id="01000000", worker_id=WORKER.hex(), returned=(5, 15, 15))
     ]
     assert not plain.edges
-    several = records(told("rayscope.returned", s=[15, 20, 25]))
+    several = records(entry_of("rayscope.returned", s=[15, 20, 25]))
     assert several.attempts[0].returned == (5, 15, 60)
     assert [(e.kind, e.object_index, e.size) for e in several.edges] == [
         ("return", 2, 20),
         ("last_return", 3, 25),
     ]
-    early = records(told("rayscope.returned", 50, 60, s=[15], k=40))
+    early = records(entry_of("rayscope.returned", 50, 60, s=[15], k=40))
     assert early.attempts[0].returned == (40, 15, 15)
-    cut = records(told("rayscope.returned", s=[15, 20], n=1000, b=20_000))
+    cut = records(entry_of("rayscope.returned", s=[15, 20], n=1000, b=20_000))
     assert cut.attempts[0].returned == (5, 15, 20_000)
     assert [edge.kind for edge in cut.edges] == ["return"]
-    coroutine = records(told("rayscope.returned", s=[15], t=OTHER, a=0))
+    coroutine = records(entry_of("rayscope.returned", s=[15], t=OTHER, a=0))
     assert coroutine.attempts == [Attempt(OTHER, 0, returned=(5, 15, 15))]
 
 
 def test_arguments_may_be_told_along_with_the_returns() -> None:
-    given = records(told("rayscope.returned", 50, 60, s=[15], k=40, o=objects(OBJECT, PUT), f=[7, 8], h=30))
+    given = records(
+        entry_of("rayscope.returned", 50, 60, s=[15], k=40, o=objects(OBJECT, PUT), f=[7, 8], h=30)
+    )
     assert given.attempts[0].returned == (40, 15, 15)
     assert given.edges == [
         Edge(TASK, 2, "fetched", OTHER, 1, 7, 30, 30),
         Edge(TASK, 2, "fetched", PUT[:24].hex(), 100_000_001, 8, 30, 30),
     ]
     # One that does not add up is kept as the span that it is.
-    wrong = records(told("rayscope.returned", s=[15], o=objects(OBJECT), f=[7, 8]))
+    wrong = records(entry_of("rayscope.returned", s=[15], o=objects(OBJECT), f=[7, 8]))
     assert not wrong.edges
     assert [span.name for span in wrong.spans] == ["rayscope.returned"]
 
 
 def test_what_it_used_of_cpus_comes_with_the_returns() -> None:
-    assert records(told("rayscope.returned", s=[15], u=1_234_567)).attempts[0].cpu_ns == 1_234_567
-    nothing = records(told("rayscope.returned", s=[], u=0))
+    assert records(entry_of("rayscope.returned", s=[15], u=1_234_567)).attempts[0].cpu_ns == 1_234_567
+    nothing = records(entry_of("rayscope.returned", s=[], u=0))
     assert (nothing.attempts[0].cpu_ns, nothing.attempts[0].returned) == (0, None)
-    wrong = records(told("rayscope.returned", s=[15], u=-1))
+    wrong = records(entry_of("rayscope.returned", s=[15], u=-1))
     assert [span.name for span in wrong.spans] == ["rayscope.returned"]
 
 
 def test_suspensions_of_a_coroutine() -> None:
     batch = records(
-        told("rayscope.returned", 50, 600, s=[15], k=40, u=7, t=OTHER, a=1, y=[100, 9, 9, 1, 200, 90, 50, 4]),
-        told("rayscope.awaited", 50, 60, t=OTHER, a=1, y=[20, 5, 5, 1]),
-        told("rayscope.suspended", 50, 60, k=30, t=OTHER, a=1),
+        entry_of(
+            "rayscope.returned", 50, 600, s=[15], k=40, u=7, t=OTHER, a=1, y=[100, 9, 9, 1, 200, 90, 50, 4]
+        ),
+        entry_of("rayscope.awaited", 50, 60, t=OTHER, a=1, y=[20, 5, 5, 1]),
+        entry_of("rayscope.suspended", 50, 60, k=30, t=OTHER, a=1),
     )
     assert [(one.task_id, one.attempt, one.cpu_ns) for one in batch.attempts] == [(OTHER, 1, 7)]
     assert batch.spans == [
@@ -350,17 +358,17 @@ def test_suspensions_of_a_coroutine() -> None:
     ]
     assert [(edge.task_id, edge.kind, edge.begin_ns) for edge in batch.edges] == [(OTHER, "awaiting", 30)]
     for wrong in ([20, 5, 6, 1], [20, 5, 5], [20, 2**61, 5, 1]):
-        (span,) = records(told("rayscope.awaited", 50, 60, t=OTHER, y=wrong)).spans
+        (span,) = records(entry_of("rayscope.awaited", 50, 60, t=OTHER, y=wrong)).spans
         assert span.name == "rayscope.awaited"
 
 
 def test_sums_annotations_counters_and_spans_of_the_user() -> None:
     batch = records(
-        told("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),
-        told("rayscope.annotation", values={"model": "resnet", "epoch": 3, "note": "第一"}),
-        told("rayscope.counter", name="loss", value=0.25),
-        told("rayscope.counter", name="loss", value=0, text="nan"),
-        told("rayscope.span", name="load", values={"shard": 7}),
+        entry_of("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),
+        entry_of("rayscope.annotation", values={"model": "resnet", "epoch": 3, "note": "第一"}),
+        entry_of("rayscope.counter", name="loss", value=0.25),
+        entry_of("rayscope.counter", name="loss", value=0, text="nan"),
+        entry_of("rayscope.span", name="load", values={"shard": 7}),
     )
     assert batch.spans == [
         Span(OTHER, 3, "ray.get", 1, 100, '{"calls":7,"objects":9,"bytes":90,"blocked_ns":70}'),
@@ -377,7 +385,7 @@ def test_sums_annotations_counters_and_spans_of_the_user() -> None:
 
 def test_a_tracer_says_of_its_worker_whether_it_is_on() -> None:
     batch = records(
-        told("rayscope.tracer", on=1, missing=["worker.wait"]), told("rayscope.tracer", off="a: b")
+        entry_of("rayscope.tracer", on=1, missing=["worker.wait"]), entry_of("rayscope.tracer", off="a: b")
     )
     assert batch.entities == [
         Entity("worker", WORKER.hex(), {"tracer": "on, without worker.wait"}),
@@ -387,7 +395,7 @@ def test_a_tracer_says_of_its_worker_whether_it_is_on() -> None:
 
 def test_a_span_of_rays_own_stays_one() -> None:
     plain = Entry("ray.get", 5, 9, "{}")
-    failed = told("ray.get", type="<class 'ValueError'>", value="x", traceback="y")
+    failed = entry_of("ray.get", type="<class 'ValueError'>", value="x", traceback="y")
     batch = records(plain, failed)
     assert batch.spans == [Span(TASK, 2, "ray.get", 5, 9), Span(TASK, 2, *failed)]
     assert not batch.edges
@@ -469,42 +477,44 @@ def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entrie
 
 def test_code_that_was_exported_and_what_arguments_look_like() -> None:
     batch = records(
-        told("rayscope.export", 5, 9, code="c0de", b=700, k=3),
-        told("rayscope.contents", 6, 6, s=[200_000, 300_000], sums=[1, 2]),
+        entry_of("rayscope.export", 5, 9, code="c0de", b=700, k=3),
+        entry_of("rayscope.contents", 6, 6, s=[200_000, 300_000], sums=[1, 2]),
     )
     assert batch.spans == [
         Span(TASK, 2, "export", 3, 9, '{"code":"c0de","bytes":700}'),
         Span(TASK, 2, "content", 6, 6, '{"bytes":200000,"check_sum":1}'),
         Span(TASK, 2, "content", 6, 6, '{"bytes":300000,"check_sum":2}'),
     ]
-    odd = records(told("rayscope.contents", s=[200_000], sums=[]))
+    odd = records(entry_of("rayscope.contents", s=[200_000], sums=[]))
     assert [span.name for span in odd.spans] == ["rayscope.contents"]
 
 
 def test_gpus_that_ray_gave_to_a_task() -> None:
-    batch = records(told("rayscope.gpus", 5, 5, values={"1": 0.5, "GPU-7f": True, "no": "number"}))
+    batch = records(entry_of("rayscope.gpus", 5, 5, values={"1": 0.5, "GPU-7f": True, "no": "number"}))
     assert batch.spans == [Span(TASK, 2, "gpus", 5, 5, '{"gpus":{"1":0.5}}')]
 
 
 def test_places_in_the_code_that_are_a_risk() -> None:
     batch = records(
-        told("rayscope.risk", 5, 5, name="fork", text="app.py:3 (load)", n=9, t=OTHER),
-        told("rayscope.risk", 5, 5, name="pickled_reference", text="app.py:4", n=1),
-        told("rayscope.risk", 5, 5, name="data_issue", text="Map(f)", n=1, values={"message": "It hangs."}),
+        entry_of("rayscope.risk", 5, 5, name="fork", text="app.py:3 (load)", n=9, t=OTHER),
+        entry_of("rayscope.risk", 5, 5, name="pickled_reference", text="app.py:4", n=1),
+        entry_of(
+            "rayscope.risk", 5, 5, name="data_issue", text="Map(f)", n=1, values={"message": "It hangs."}
+        ),
     )
     assert batch.spans == [
         Span(OTHER, 0, "fork", 5, 5, '{"place":"app.py:3 (load)","times":9}'),
         Span(TASK, 2, "pickled_reference", 5, 5, '{"place":"app.py:4","times":1}'),
         Span(TASK, 2, "data_issue", 5, 5, '{"place":"Map(f)","times":1,"message":"It hangs."}'),
     ]
-    odd = records(told("rayscope.risk", 5, 5, name="ray.get", text="app.py:3", n=1))
+    odd = records(entry_of("rayscope.risk", 5, 5, name="ray.get", text="app.py:3", n=1))
     assert [span.name for span in odd.spans] == ["rayscope.risk"]
 
 
 def test_operators_and_what_gives_them_their_blocks() -> None:
     plan = {"name": "train_1", "operators": ["Read_0", "Read_1", "Union_2"], "inputs": [[], [], [1, 0, 1]]}
     ids = [f"train_1/{name}" for name in plan["operators"]]
-    *operators, dataset = records(told("rayscope.plan", **plan)).entities
+    *operators, dataset = records(entry_of("rayscope.plan", **plan)).entities
     fields = {"name": "train_1", "job_id": TASK[-8:]}
     assert dataset == Entity("dataset", "train_1", fields, {(5, "RUNNING"): {"start_ns": 5}})
     assert operators == [
@@ -517,23 +527,23 @@ def test_operators_and_what_gives_them_their_blocks() -> None:
         ),
     ]
     for odd in ({"inputs": [[], [], [3]]}, {"inputs": [[], [], [-1]]}, {"inputs": [[]]}, {"name": ""}):
-        batch = records(told("rayscope.plan", **plan | odd))
+        batch = records(entry_of("rayscope.plan", **plan | odd))
         assert (batch.entities, [span.name for span in batch.spans]) == ([], ["rayscope.plan"])
 
 
 def test_the_end_of_a_dataset() -> None:
-    (dataset,) = records(told("rayscope.dataset_end", 8, 9, name="dataset_a_1", text="FAILED")).entities
+    (dataset,) = records(entry_of("rayscope.dataset_end", 8, 9, name="dataset_a_1", text="FAILED")).entities
     fields = {"name": "a_1", "job_id": TASK[-8:]}
     assert dataset == Entity("dataset", "dataset_a_1", fields, {(9, "FAILED"): {"end_ns": 9}})
-    assert records(told("rayscope.dataset_end", name="dataset_a_1", text="RUNNING")).entities == []
+    assert records(entry_of("rayscope.dataset_end", name="dataset_a_1", text="RUNNING")).entities == []
 
 
 def test_callers_are_told_in_pairs() -> None:
     pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
-    assert records(told("rayscope.callers", d=pairs)).edges == [
+    assert records(entry_of("rayscope.callers", d=pairs)).edges == [
         Edge(OTHER, -1, "caller", TASK, 0, None, 5, 5),
         Edge("cc" * 24, -1, "caller", OTHER, 0, None, 5, 5),
     ]
     for odd in ("", "AAAA", base64.b64encode(bytes(24)).decode(), "no base64"):
-        batch = records(told("rayscope.callers", d=odd))
+        batch = records(entry_of("rayscope.callers", d=odd))
         assert (batch.edges, [span.name for span in batch.spans]) == ([], ["rayscope.callers"])

@@ -155,9 +155,9 @@ def test_rows_come_as_bytes_and_a_refusal_is_one_too() -> None:
         for pid in (7, 8):
             workers.reply.worker_table_data.add(pid=pid)
         workers.reply.status.code = 0
-        told = client.table("workers")
-        assert told.rows == [row.SerializeToString() for row in workers.reply.worker_table_data]
-        assert [told.parse(row).pid for row in told.rows] == [row.pid for row in client.workers()] == [7, 8]
+        table = client.table("workers")
+        assert table.rows == [row.SerializeToString() for row in workers.reply.worker_table_data]
+        assert [table.parse(row).pid for row in table.rows] == [row.pid for row in client.workers()] == [7, 8]
         workers.reply.status.code, workers.reply.status.message = 5, "not today"
         assert "not today" in error_of(lambda: client.table("workers")).message
         assert error_of(lambda: client.table("nodes")).code == "not_gcs"

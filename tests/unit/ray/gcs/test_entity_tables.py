@@ -10,7 +10,9 @@ from ray.core.generated import gcs_pb2
 from rayscope.ray.gcs import entity_tables
 
 JOB = bytes.fromhex("01000000")
-NODE, WORKER, ACTOR = b"\x01" * 28, b"\x02" * 28, b"\x03" * 12 + JOB
+NODE = b"\x01" * 28
+WORKER = b"\x02" * 28
+ACTOR = b"\x03" * 12 + JOB
 NOW = 99
 
 

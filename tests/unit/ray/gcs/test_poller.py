@@ -224,11 +224,11 @@ def test_every_yes_is_one_poll(gcs: Any) -> None:
     """Who is asked may have a reason that holds but once: a gap to fill."""
     answers: list[bool] = []
 
-    def wanted() -> bool:
+    def has_reason() -> bool:
         answers.append(len(answers) % 2 == 1)
         return answers[-1]
 
-    poller = Poller(gcs, lambda _: None, tasks=wanted, min_interval_s=0.01, max_interval_s=0.01).start()
+    poller = Poller(gcs, lambda _: None, tasks=has_reason, min_interval_s=0.01, max_interval_s=0.01).start()
     until(lambda: answers.count(True) >= 10)
     poller.stop()
     assert gcs.task_polls == answers.count(True) >= 10

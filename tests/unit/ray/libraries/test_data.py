@@ -80,16 +80,16 @@ def test_a_hostile_answer_makes_no_more_than_a_poor_row() -> None:
 def test_what_changes_is_handed_on_with_its_time_and_what_is_gone_is_told_once() -> None:
     states = _States(Library(("", ""), lambda *_: [], removed_states={"dataset": "FAILED"}))
 
-    def told(*entities: tuple[str, str], now_ns: int) -> list[tuple[str, Any, list[tuple[int, str]]]]:
+    def changes(*entities: tuple[str, str], now_ns: int) -> list[tuple[str, Any, list[tuple[int, str]]]]:
         rows = [Entity("dataset", name, {}, {}, now_ns, {"state": state}) for name, state in entities]
         found = states.changed(rows, now_ns)
         states.commit()
         return [(one.id, one.observed["state"], sorted(one.transitions)) for one in found]
 
-    assert told(("a", "RUNNING"), ("b", "RUNNING"), now_ns=1) == [
+    assert changes(("a", "RUNNING"), ("b", "RUNNING"), now_ns=1) == [
         ("a", "RUNNING", [(1, "RUNNING")]),
         ("b", "RUNNING", [(1, "RUNNING")]),
     ]
-    assert told(("a", "RUNNING"), ("b", "FINISHED"), now_ns=2) == [("b", "FINISHED", [(2, "FINISHED")])]
-    assert told(("b", "FINISHED"), now_ns=3) == [("a", "FAILED", [(3, "FAILED")])]
-    assert told(("b", "FINISHED"), now_ns=4) == []
+    assert changes(("a", "RUNNING"), ("b", "FINISHED"), now_ns=2) == [("b", "FINISHED", [(2, "FINISHED")])]
+    assert changes(("b", "FINISHED"), now_ns=3) == [("a", "FAILED", [(3, "FAILED")])]
+    assert changes(("b", "FINISHED"), now_ns=4) == []

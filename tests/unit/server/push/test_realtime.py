@@ -47,7 +47,7 @@ class Watcher:
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
-        self.told: dict[str, Any] = {}
+        self.latest: dict[str, Any] = {}
 
     def ask(self, **message: Any) -> None:
         self.connection.send(json.dumps(message))
@@ -59,9 +59,9 @@ class Watcher:
             if message["kind"] == "alive":
                 continue
             if message["kind"] == "state":
-                self.told[message["topic"]] = message["data"]
+                self.latest[message["topic"]] = message["data"]
             elif message["kind"] == "change":
-                self.told[message["topic"]] = merged(self.told[message["topic"]], message["data"])
+                self.latest[message["topic"]] = merged(self.latest[message["topic"]], message["data"])
             return message
 
 
@@ -85,9 +85,9 @@ def probe(fresh: Any) -> list[int]:
 
 
 def story() -> Story:
-    told = Story()
-    told.task("load", 0, 1, 5)
-    return told
+    started = Story()
+    started.task("load", 0, 1, 5)
+    return started
 
 
 def test_first_the_state_then_what_changes(fresh: Any, watch: Callable[..., Watcher]) -> None:
@@ -98,21 +98,21 @@ def test_first_the_state_then_what_changes(fresh: Any, watch: Callable[..., Watc
     assert {message["kind"] for message in first.values()} == {"state"}
     assert first["tasks"]["session"] == SESSION
     assert first["job"]["params"] == {"job_id": JOB}
-    (function,) = client.told["job"]["functions"]
+    (function,) = client.latest["job"]["functions"]
     assert (function["func_name"], function["states"]) == ("load", {"FINISHED": 1})
     more = Story(_made=1)
     more.task("save", 5, 6, 9, failed=True)
     fresh.record(more)
     while (
-        min(client.told[topic]["attempts"] for topic in ("job", "tasks")) < 2
-        or not client.told["tasks"]["failures"]
+        min(client.latest[topic]["attempts"] for topic in ("job", "tasks")) < 2
+        or not client.latest["tasks"]["failures"]
     ):
         changed = client.next()
         assert changed["seq"] > 1
     for topic, params in (("tasks", {}), ("job", {"job_id": JOB})):
         by_http = fresh.get("/api/realtime", topic=topic, **params)
-        assert client.told[topic] == merged({}, by_http["data"])
-    assert client.told["tasks"]["states"] == {"FINISHED": 1, "FAILED": 1}
+        assert client.latest[topic] == merged({}, by_http["data"])
+    assert client.latest["tasks"]["states"] == {"FINISHED": 1, "FAILED": 1}
 
 
 def test_many_clients_cost_one_look_and_get_the_same_text(
@@ -161,7 +161,7 @@ def test_a_slow_client_finds_the_newest_and_holds_nobody_up(
         while quick.next()["data"].get("value") != number - 1:
             pass
         probe[0] = number
-    wait_for(lambda: quick.told["probe"]["value"] == last or quick.next(), "the quick one has it")
+    wait_for(lambda: quick.latest["probe"]["value"] == last or quick.next(), "the quick one has it")
     kinds = [slow.next()["kind"] for _ in range(WINDOW)]
     assert kinds == ["state"] + ["change"] * (WINDOW - 1)
     with pytest.raises(TimeoutError):
@@ -266,10 +266,10 @@ def test_topic_metrics_has_the_nodes_and_how_many_are_left_out(
 
 
 def test_limits(fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch) -> None:
-    told = story()
+    many_jobs = story()
     for number in range(MAX_SUBSCRIPTIONS + 1):
-        told.task("f", 0, 1, 2, job=f"{number:08x}")
-    fresh.record(told)
+        many_jobs.task("f", 0, 1, 2, job=f"{number:08x}")
+    fresh.record(many_jobs)
     client = watch()
     client.ask(subscribe=[{"topic": "weather"}, {"topic": "job"}, {"topic": "tasks", "session": "none"}])
     refused = [client.next() for _ in range(3)]

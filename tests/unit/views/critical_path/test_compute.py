@@ -43,8 +43,8 @@ class Known:
         #: The attempt before the one in ``tasks``, by task id.
         self.earlier = earlier or {}
 
-    def _last(self, found: list[Task], before: int) -> Any:
-        return max((task for task in found if task.end_ns <= before), key=lambda t: t.end_ns, default=None)
+    def _last(self, tasks: list[Task], before: int) -> Any:
+        return max((task for task in tasks if task.end_ns <= before), key=lambda t: t.end_ns, default=None)
 
     def running(self, task_id: str, at_ns: int) -> Any:
         return self.tasks.get(task_id)

@@ -48,12 +48,12 @@ class Plain:
     def _by_itself(self, of: Attempt) -> bool:
         return "FINISHED" in of.states or not self.job.ended or self._ended(of) < self.job.driver.end_ns
 
-    def _last(self, found: list[Attempt]) -> PathAttempt | None:
+    def _last(self, attempts: list[Attempt]) -> PathAttempt | None:
         def order(of: Attempt) -> tuple[int, int, int]:
             reached = self._reached(of)
             return self._ended(of), -(LAST_NS if reached is None else reached), -of.states[STATES[0]]
 
-        return self._shown(max(found, key=order, default=None))
+        return self._shown(max(attempts, key=order, default=None))
 
     def _shown(self, of: Attempt | None) -> PathAttempt | None:
         if of is None:

@@ -30,21 +30,21 @@ ACTOR = "5" * 24
 
 def story() -> tuple[Story, dict[str, str]]:
     """A root that waits for a leaf; one that fails; an actor that does two things at once; one not run."""
-    told = Story()
-    ids = {"root": told.task("root", 0, 10, 100, queued=5, worker="b" * 56)}
-    root = told.batch.attempts[-1]
+    recorded = Story()
+    ids = {"root": recorded.task("root", 0, 10, 100, queued=5, worker="b" * 56)}
+    root = recorded.batch.attempts[-1]
     root.phases = {"execute": (at(12), at(95)), "total": (at(11), at(98))}
-    ids["leaf"] = told.task("leaf", 20, 30, 50, parent=ids["root"], worker="c" * 56)
-    ids["bad"] = told.task("bad", 21, 50, 60, parent=ids["root"], worker="c" * 56, failed=True)
-    told.get(ids["root"], ids["leaf"], 25, 55)
-    told.argument(ids["bad"], ids["leaf"])
-    told.span(ids["root"], "tidy", 60, 70)
+    ids["leaf"] = recorded.task("leaf", 20, 30, 50, parent=ids["root"], worker="c" * 56)
+    ids["bad"] = recorded.task("bad", 21, 50, 60, parent=ids["root"], worker="c" * 56, failed=True)
+    recorded.get(ids["root"], ids["leaf"], 25, 55)
+    recorded.argument(ids["bad"], ids["leaf"])
+    recorded.span(ids["root"], "tidy", 60, 70)
     for name, begin, end in (("A.one", 20, 60), ("A.two", 40, 80)):
-        ids[name] = told.task(name, begin - 1, begin, end, actor=ACTOR, worker="d" * 56)
-    ids["late"] = told.task("late", 30)
-    told.count(ids["root"], "loss", 0.5, 40)
-    told.annotate(ids["root"], "model", "resnet")
-    return told, ids
+        ids[name] = recorded.task(name, begin - 1, begin, end, actor=ACTOR, worker="d" * 56)
+    ids["late"] = recorded.task("late", 30)
+    recorded.count(ids["root"], "loss", 0.5, 40)
+    recorded.annotate(ids["root"], "model", "resnet")
+    return recorded, ids
 
 
 def fetch(fresh: Running, form: str, **params: Any) -> tuple[bytes, dict[str, int]]:
@@ -54,13 +54,13 @@ def fetch(fresh: Running, form: str, **params: Any) -> tuple[bytes, dict[str, in
     return answer.content, json.loads(answer.headers["x-rayscope-left-out"])
 
 
-def ms(one: Slice) -> tuple[float, float]:
-    return ((one.begin - ORIGIN_NS) / 1e6, (one.end - ORIGIN_NS) / 1e6)
+def ms(piece: Slice) -> tuple[float, float]:
+    return ((piece.begin - ORIGIN_NS) / 1e6, (piece.end - ORIGIN_NS) / 1e6)
 
 
 def test_a_trace_shows_every_attempt_with_its_times_and_arrows(fresh: Running) -> None:
-    told, ids = story()
-    fresh.record(told)
+    recorded, ids = story()
+    fresh.record(recorded)
     content, left_out = fetch(fresh, "perfetto")
     trace: Trace = read_perfetto(content)
     root, leaf, bad = trace.named("root"), trace.named("leaf"), trace.named("bad", "failed")
@@ -107,21 +107,21 @@ def test_a_trace_shows_every_attempt_with_its_times_and_arrows(fresh: Running) -
 
 
 def test_a_trace_names_the_caller_and_the_parent_that_ray_names(fresh: Running) -> None:
-    told = Story()
-    init = told.task("Control.__init__", 0, 1, 2, actor=ACTOR)
-    run = told.task("Control.run", 3, 4, 100, actor=ACTOR)
-    step = told.task("step", 10, 11, 50, parent=init)
-    told.batch.edges.append(Edge(step, -1, "caller", run, 0, None, at(10), at(10)))
-    fresh.record(told)
+    recorded = Story()
+    init = recorded.task("Control.__init__", 0, 1, 2, actor=ACTOR)
+    run = recorded.task("Control.run", 3, 4, 100, actor=ACTOR)
+    step = recorded.task("step", 10, 11, 50, parent=init)
+    recorded.batch.edges.append(Edge(step, -1, "caller", run, 0, None, at(10), at(10)))
+    fresh.record(recorded)
     args = read_perfetto(fetch(fresh, "perfetto")[0]).named("step").args
     assert (args["caller_task_id"], args["parent_task_id"]) == (run, init)
 
 
 def test_filters_and_what_is_left_out(fresh: Running) -> None:
-    told, ids = story()
+    recorded, ids = story()
     for number in range(WAIT_ROWS + 5):
-        told.task(f"many_{number}", 200, 300, 301, worker=f"{number:056x}")
-    fresh.record(told)
+        recorded.task(f"many_{number}", 200, 300, 301, worker=f"{number:056x}")
+    fresh.record(recorded)
     content, left_out = fetch(fresh, "perfetto", func_name="leaf")
     trace = read_perfetto(content)
     assert [s.name for s in trace.slices if s.category in ("task", "failed", "driver")] == ["leaf"]
@@ -136,9 +136,9 @@ def test_filters_and_what_is_left_out(fresh: Running) -> None:
 
 
 def test_an_empty_session_is_a_trace_too(fresh: Running) -> None:
-    told = Story()
-    told.task("waits", 0)
-    fresh.record(told)
+    recorded = Story()
+    recorded.task("waits", 0)
+    fresh.record(recorded)
     content, _ = fetch(fresh, "perfetto", func_name="nothing")
     assert read_perfetto(content).slices == []
     speedscope, _ = fetch(fresh, "speedscope", func_name="nothing")
@@ -148,8 +148,8 @@ def test_an_empty_session_is_a_trace_too(fresh: Running) -> None:
 
 
 def test_speedscope_has_the_sums_by_call_path_and_each_worker(fresh: Running) -> None:
-    told, _ = story()
-    fresh.record(told)
+    recorded, _ = story()
+    fresh.record(recorded)
     content, left_out = fetch(fresh, "speedscope")
     file = json.loads(content)
     folder = ROOT / "web" / "node_modules" / "speedscope" / "dist" / "release"
@@ -187,12 +187,12 @@ def test_speedscope_has_the_sums_by_call_path_and_each_worker(fresh: Running) ->
 
 
 def test_of_too_many_attempts_the_busiest_workers_go(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Story()
+    recorded = Story()
     for number in range(9):
-        told.task("busy", number, number, number + 1, worker="a" * 56)
+        recorded.task("busy", number, number, number + 1, worker="a" * 56)
     for worker in "bcd":
-        told.task(f"on_{worker}", 0, 5, 10, worker=worker * 56)
-    fresh.record(told)
+        recorded.task(f"on_{worker}", 0, 5, 10, worker=worker * 56)
+    fresh.record(recorded)
     monkeypatch.setattr("rayscope.views.export.export.SPEEDSCOPE_ATTEMPTS", 5)
     content, left_out = fetch(fresh, "speedscope")
     file = json.loads(content)
@@ -237,8 +237,8 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
 
 
 def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, ids = story()
-    fresh.record(told)
+    recorded, ids = story()
+    fresh.record(recorded)
     archive = zipfile.ZipFile(io.BytesIO(fetch(fresh, "parquet")[0]))
     assert archive.testzip() is None
     about = json.loads(archive.read("about.json"))
@@ -268,8 +268,8 @@ def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatc
 
 def test_bad_requests_say_what_to_do(fresh: Running) -> None:
     fresh.error(fresh.client.get("/api/export", params={"format": "perfetto"}), 404)
-    told, _ = story()
-    fresh.record(told)
+    recorded, _ = story()
+    fresh.record(recorded)
     assert fresh.client.get("/api/export", params={"format": "exe"}).status_code == 422
     fresh.error(fresh.client.get("/api/export", params={"format": "perfetto", "parent_task_id": "x"}), 400)
     fresh.error(fresh.client.get("/api/export", params={"format": "perfetto", "session": "other"}), 404)

@@ -32,19 +32,19 @@ ATTEMPTS = st.lists(
 ORIGIN = 1_760_000_000_000_000_000
 
 
-def timeline(told: list[Any], by_lane: bool) -> tuple[list[Attempt], list[Span]]:
+def timeline(intervals: list[Any], by_lane: bool) -> tuple[list[Attempt], list[Span]]:
     """The rows as the store gives them: packed, numbered, in order."""
-    told = sorted(told, key=lambda one: ((one[0],) if by_lane else ()) + one[2])
+    intervals = sorted(intervals, key=lambda one: ((one[0],) if by_lane else ()) + one[2])
     rows = {lane: Packing() for lane in (0, 1)}
     waits = Packing(3)
     in_wait = {}
     for at, (_, waited, (begin, _), _, _) in sorted(
-        enumerate(told), key=lambda one: one[1][2][0] - one[1][1]
+        enumerate(intervals), key=lambda one: one[1][2][0] - one[1][1]
     ):
         row = waits.place(begin - waited, begin) if waited else -1
         in_wait[at] = None if row < 0 else row
     attempts, spans = [], []
-    for at, (lane, waited, (begin, end), ran, inner) in enumerate(told):
+    for at, (lane, waited, (begin, end), ran, inner) in enumerate(intervals):
         attempts.append(
             Attempt(
                 at + 1,
@@ -73,8 +73,8 @@ def check(trace: Trace, attempts: list[Attempt], spans: list[Span]) -> None:
         assert (one.name, one.begin_ns, one.end_ns) in shown
         if one.wait_row is not None and one.begin_ns != one.created_ns:
             assert shown[one.name, one.created_ns, one.begin_ns]
-    told = Counter((s.name, s.begin_ns, s.end_ns) for s in spans)
-    assert {key: shown[key] for key in told} == told
+    expected = Counter((s.name, s.begin_ns, s.end_ns) for s in spans)
+    assert {key: shown[key] for key in expected} == expected
     of = {one.name: one for one in attempts}
     for s in trace.slices:
         if s.category == "task":
@@ -85,8 +85,8 @@ def check(trace: Trace, attempts: list[Attempt], spans: list[Span]) -> None:
 
 
 @given(ATTEMPTS)
-def test_slices_of_a_track_nest_and_none_is_lost(told: list[Any]) -> None:
-    attempts, spans = timeline(told, by_lane=False)
+def test_slices_of_a_track_nest_and_none_is_lost(intervals: list[Any]) -> None:
+    attempts, spans = timeline(intervals, by_lane=False)
     sink = PerfettoTrace("s")
     sink.start(ORIGIN - 10, {})
     parts = list(draw(LANES, attempts, spans, sink))
@@ -95,8 +95,8 @@ def test_slices_of_a_track_nest_and_none_is_lost(told: list[Any]) -> None:
 
 
 @given(ATTEMPTS)
-def test_a_speedscope_profile_opens_and_closes_in_order(told: list[Any]) -> None:
-    attempts, spans = timeline(told, by_lane=True)
+def test_a_speedscope_profile_opens_and_closes_in_order(intervals: list[Any]) -> None:
+    attempts, spans = timeline(intervals, by_lane=True)
     sink = Speedscope("s")
     sink.start(ORIGIN, [], 0)
     parts = list(draw(LANES, attempts, spans, sink, by_lane=True))
@@ -120,8 +120,8 @@ def test_a_speedscope_profile_opens_and_closes_in_order(told: list[Any]) -> None
     for one in attempts:
         assert one.begin_ns is not None
         assert seen[one.name, one.begin_ns - ORIGIN, one.end_ns - ORIGIN] == 1
-    told_spans = Counter((s.name, s.begin_ns - ORIGIN, s.end_ns - ORIGIN) for s in spans)
-    assert {key: seen[key] for key in told_spans} == told_spans
+    expected = Counter((s.name, s.begin_ns - ORIGIN, s.end_ns - ORIGIN) for s in spans)
+    assert {key: seen[key] for key in expected} == expected
 
 
 def test_deep_call_paths_do_not_grow_a_profile_with_their_square() -> None:

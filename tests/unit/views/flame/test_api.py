@@ -243,8 +243,8 @@ def test_difference_between_jobs(fresh: Running) -> None:
     fresh.record(story)
     found, frames = _flame(fresh, baseline_job="01000000")
     assert (found["total"], found["baseline_total"]) == (35 * MS, 17 * MS)
-    told = {name: (one["value"] // MS, one["baseline_value"] // MS) for name, one in frames.items() if name}
-    assert told == {("same",): (30, 10), ("new",): (5, 0), ("gone",): (0, 7)}
+    values = {name: (one["value"] // MS, one["baseline_value"] // MS) for name, one in frames.items() if name}
+    assert values == {("same",): (30, 10), ("new",): (5, 0), ("gone",): (0, 7)}
     by_time, frames = _flame(fresh, since_ns=at(50), baseline_until_ns=at(50))
     assert (by_time["total"], by_time["baseline_total"]) == (35 * MS, 17 * MS)
     assert _flame(fresh)[1][()]["baseline_value"] is None

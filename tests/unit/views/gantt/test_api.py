@@ -15,7 +15,10 @@ from rayscope.storage.sql.filters import TaskFilters
 from rayscope.views.gantt import sql as gantt_sql
 from rayscope.views.gantt.compute import mean_running
 
-A, B, C, D = ("a" * 56, "b" * 56, "c" * 56, "d" * 56)
+A = "a" * 56
+B = "b" * 56
+C = "c" * 56
+D = "d" * 56
 
 
 def bars(picture: dict[str, Any]) -> list[tuple[str, str, int, float, float, int]]:
@@ -85,9 +88,9 @@ def test_long_bars_tell_their_phases(fresh: Running) -> None:
     picture = fresh.get("/api/flow/gantt", width=800)
     bar = picture["bars"]["task_id"].index(task_id)
     at_ = picture["details"]["bar"].index(bar)
-    told = {name: values[at_] for name, values in picture["details"].items()}
+    details = {name: values[at_] for name, values in picture["details"].items()}
     # From the begin of the bar: submitted 100 ms before it, on its way to the worker for 20 ms.
-    assert told == {
+    assert details == {
         "bar": bar,
         "created": -100 * MS,
         "waiting_node": -100 * MS,
@@ -199,9 +202,9 @@ def test_utilisation_is_the_mean_number_of_running_attempts(fresh: Running) -> N
     story.task("whole", 0, 0, 400)
     story.task("half", 0, 200, 400, worker=C)
     fresh.record(story)
-    told = fresh.get("/api/flow/gantt")["utilisation"]
-    assert told["bucket_ns"] == MS
-    assert told["running"] == [1.0] * 200 + [2.0] * 200
+    utilisation = fresh.get("/api/flow/gantt")["utilisation"]
+    assert utilisation["bucket_ns"] == MS
+    assert utilisation["running"] == [1.0] * 200 + [2.0] * 200
     assert fresh.get("/api/flow/gantt", overview=False)["utilisation"] is None
 
 
@@ -213,12 +216,14 @@ def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fr
     story.task("after", 0, 500, 600, worker=D)
     fresh.record(story)
     assert fresh.server.services is not None
-    told = fresh.server.services.records.read(
+    utilisation = fresh.server.services.records.read(
         fresh.server.services.records.resolve(None),
         lambda file: gantt_sql.utilisation_events(file, TaskFilters(), at(0), at(400), last_ns=at(10_000)),
     )
-    assert told.bucket_ns == MS
-    assert mean_running(told.begins, told.ends, 400, MS) == [1.0] * 100 + [2.0] * 100 + [3.0] * 200
+    assert utilisation.bucket_ns == MS
+    assert (
+        mean_running(utilisation.begins, utilisation.ends, 400, MS) == [1.0] * 100 + [2.0] * 100 + [3.0] * 200
+    )
 
 
 def test_bad_questions_are_refused(fresh: Running, two_workers: Story) -> None:
@@ -243,11 +248,11 @@ def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
     story.entity("job", JOB, 0, 420)
     fresh.record(story)
     path = fresh.get("/api/flow/critical_path")
-    told = [
+    lanes = [
         (link["name"], link["phase"], (link["begin_ns"] - ORIGIN_NS) / MS, (link["end_ns"] - ORIGIN_NS) / MS)
         for link in path["links"]
     ]
-    assert told == [
+    assert lanes == [
         ("make", "waiting_node", 0, 10),
         ("make", "executing", 10, 100),
         ("use", "waiting_args", 100, 102),
@@ -298,11 +303,11 @@ def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running)
     story.entity("job", JOB, 0, 300)
     fresh.record(story)
     path = fresh.get("/api/flow/critical_path", job_id=JOB)
-    told = [
+    lanes = [
         (link["name"], link["attempt"], link["phase"], (link["end_ns"] - link["begin_ns"]) / MS)
         for link in path["links"]
     ]
-    assert told == [
+    assert lanes == [
         ("outer", 0, "waiting_node", 5),
         ("outer", 0, "executing", 5),
         ("inner", 0, "waiting_node", 10),
@@ -507,8 +512,8 @@ def test_lanes_by_call_path_are_the_call_tree_and_fold(fresh: Running) -> None:
     fresh.record(story)
 
     def lanes(path: str, **params: Any) -> list[tuple[str, int, int, float]]:
-        told = fresh.get(path, by="path", **params)["lanes"]
-        return [(one["label"], one["depth"], one["attempts"], one["busy_ns"] / MS) for one in told]
+        rows = fresh.get(path, by="path", **params)["lanes"]
+        return [(one["label"], one["depth"], one["attempts"], one["busy_ns"] / MS) for one in rows]
 
     assert lanes("/api/flow/gantt") == [
         ("another", 1, 1, 10),

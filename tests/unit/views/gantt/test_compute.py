@@ -16,12 +16,12 @@ INTERVALS = st.lists(
 
 
 @given(INTERVALS, st.integers(1, 8))
-def test_no_two_bars_of_a_row_overlap(intervals: list[tuple[int, int]], most: int) -> None:
-    packed = pack([begin for begin, _ in intervals], [end for _, end in intervals], most)
+def test_no_two_bars_of_a_row_overlap(intervals: list[tuple[int, int]], max_rows: int) -> None:
+    packed = pack([begin for begin, _ in intervals], [end for _, end in intervals], max_rows)
     depth = max((sum(b <= at < e for b, e in intervals) for at in range(91)), default=0)
-    assert packed.rows == min(depth, most)
+    assert packed.rows == min(depth, max_rows)
     assert packed.folded == packed.row.count(-1)
-    assert (packed.folded > 0) == (depth > most)
+    assert (packed.folded > 0) == (depth > max_rows)
     for row in range(packed.rows):
         mine = sorted(bar for bar, at in zip(intervals, packed.row, strict=True) if at == row)
         assert mine
@@ -64,10 +64,10 @@ def test_means_are_exact(intervals: list[tuple[int, int]], width: int) -> None:
     def events(times: list[int]) -> list[tuple[int, int, int]]:
         return [(time // width, 1, time) for time in times]
 
-    told = mean_running(
+    means = mean_running(
         events([begin for begin, _ in intervals]), events([end for _, end in intervals]), buckets, width
     )
-    for bucket, mean in enumerate(told):
+    for bucket, mean in enumerate(means):
         low, high = bucket * width, (bucket + 1) * width
         lived = sum(max(0, min(end, high) - max(begin, low)) for begin, end in intervals)
         assert mean == lived / width

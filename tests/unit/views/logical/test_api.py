@@ -39,11 +39,11 @@ def _story() -> Story:
     return story
 
 
-def _calls(found: Graph) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(edge["source"], edge["target"]): edge for edge in found["calls"]}
+def _calls(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(edge["source"], edge["target"]): edge for edge in graph["calls"]}
 
 
-def _data(found: Graph) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+def _data(graph: Graph) -> dict[tuple[str, str], tuple[int, int, int, int]]:
     return {
         (edge["source"], edge["target"]): (
             edge["arguments"],
@@ -51,12 +51,12 @@ def _data(found: Graph) -> dict[tuple[str, str], tuple[int, int, int, int]]:
             edge["gets"],
             edge["get_bytes"],
         )
-        for edge in found["data"]
+        for edge in graph["data"]
     }
 
 
-def _nodes(found: Graph) -> dict[str, dict[str, Any]]:
-    return {node["id"]: node for node in found["nodes"]}
+def _nodes(graph: Graph) -> dict[str, dict[str, Any]]:
+    return {node["id"]: node for node in graph["nodes"]}
 
 
 def test_the_graph_is_what_ran(fresh: Running) -> None:
@@ -117,8 +117,8 @@ def test_what_a_coroutine_calls_is_its_own_though_ray_names_the_creation_of_its_
     assert (item["parent_task_id"], item["caller_task_id"]) == (init, run)
     for name, known in (("caller_task_id", run), ("parent_task_id", init)):
         assert [one["task_id"] for one in fresh.get("/api/tasks", **{name: known})["items"]] == [step]
-    told = fresh.get(f"/api/tasks/{step}")
-    assert (told["parent"]["task_id"], told["call_path"]) == (run, ["Control.run", "step"])
+    task = fresh.get(f"/api/tasks/{step}")
+    assert (task["parent"]["task_id"], task["call_path"]) == (run, ["Control.run", "step"])
     assert [child["task_id"] for child in fresh.get(f"/api/tasks/{run}")["children"]] == [step]
     assert fresh.get(f"/api/tasks/{init}")["children"] == []
     assert fresh.get(f"/api/tasks/{leaf}")["call_path"] == ["Control.run", "step", "leaf"]
@@ -143,7 +143,7 @@ def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
         found = _data(fresh.get("/api/flow/logical", **filters))
         assert found[("f:maker", "f:taker")] == (1, 70, 1, 5000)
         assert (len(found) == 1) == bool(filters)
-    told = fresh.client.post(
+    rows = fresh.client.post(
         "/api/sql",
         json={
             "sql": "SELECT count(*), sum(bytes)::BIGINT FROM data_edges "
@@ -151,7 +151,7 @@ def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
         },
     ).json()["rows"]
     data = fresh.get("/api/flow/logical")["data"]
-    assert [[sum(edge["objects"] for edge in data), sum(edge["bytes"] for edge in data)]] == told
+    assert [[sum(edge["objects"] for edge in data), sum(edge["bytes"] for edge in data)]] == rows
 
 
 def test_instances_are_told_apart(fresh: Running) -> None:

@@ -70,12 +70,12 @@ def _graph(calls: list[Any], moved: list[Any], limit: int, unfolded: bool = Fals
             "consumer_kind": "function",
             "consumer": consumer,
             "consumer_box": _box(consumer, unfolded),
-            "arguments": many,
+            "arguments": arguments,
             "argument_bytes": size,
             "gets": 1,
             "get_bytes": 10,
         }
-        for kind, producer, consumer, many, size in moved
+        for kind, producer, consumer, arguments, size in moved
     ]
     return logical_graph(of.values(), edges.values(), data, _METHODS, {"A": 3, "B": 1}, {}, limit=limit)
 

@@ -85,8 +85,8 @@ def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
 def test_of_waits_told_as_one_sum_a_range_takes_its_share(fresh: Running) -> None:
     story = Story()
     task = story.task("many", 0, 0, 100)
-    told = f'{{"calls":5000,"blocked_ns":{20 * MS}}}'
-    story.batch.spans.append(Span(task, 0, "ray.get", at(20), at(60), told))
+    extra = f'{{"calls":5000,"blocked_ns":{20 * MS}}}'
+    story.batch.spans.append(Span(task, 0, "ray.get", at(20), at(60), extra))
     fresh.record(story)
     for since, until, blocked in ((0, 100, 20), (10, 30, 5), (60, 100, 0)):
         assert ask(fresh, since, until)["phases"]["blocked"] == blocked * MS

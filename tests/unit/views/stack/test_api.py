@@ -33,10 +33,10 @@ def _lines(answer: Any) -> list[tuple[Any, ...]]:
 
 def test_like_branches_are_one_and_the_deepest_is_what_the_job_waits_for(fresh: Any) -> None:
     fresh.record(_story())
-    told = fresh.get("/api/flow/stack", at_ns=at(90))
-    assert told["in_flight"] == 14
-    assert told["left_out"] == told["folded_nodes"] == 0
-    assert _lines(told) == [
+    stack = fresh.get("/api/flow/stack", at_ns=at(90))
+    assert stack["in_flight"] == 14
+    assert stack["left_out"] == stack["folded_nodes"] == 0
+    assert _lines(stack) == [
         (0, "driver", "blocked", 0, 0),
         (1, "outer", "blocked", 2, 0),
         (2, "leaf", "running", 6, 6),
@@ -49,7 +49,7 @@ def test_like_branches_are_one_and_the_deepest_is_what_the_job_waits_for(fresh: 
         (0, "", "unknown", 0, 0),
         (1, "lost", "running", 1, 0),
     ]
-    driver, outer, leaf, queued = told["nodes"][:4]
+    driver, outer, leaf, queued = stack["nodes"][:4]
     assert (outer["oldest_ns"], outer["newest_ns"]) == (at(40), at(41))
     assert (leaf["oldest_ns"], leaf["newest_ns"]) == (at(30), at(30))
     assert driver["oldest_ns"] == at(5)
@@ -62,11 +62,11 @@ def test_like_branches_are_one_and_the_deepest_is_what_the_job_waits_for(fresh: 
         ("leaf", "running", 6),
         ("leaf", "queued", 2),
     ]
-    assert [[(s["name"], s["count"]) for s in chain] for chain in told["chains"]] == [
+    assert [[(s["name"], s["count"]) for s in chain] for chain in stack["chains"]] == [
         [("driver", 1), ("outer", 2), ("leaf", 6)],
         [("driver", 1), ("outer", 2), ("leaf", 2)],
     ]
-    awaited = [n["name"] for n in told["nodes"] if n["awaited"]]
+    awaited = [n["name"] for n in stack["nodes"] if n["awaited"]]
     assert awaited == ["driver", "outer", "leaf", "leaf"]
 
 
@@ -133,9 +133,9 @@ def test_an_argument_that_is_not_made_is_waited_for(fresh: Any) -> None:
     story.argument(second, first)
     story.get(DRIVER, second, 1, 200)
     fresh.record(story)
-    told = fresh.get("/api/flow/stack", at_ns=at(50))
-    assert [[s["name"] for s in chain] for chain in told["chains"]] == [["driver", "second", "first"]]
-    assert {n["name"]: n["deepest"] for n in told["nodes"]} == {"driver": 0, "second": 0, "first": 1}
+    stack = fresh.get("/api/flow/stack", at_ns=at(50))
+    assert [[s["name"] for s in chain] for chain in stack["chains"]] == [["driver", "second", "first"]]
+    assert {n["name"]: n["deepest"] for n in stack["nodes"]} == {"driver": 0, "second": 0, "first": 1}
 
 
 def test_nothing_blocks_a_job_whose_driver_runs(fresh: Any) -> None:
@@ -143,16 +143,16 @@ def test_nothing_blocks_a_job_whose_driver_runs(fresh: Any) -> None:
     story.task("Gateway.forever", 0, 1, worker="9" * 56)
     fresh.record(story)
     # The driver has got what it waited for; the rest runs on by itself.
-    told = fresh.get("/api/flow/stack", at_ns=at(650))
-    assert {n["name"] for n in told["nodes"] if n["count"]} >= {"Gateway.forever", "loner", "leaf"}
-    assert {(n["deepest"], n["awaited"]) for n in told["nodes"]} == {(0, False)}
+    stack = fresh.get("/api/flow/stack", at_ns=at(650))
+    assert {n["name"] for n in stack["nodes"] if n["count"]} >= {"Gateway.forever", "loner", "leaf"}
+    assert {(n["deepest"], n["awaited"]) for n in stack["nodes"]} == {(0, False)}
 
 
 def test_filters_leave_the_callers_in_sight(fresh: Any) -> None:
     fresh.record(_story())
-    told = fresh.get("/api/flow/stack", at_ns=at(90), func_name="orphan")
-    assert told["in_flight"] == 1
-    assert [(n["name"], n["count"], n["others"]) for n in told["nodes"]] == [
+    stack = fresh.get("/api/flow/stack", at_ns=at(90), func_name="orphan")
+    assert stack["in_flight"] == 1
+    assert [(n["name"], n["count"], n["others"]) for n in stack["nodes"]] == [
         ("driver", 0, 1),
         ("early", 0, 1),
         ("orphan", 1, 0),
@@ -184,11 +184,11 @@ def test_activity_is_the_mean_over_each_part(fresh: Any) -> None:
     story.task("a", 0, 25, 100)
     story.task("b", 50, 50, 75, failed=True)
     fresh.record(story)
-    told = fresh.get("/api/flow/activity", buckets=4)
-    assert (told["begin_ns"], told["end_ns"], told["bucket_ns"]) == (at(0), at(100), 25_000_000)
-    assert told["in_flight"] == [1, 1, 2, 1]
-    assert told["running"] == [0, 1, 2, 1]
-    assert told["failed"] == [0, 0, 0, 1]
+    stack = fresh.get("/api/flow/activity", buckets=4)
+    assert (stack["begin_ns"], stack["end_ns"], stack["bucket_ns"]) == (at(0), at(100), 25_000_000)
+    assert stack["in_flight"] == [1, 1, 2, 1]
+    assert stack["running"] == [0, 1, 2, 1]
+    assert stack["failed"] == [0, 0, 0, 1]
     assert fresh.get("/api/flow/activity", buckets=8, func_name="b")["running"] == [1] * 8
     assert fresh.get("/api/flow/activity", func_name="none")["in_flight"] == []
     fresh.error(fresh.client.get("/api/flow/activity", params={"buckets": 5000}), 422)
@@ -202,8 +202,8 @@ def test_a_story_of_one_job_is_a_stack_of_that_driver(fresh: Any) -> None:
         for _ in range(count):
             story.task("work", 0, 10, 100, parent="f" * 40 + job, job=job)
     fresh.record(story)
-    told = fresh.get("/api/flow/stack", at_ns=at(50))
-    assert [(n["depth"], n["name"], n["total"]) for n in told["nodes"]] == [
+    stack = fresh.get("/api/flow/stack", at_ns=at(50))
+    assert [(n["depth"], n["name"], n["total"]) for n in stack["nodes"]] == [
         (0, "driver", 2),
         (1, "work", 2),
         (0, "driver", 1),
@@ -223,9 +223,9 @@ def test_callers_that_have_ended_are_looked_for_however_many_there_are(
     story.task("leaf", 10, 20, 100, parent=above)
     fresh.record(story)
     monkeypatch.setattr("rayscope.views.stack.sql._CLIMB_S", 60)
-    told = fresh.get("/api/flow/stack", at_ns=at(60))
-    assert [node["name"] for node in told["nodes"]] == ["driver", *(f"f{n}" for n in range(levels)), "leaf"]
-    assert not told["callers_left_out"]
+    stack = fresh.get("/api/flow/stack", at_ns=at(60))
+    assert [node["name"] for node in stack["nodes"]] == ["driver", *(f"f{n}" for n in range(levels)), "leaf"]
+    assert not stack["callers_left_out"]
     monkeypatch.setattr("rayscope.views.stack.sql._CLIMB_S", 0)
     cut = fresh.get("/api/flow/stack", at_ns=at(61))
     assert len(cut["nodes"]) == 1 + 50 + 1  # those that were found, under one of unknown callers

@@ -45,33 +45,33 @@ def _shape(stack: Stack) -> object:
 @given(_UNITS, _WAITS, st.randoms(use_true_random=False), st.integers(1, 12))
 def test_every_attempt_is_counted_once_whatever_the_order(units, waits, random, room) -> None:
     everything = [*units, _DRIVER]
-    told = call_stack(everything, waits)
+    stack = call_stack(everything, waits)
     below = defaultdict(int)
-    ids = {node.id: node for node in told.nodes}
-    for node in told.nodes:
+    ids = {node.id: node for node in stack.nodes}
+    for node in stack.nodes:
         below[node.parent] += node.total
-    for node in told.nodes:
+    for node in stack.nodes:
         assert node.total == node.count + below[node.id]
         assert 0 <= node.deepest <= node.count
         assert node.depth == (0 if node.parent is None else ids[node.parent].depth + 1)
-    assert below[None] == told.in_flight == sum(unit.count for unit in units)
-    assert len(told.chains) <= 20
-    for chain in told.chains:
+    assert below[None] == stack.in_flight == sum(unit.count for unit in units)
+    assert len(stack.chains) <= 20
+    for chain in stack.chains:
         assert len({link.node for link in chain}) == len(chain)
 
     shuffled = [list(everything), list(waits)]
     for items in shuffled:
         random.shuffle(items)
-    assert _shape(call_stack(*shuffled)) == _shape(told)
+    assert _shape(call_stack(*shuffled)) == _shape(stack)
 
     few = call_stack(everything, waits, room)
     kept = {node.id for node in few.nodes}
     assert len(few.nodes) <= room
-    assert few.folded_nodes == len(told.nodes) - len(few.nodes)
+    assert few.folded_nodes == len(stack.nodes) - len(few.nodes)
     assert all(node.parent is None or node.parent in kept for node in few.nodes)
     shown = sum(node.count + node.folded_count for node in few.nodes)
     assert shown == few.in_flight - sum(
-        node.total for node in told.nodes if node.parent is None and node.id not in kept
+        node.total for node in stack.nodes if node.parent is None and node.id not in kept
     )
 
 
@@ -82,6 +82,6 @@ def test_a_very_deep_recursion_does_no_harm() -> None:
         for number in range(1, depth)
     ]
     waits = [Wait(number, number + 1, 1) for number in range(1, depth - 1)]
-    told = call_stack(units, waits)
-    assert told.in_flight == depth - 1
-    assert told.folded_nodes == depth - len(told.nodes)
+    stack = call_stack(units, waits)
+    assert stack.in_flight == depth - 1
+    assert stack.folded_nodes == depth - len(stack.nodes)

@@ -171,8 +171,8 @@ def test_of_an_actor_at_two_nodes_each_has_its_own_calls() -> None:
     )
     places = [Place("a", "w", ("Pool.read",), False), Place("b", "w", ("Pool.write",), False)]
     trees, _ = merge({"w": Dump(1, "ray::Pool", threads)}, places)
-    told = {tree.node: sorted(frame.name for frame in tree.frames) for tree in trees}
-    assert told == {"a": ["Pool.read", "Pool.read", "helper"], "b": ["Pool.write"]}
+    names = {tree.node: sorted(frame.name for frame in tree.frames) for tree in trees}
+    assert names == {"a": ["Pool.read", "Pool.read", "helper"], "b": ["Pool.write"]}
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,14 @@ class Cluster(
         self.reply: Callable[[int, Any], tuple[bool, str]] = lambda pid, _: (True, dump(pid))
 
     def InternalKVGet(self, request: Any, context: Any) -> Any:
-        told = self.addresses.get(request.key.decode().removeprefix("DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:"))
-        if told is None:
+        address = self.addresses.get(
+            request.key.decode().removeprefix("DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:")
+        )
+        if address is None:
             return gcs_service_pb2.InternalKVGetReply(
                 status={"code": 17, "message": "Failed to find the key"}
             )
-        return gcs_service_pb2.InternalKVGetReply(value=json.dumps(told).encode())
+        return gcs_service_pb2.InternalKVGetReply(value=json.dumps(address).encode())
 
     def GetAllNodeInfo(self, request: Any, context: Any) -> Any:
         return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=self.nodes)
@@ -118,9 +120,9 @@ def test_equal_stacks_of_a_line_are_one(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story())
     cluster.reply = lambda pid, _: (True, dump(pid).replace("py:9", "py:8" if pid == 1002 else "py:9"))
     began_ns = time.time_ns()
-    told = _ask(fresh)
+    stacks = _ask(fresh)
     (leaf,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "outer_task"]
-    (node,) = told["nodes"]
+    (node,) = stacks["nodes"]
     assert (node["node"], node["workers"]) == (leaf["id"], 3)
     assert [(f["depth"], f["name"], f["file"], f["line"], f["count"], f["own"]) for f in node["frames"]] == [
         (0, "outer_task", "job.py", 5, 3, 0),
@@ -129,11 +131,11 @@ def test_equal_stacks_of_a_line_are_one(fresh: Any, cluster: Cluster) -> None:
         (2, "inner", "job.py", 8, 1, 1),
     ]
     assert node["frames"][3]["examples"] == [_worker(2)]
-    assert {(w["worker_id"], w["pid"], w["title"]) for w in told["workers"]} == {
+    assert {(w["worker_id"], w["pid"], w["title"]) for w in stacks["workers"]} == {
         (_worker(n), 1000 + n, "ray::outer_task") for n in range(3)
     }
-    assert (told["asked"], told["left_out"], told["problems"]) == (3, 0, [])
-    assert began_ns <= told["at_ns"] <= time.time_ns()
+    assert (stacks["asked"], stacks["left_out"], stacks["problems"]) == (3, 0, [])
+    assert began_ns <= stacks["at_ns"] <= time.time_ns()
 
 
 def test_agents_are_asked_for_recorded_process_ids_and_no_values(fresh: Any, cluster: Cluster) -> None:
@@ -179,12 +181,12 @@ def test_nothing_of_a_request_becomes_a_process_a_host_or_an_option(
 
 def test_only_workers_of_this_record_that_run_something_are_asked(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story())
-    told = _ask(fresh, workers=[_worker(1), "f" * 56])
+    stacks = _ask(fresh, workers=[_worker(1), "f" * 56])
     assert [request.pid for request in cluster.asked] == [1001]
-    assert [(p["code"], p["workers"][0]["worker_id"]) for p in told["problems"]] == [
+    assert [(p["code"], p["workers"][0]["worker_id"]) for p in stacks["problems"]] == [
         ("not_running", "f" * 56)
     ]
-    assert told["nodes"][0]["workers"] == 1
+    assert stacks["nodes"][0]["workers"] == 1
 
 
 def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Cluster) -> None:
@@ -194,9 +196,9 @@ def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Clus
     fresh.record(story)
     (loner,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "loner"]
     cluster.reply = lambda pid, _: (True, dump(pid).replace("outer_task", "loner"))
-    told = _ask(fresh, node=loner["id"])
+    stacks = _ask(fresh, node=loner["id"])
     assert [request.pid for request in cluster.asked] == [1009]
-    assert [node["node"] for node in told["nodes"]] == [loner["id"]]
+    assert [node["node"] for node in stacks["nodes"]] == [loner["id"]]
     gone = fresh.client.post(PATH, json={"session": SESSION, "node": "0" * 16})
     assert "in flight" in fresh.error(gone, 400)["message"]
     only = fresh.client.post(PATH, params={"func_name": "loner"}, json={}).json()
@@ -206,16 +208,16 @@ def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Clus
 def test_another_process_with_that_id_is_not_shown(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(1))
     cluster.reply = lambda pid, _: (True, dump(pid).replace("ray::outer_task", "/usr/sbin/keyd --secret"))
-    told = _ask(fresh)
-    assert (told["nodes"], told["workers"], told["problems"][0]["code"]) == ([], [], "gone")
-    assert "secret" not in json.dumps(told)
+    stacks = _ask(fresh)
+    assert (stacks["nodes"], stacks["workers"], stacks["problems"][0]["code"]) == ([], [], "gone")
+    assert "secret" not in json.dumps(stacks)
 
 
 def test_a_worker_that_has_gone_on_is_told_as_that(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(1))
     cluster.reply = lambda pid, _: (True, dump(pid, "idle"))
-    told = _ask(fresh)
-    assert (told["nodes"], told["problems"][0]["code"]) == ([], "moved_on")
+    stacks = _ask(fresh)
+    assert (stacks["nodes"], stacks["problems"][0]["code"]) == ([], "moved_on")
 
 
 PERMISSION = (
@@ -240,12 +242,12 @@ def test_what_py_spy_cannot_do_has_a_remedy_and_fails_no_other(
     cluster.reply = lambda pid, _: (
         (True, dump(pid)) if pid == 1000 and code != "no_py_spy" else (False, output)
     )
-    told = _ask(fresh)
-    (problem,) = told["problems"]
+    stacks = _ask(fresh)
+    (problem,) = stacks["problems"]
     assert problem["code"] == code
     assert remedy in problem["remedy"]
     assert _worker(1) in [worker["worker_id"] for worker in problem["workers"]]
-    assert problem["count"] + len(told["workers"]) == 2
+    assert problem["count"] + len(stacks["workers"]) == 2
 
 
 def test_a_dead_agent_is_asked_once_and_told_for_its_node_alone(
@@ -265,11 +267,14 @@ def test_a_dead_agent_is_asked_once_and_told_for_its_node_alone(
         return dump(node, pid)
 
     monkeypatch.setattr(sampling._Node, "dump", counted)
-    told = _ask(fresh)
+    stacks = _ask(fresh)
     assert asked == {NODE: 3, "b" * 56: 1, "c" * 56: 1, "d" * 56: 1}
-    assert sorted((p["code"], p["count"]) for p in told["problems"]) == [("no_agent", 6), ("unreachable", 3)]
-    assert told["nodes"][0]["workers"] == 3
-    assert all(problem["message"] and problem["remedy"] for problem in told["problems"])
+    assert sorted((p["code"], p["count"]) for p in stacks["problems"]) == [
+        ("no_agent", 6),
+        ("unreachable", 3),
+    ]
+    assert stacks["nodes"][0]["workers"] == 3
+    assert all(problem["message"] and problem["remedy"] for problem in stacks["problems"])
 
 
 def test_an_agent_that_serves_no_http_is_found_by_its_node(fresh: Any, cluster: Cluster) -> None:
@@ -278,8 +283,8 @@ def test_an_agent_that_serves_no_http_is_found_by_its_node(fresh: Any, cluster: 
     _, _, port = cluster.addresses.pop(NODE)
     node = {"node_id": bytes.fromhex(NODE), "node_manager_address": "127.0.0.1", "metrics_agent_port": port}
     cluster.nodes = [node]
-    told = _ask(fresh)
-    assert (told["problems"], len(told["workers"])) == ([], 1)
+    stacks = _ask(fresh)
+    assert (stacks["problems"], len(stacks["workers"])) == ([], 1)
 
 
 def test_a_slow_agent_and_a_wrong_token_are_told(
@@ -316,8 +321,8 @@ def test_several_viewers_share_a_dump(fresh: Any, cluster: Cluster, monkeypatch:
 
 def test_many_workers_are_looked_at_up_to_a_bound(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(90))
-    told = _ask(fresh)
-    assert (told["asked"], told["left_out"], len(cluster.asked)) == (64, 26, 64)
+    stacks = _ask(fresh)
+    assert (stacks["asked"], stacks["left_out"], len(cluster.asked)) == (64, 26, 64)
 
 
 def test_of_a_session_without_a_cluster_there_are_none(fresh: Any) -> None:
