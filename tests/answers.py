@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: What did not fit, and how often each shape was compared.
+#: Answers that do not match their schema, and how often each schema was compared.
 wrong: list[str] = []
 compared: dict[str, int] = {}
 

@@ -30,8 +30,8 @@ def free_port() -> int:
     return serving.free_port("127.0.0.1", random.randrange(20_000, 32_000))
 
 
-#: How every Ray of a test runs. Its workers have the priority of all else: at Ray's nice 15 the tests beside leave
-#: them no CPU. When told to end it does not wait for actors: Ray gives them 30 s.
+#: Environment of every Ray in a test. Its workers run at normal priority: at Ray's nice 15, other running
+#: tests would leave them no CPU. At its end Ray does not wait for actors; its default is up to 30 s.
 RAY_ENV = {"RAY_worker_niceness": "0", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
 
 

@@ -1,4 +1,4 @@
-"""What several tests need: recorded events, events made from them, real servers, and whole records to compare."""
+"""Shared fixtures: recorded events, events made from them, real servers, and whole records to compare."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
-#: The groups that take longest, in the order in which they are to begin; the others fill up what is left.
-#: What starts the most workers comes before the clusters that others share: it takes half the time.
+#: The groups that take longest, in the order in which they begin; the others fill the remaining time.
+#: Groups that start many workers come before the clusters that tests share: so they take half as long.
 _LONGEST = [
     *(
         "integration/test_equals_ray",
@@ -179,7 +179,7 @@ def _task_of(event: dict[str, Any]) -> str | None:
 
 @pytest.fixture(scope="session")
 def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[bytes]]:
-    """``make_batches(tasks)``: real events of one finished task, told of that many tasks, 1,000 a batch.
+    """``make_batches(tasks)``: real events of one finished task, copied for ``tasks`` tasks, 1,000 per batch.
 
     Task ``i`` begins ``i`` µs after the sample's. The parts of a task are up to ``spread`` tasks apart, as
     those of its owner and its executor are.
@@ -285,7 +285,7 @@ def sql_rows(url: str, sql: str, session: str) -> list[dict[str, Any]]:
 
 
 def read_rows(data_dir: Path, sql: str, session: str | None = None) -> list[list[Any]]:
-    """All rows of a query of a record that no server has open; of the newest session unless told."""
+    """All rows of a query on a record that no server has open. By default, the newest session's record."""
     with closing(Catalog(data_dir, read_only=True)) as catalog:
         name = session or catalog.names()[0]
         with catalog.reading(name) as file, file.reader() as connection:

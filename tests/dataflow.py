@@ -15,7 +15,7 @@ QUERY = (
 
 
 def printed_json(output: str, mark: str = "EDGES") -> Any:
-    """What a workload printed behind ``mark``."""
+    """The JSON that a workload printed after ``mark``."""
     (line,) = [line for line in output.splitlines() if line.startswith(mark + " ")]
     return json.loads(line.removeprefix(mark + " "))
 

@@ -85,7 +85,7 @@ class Live:
         return answer.json()
 
     def runs(self) -> bool:
-        """Whether the record knows of all that runs by now."""
+        """Whether the record has everything that is running now."""
         found = {
             node["name"]: node["count"]
             for node in self.stack()

@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
 @dataclass
 class Group:
-    """What is loaded at an interval, and asked of it."""
+    """Series that are loaded at an interval, and the queries on them."""
 
     interval: str
     lines: list[Line] = field(default_factory=list)
@@ -138,7 +138,7 @@ def ours(store: SeriesStore, case: Case) -> Result | None:
 
 
 def answer(result: Result | None, step: int = 0) -> Answer:
-    """What a result says at one of its steps."""
+    """The values of a result at one of its steps."""
     if result is None:
         return None
     return {
@@ -149,9 +149,9 @@ def answer(result: Result | None, step: int = 0) -> Answer:
 
 
 def theirs(groups: Sequence[Group], folder: Path) -> list[list[Answer]]:
-    """What Prometheus says to each group's cases. It is told to expect what is never so, and says what it got.
+    """Prometheus's answers to each group's cases, read from its errors about impossible expectations.
 
-    It takes in samples only up to the latest time that is asked for: so one is asked for at their end.
+    Prometheus loads samples only up to the latest time of a query, so one query is at the end of all samples.
     """
     tests = [
         {

@@ -27,7 +27,7 @@ class Recorded(RayCluster):
 
     @property
     def services(self) -> Any:
-        """What the server runs behind its routes."""
+        """The services behind the server's routes."""
         assert self.server is not None
         return self.server.services
 
@@ -38,7 +38,7 @@ class Recorded(RayCluster):
 
     @property
     def address(self) -> str:
-        """Of the GCS."""
+        """The address of the GCS."""
         return self.gcs
 
     @property

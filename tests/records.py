@@ -1,4 +1,4 @@
-"""What events tell, as objects of the model: in the product most of it stays in columns."""
+"""The content of events as objects of the model: in the product most of it stays in columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def decode(body: bytes, form: Format = Format.JSON) -> tuple[list[RecordBatch], 
 
 
 def records(events: SessionEvents) -> RecordBatch:
-    """All that events tell. Each part of an attempt is an attempt, each row of a span is one."""
+    """The content of events. Each part of an attempt becomes an attempt, each row of a span a span."""
     attempts = [_attempt(row) for table in events.attempts for row in table.to_pylist()]
     spans = [_span(row) for table in events.spans for row in table.to_pylist()]
     rare = events.records

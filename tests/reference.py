@@ -1,4 +1,4 @@
-"""What the product does in SQL and in columns, in Python: slow, and so short that it is obviously right."""
+"""The product's SQL and column code in plain Python: slow, and so short that it is obviously right."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def merge_attempts(into: Attempt, other: Attempt) -> Attempt:
 
 
 def _order(error: TaskError) -> tuple[bool, int, str, str]:
-    """Of a worker that died its task's owner says that, and the GCS, a second later, how."""
+    """If a worker died, its task's owner reports only that; a second later the GCS reports the cause."""
     return (not error.message, *error)

@@ -1,4 +1,4 @@
-"""Executions whose every number is known: told in a few lines, put on record, asked for again."""
+"""Executions with known numbers: described in a few lines, recorded, and queried again."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Story:
         self.batch.edges.append(Edge(by, 0, "wait", of, 1, None, at(begin), at(end)))
 
     def blocks(self, by: str, of: str, since: float, *, attempt: int = 0) -> None:
-        """``by`` is blocked in ray.get on ``of`` since then, and nobody told the end."""
+        """``by`` is blocked in ray.get on ``of`` since then, with no recorded end."""
         self.batch.edges.append(Edge(by, attempt, "blocked:ray.get", of, 1, None, at(since), at(since)))
 
     def awaits(self, by: str, begin: float, end: float, awaited: float | None = None) -> None:

@@ -24,7 +24,7 @@ class Slice:
 
 @dataclass
 class Trace:
-    """What a trace shows. ``arrows``: pairs of slices; an instant is a slice without length."""
+    """The content of a trace. ``arrows``: pairs of slices; an instant is a slice without length."""
 
     tracks: dict[int, tuple[str, str]] = field(default_factory=dict)
     slices: list[Slice] = field(default_factory=list)
@@ -76,7 +76,7 @@ def read_perfetto(content: bytes) -> Trace:
         elif packet.HasField("track_event"):
             event = packet.track_event
             assert event.track_uuid in trace.tracks or event.track_uuid in numbers
-            # What is interned later must not change what was meant here.
+            # Names that are interned later must not change this event.
             name, category = names.get(event.name_iid), [categories[iid] for iid in event.category_iids]
             args = {
                 keys[arg.name_iid]: getattr(arg, arg.WhichOneof("value")) for arg in event.debug_annotations

@@ -30,7 +30,7 @@ expect.set_options(timeout=TIMEOUT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What watches the job while it runs comes before what waits for its end."""
+    """Run tests that watch the running job before tests that wait for its end."""
     mine = [item for item in items if item.path.parent == HERE]
     mine.sort(key=lambda item: item.path.name != "test_ui.py")
     ours = iter(mine)

@@ -111,7 +111,7 @@ def hang() -> list[str]:
 
 
 def main() -> None:
-    """Run all datasets, tell of them, wait."""
+    """Run all datasets, print their results, wait."""
     ray.init(num_cpus=4, _temp_dir=sys.argv[1], log_to_driver=False, dashboard_port=0)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False

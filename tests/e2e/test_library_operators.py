@@ -124,8 +124,8 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
     # Ray may lose the definition of a task that a process which is killed has submitted.
     assert nodes.keys() - {None} == {"Serve: shop/Front", "Serve: shop/Model", "Serve: internals"}
 
-    # Ray declares failed what is left of a job 15 s after its end; the functions' and the job's own numbers tell how
-    # many of those are no failures.
+    # 15 s after a job's end, Ray marks its remaining tasks as failed. The numbers of the functions and of
+    # the job show how many of them are not real failures.
     def ends_are_reported() -> bool:
         failures = _failures(cluster, serve_job)
         states = cluster.get("/api/tasks", job_id=serve_job, state="FAILED")["total"]
@@ -156,7 +156,7 @@ def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: s
     page.goto(f"{url}/functions?job_id={data_job}&only=mine")
     expect(page.get_by_role("row").filter(has_text="Data: Write")).to_be_visible()
     expect(page.get_by_test_id("libraries")).to_contain_text("of Data: internals hidden")
-    # What was stopped on purpose has ended, but not failed.
+    # Calls that were stopped on purpose have ended, but not failed.
     page.goto(f"{url}/functions?job_id={serve_job}")
     controller = page.get_by_role("row").filter(has_text="ServeController.__init__")
     expect(controller).to_be_visible()

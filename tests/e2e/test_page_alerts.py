@@ -31,7 +31,7 @@ groups:
 
 
 class Alerting:
-    """A server with a live session, whose series ``my_queue`` is told every half second."""
+    """A server with a live session, whose series ``my_queue`` gets a sample every half second."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "alerts").mkdir(parents=True)

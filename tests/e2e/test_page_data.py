@@ -27,7 +27,7 @@ from tests.waiting import TIMEOUT_S, wait_until
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 PROGRAM = Path(__file__).parent / "data_program.py"
-#: What the program runs after a first one.
+#: The datasets that the program runs after the first one.
 DATASETS = ("union", "hanging", "piped", "shuffled")
 HANGS = "ReadRange->MapBatches(look_up)"
 OPERATORS = ["Input", "ReadRange", "MapBatches(parse)", "MapBatches(crunch)", "MapBatches(Embed)"]
@@ -92,8 +92,9 @@ def _datasets(program: Program) -> list[dict[str, Any]]:
 
 
 def _edges(plan: str) -> list[tuple[str, str]]:
-    """Of a plan as ``Dataset.explain`` draws it which operator gives which its blocks: ``+- Kind[name]``, deeper ones
-    to those above.
+    """The edges between operators in a plan as ``Dataset.explain`` draws it.
+
+    Each ``+- Kind[name]`` passes its blocks to the operator above it.
     """
     above: list[str] = []
     edges = []
@@ -132,7 +133,7 @@ def _check_warning(program: Program, dataset: dict[str, Any]) -> None:
 
 
 def _check(program: Program) -> None:
-    """What is on record is what Ray Data said."""
+    """The record equals what Ray Data reported."""
     results = program.results
     union, hanging, piped, shuffled = _datasets(program)
     _check_union(union, results)

@@ -1,4 +1,4 @@
-"""What slowed a job down whose every number is known, in Chromium: the sentence, the bar, the findings, what if."""
+"""The insights of a job with known numbers, in Chromium: the sentence, the bar, the findings, what-if."""
 
 from __future__ import annotations
 

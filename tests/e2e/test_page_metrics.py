@@ -92,7 +92,7 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     expect(_chart(page, "Memory used").get_by_test_id("chart-empty")).to_be_visible()
     expect(_chart(page, "GPU utilization")).to_have_count(0)
 
-    # What the table says is what was measured.
+    # The table shows the measured values.
     cpu.get_by_test_id("chart-table-toggle").click()
     for place, name in ((0, "average"), (2, "10.0.0.2")):
         row = cpu.get_by_test_id("chart-table").locator("tbody tr").nth(place)
@@ -123,7 +123,7 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     page.wait_for_url(lambda url: "since_ns=" not in url)
     expect(page.get_by_test_id("range-picker")).to_have_attribute("data-live", "true")
 
-    # Live: a new value comes by itself (the legend tells that of the crosshair while there is one).
+    # Live: a new value appears by itself (the legend shows the value at the crosshair while there is one).
     page.mouse.move(0, 0)
     measured.append_samples(time.time_ns(), 60)
     expect(chart.get_by_test_id("legend-line").first).to_contain_text("70%")

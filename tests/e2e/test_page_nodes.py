@@ -54,7 +54,7 @@ def test_table_cards_machine_view_and_resources(recorded: Recorded, page: Page) 
     expect(page.get_by_test_id("item-drawer")).to_contain_text(node[:8])
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("item-drawer")).to_have_count(0)
-    # What is drawn is more than one colour.
+    # The picture has more than one colour.
     colours = canvas.locator("canvas").evaluate(
         "c => new Set(Array.from(new Uint32Array(c.getContext('2d')"
         ".getImageData(0, 0, c.width, c.height).data.buffer))).size"

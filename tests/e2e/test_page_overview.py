@@ -20,7 +20,7 @@ def test_a_session_at_a_glance(recorded: Recorded, page: Page) -> None:
     tasks = httpx.get(f"{recorded.url}/api/failures", params={"session": session}).json()["tasks"]
     page.goto(recorded.url)
     page.get_by_test_id("session-row").filter(has_text=session).click()
-    # Of the last minutes while it is still told as running, of the whole afterwards.
+    # Covers the last minutes while the job is still reported as running, the whole job afterwards.
     failed = re.compile(f"6 of|{tasks['final']} tasks? failed")
     expect(page.get_by_test_id("health")).to_contain_text(failed)
     expect(page.get_by_test_id("health")).to_have_attribute("data-tone", re.compile("bad|waiting"))
@@ -34,7 +34,7 @@ def test_a_session_at_a_glance(recorded: Recorded, page: Page) -> None:
     expect(events.get_by_role("listitem").first).to_be_visible()
     expect(page.get_by_test_id("panel-alerts")).to_be_visible()
 
-    # While its job is still told as running it is here; afterwards the jobs of the session are.
+    # The job is listed here while it is still reported as running; afterwards the session's jobs are.
     job = page.get_by_test_id("overview-job").first
     expect(job).to_contain_text(f"{states['FINISHED']}")
     expect(job).to_contain_text("6")

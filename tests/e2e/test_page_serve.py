@@ -71,7 +71,10 @@ def test_serve_page(serving: Serving, page: Page) -> None:
 
 
 def _check_failures(serving: Serving) -> None:
-    """What failed is what the program says. What Serve cancelled, or stopped at its end, is counted apart."""
+    """Check that the failures are those of the program.
+
+    Calls that Serve cancelled, or stopped at its end, are counted separately.
+    """
     failures = serving.get("/api/failures", limit=200)
     failed: Counter[tuple[str, str]] = Counter()
     for group in failures["items"]:

@@ -1,4 +1,4 @@
-"""The page of Ray Train in Chromium: a run that fails, its second attempt, and the same once it is over."""
+"""The page of Ray Train in Chromium: a run that fails, its second attempt, and the finished run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ERROR = "[Rank 1 Error Snippet]:\nTraceback (most recent call last):\nValueError
 
 
 def _attempt(number: int, begin_ns: int, end_ns: int, steps: int) -> RecordBatch:
-    """Two workers that report so many times; rank 1 is slow in the second step."""
+    """Two workers that each report ``steps`` times; rank 1 is slow in the second step."""
     failed, attempt_id = number == 0, ATTEMPTS[number]
     ended = {"state": "ERRORED" if failed else "FINISHED", "start_ns": begin_ns, "end_ns": end_ns}
     detail = {"status_detail": ERROR} if failed else {}
@@ -110,7 +110,7 @@ def test_a_run_from_its_restart_to_the_end_of_its_cluster(server: Server, page: 
 
 
 def _over(page: Page) -> None:
-    """What is shown of the run once it has finished."""
+    """Check the page of the finished run."""
     expect(page.get_by_test_id("train-run")).to_contain_text("Finished")
     expect(page.get_by_test_id("train-run")).to_contain_text("1 of 2 failed")
     expect(page.get_by_test_id("train-attempt")).to_have_count(2)

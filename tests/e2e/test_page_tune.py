@@ -22,7 +22,7 @@ from tests.waiting import TIMEOUT_S, wait_until
 
 pytestmark = [pytest.mark.e2e]
 
-#: Trials wait in their third iteration until they may go on; that with the least width fails then.
+#: Trials wait in their third iteration until a file allows them to continue; then one of width 1 fails.
 PROGRAM = """
 import json, os, sys, time
 import ray
@@ -107,7 +107,7 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
 
 
 def _running(server: Server, page: Page) -> str:
-    """What is shown of the experiment while four of its trials wait. Returns the session."""
+    """Check the page of the experiment while four of its trials wait. Returns the session."""
     sessions = wait_until(lambda: httpx.get(f"{server.url}/api/sessions").json()["items"], "a session")
     session = str(sessions[0]["session"])
     wait_until(lambda: _results(server) == 8, "two results of each trial")

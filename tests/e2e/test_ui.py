@@ -130,7 +130,7 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
     cause = page.locator("[data-testid=why-part] [data-phase=executing]").filter(
         has_text=re.compile("^[a-z]")
     )
-    # The path so far, which is told until the job's end is, may consist of the driver and of waiting alone.
+    # Until the end of the job is known, the path so far is shown; it may have only the driver and waiting.
     expect(cause.first).to_be_visible()
     name = cause.first.inner_text()
     cause.first.click()

@@ -1,4 +1,4 @@
-"""What the UI tests look at: a live job with waves of short tasks, nested calls, an actor, and failures."""
+"""The job that UI tests watch: waves of short tasks, nested calls, an actor, and failures."""
 
 import contextlib
 import select
@@ -48,7 +48,7 @@ counter = Counter.remote()
 ray.get([branch.remote(i) for i in range(10)])
 for wave in range(6):
     if wave == 3:
-        # Whoever watches it says when to go on: how soon a browser is there is nobody's promise.
+        # The test decides when to continue, since nobody knows how soon a browser has loaded.
         select.select([sys.stdin], [], [], 60)
     ray.get([leaf.remote(i) for i in range(60)])
     ray.get(counter.add.remote(wave))

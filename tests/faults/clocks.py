@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness import Load, Server, wait_for
 
-#: Loaded by the server's Python at its start. What libfaketime does to all clocks of a process, it does to
-#: Python's wall clock alone; under that library servers with threads hang now and then.
+#: Loaded by the server's Python at its start. It changes only Python's
+#: wall clock. libfaketime changes all clocks of a process; under it, servers with threads sometimes hang.
 SHIM = """
 import os, time
 _ns, _file = time.time_ns, os.environ["FAULTS_CLOCK"]

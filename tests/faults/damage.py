@@ -13,7 +13,7 @@ from harness import Load, Server, faults_of_restart, is_named, record, row_of, w
 
 from rayscope.storage.spool import Spool
 
-#: What a start makes anew whatever it contains.
+#: Files that every start creates anew, whatever they contain.
 _UNIMPORTANT = {"lock", "server.json", "sql"}
 
 Damage = Callable[[Path, random.Random], object]
@@ -91,7 +91,7 @@ def _damage(folder: Path, session: str, way: Damage, chance: random.Random) -> d
 
 
 def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str]:
-    """What is wrong with a server on a damaged folder."""
+    """Return the faults of a server that starts on a damaged folder."""
 
     def check(server: Server) -> list[str]:
         faults = []
@@ -108,7 +108,7 @@ def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str
 
 
 def _of_session(server: Server, session: str, file: str, tasks: int) -> list[str]:
-    """What is wrong with a session one file of which is damaged: it is whole, or its record is named."""
+    """Return the faults of a session with a damaged file: it is whole, or the server names its record."""
     status, answer = server.get(f"/api/tasks?session={session}&limit=1")
     row = row_of(server, session)
     if file.startswith("record."):

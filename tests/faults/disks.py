@@ -1,4 +1,4 @@
-"""A disk that is full, cannot be written, or is slow: told, nothing lost, and well again by itself."""
+"""A full, read-only, or slow disk: it is reported, nothing is lost, and the server recovers by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from outside at random: events that are damaged, and requests that the API's description allows."""
+"""Random input from outside: events that are damaged, and requests that the API's description allows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def api_fuzzing(examples: int) -> list[str]:
             command = [str(schemathesis), f"--config-file={ROOT / 'tests' / 'schemathesis.toml'}"]
             command += ["run", f"{server.url}/openapi.json", f"--max-examples={examples}"]
             command += ["--header", f"X-Rayscope-Operator: {token}"]
-            # What is deleted cannot be counted afterwards.
+            # Deleted sessions cannot be counted afterwards.
             command += ["--exclude-name", "DELETE /api/sessions/{session}"]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             print("  " + "\n  ".join(done.stdout.splitlines()[-12:]), flush=True)

@@ -1,6 +1,6 @@
-"""What the fault campaigns share: the real server in a process, a load that sends as Ray does, and the count.
+"""Shared by the fault campaigns: the real server in a process, a load that sends as Ray does, and the count.
 
-A campaign gives the faults that it found, a line each. ``run.py`` runs all of them.
+A campaign returns the faults that it found, one per line. ``run.py`` runs all of them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Server:
             self.kill()
 
     def log(self) -> str:
-        """What it printed."""
+        """The output of the server."""
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 

@@ -1,4 +1,4 @@
-"""Little memory and few open files: told, the server is well afterwards, nothing is lost."""
+"""Little memory and few open files: they are reported, the server recovers, nothing is lost."""
 
 from __future__ import annotations
 

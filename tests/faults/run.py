@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(CAMPAIGNS), help="names of campaigns, by comma")
     parser.add_argument("--rounds", type=int, help="how much of each: see the table of campaigns")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all that was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that every started process is ended
     lost, lines = 0, []
     for name in args.only.split(","):
         campaign, whole, short = CAMPAIGNS[name]
@@ -68,7 +68,7 @@ def main() -> int:
             result = f"{len(faults)} faults"
         except Skip as reason:
             faults, result = [], f"skipped: {reason}"
-        except Exception:  # a campaign that breaks down is a fault, and the others go on
+        except Exception:  # a campaign that crashes is a fault; the others continue
             traceback.print_exc()
             faults, result = ["the campaign broke down"], "broke down"
         for fault in faults:

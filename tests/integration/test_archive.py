@@ -65,7 +65,7 @@ PROGRAM = textwrap.dedent(
     time.sleep(12)  # metrics of two steps, and Ray's own export of its metrics
     """
 )
-#: What is asked of both servers; ids of the record stand in braces.
+#: Requests to both servers, with ids of the record in braces.
 QUESTIONS = (
     "/api/summary",
     "/api/recording",
@@ -124,7 +124,7 @@ QUESTIONS = (
     "/api/metrics",
     "/api/alerts/history",
 )
-#: Endpoints that tell of the server, or of what the program does not have.
+#: Endpoints about the server itself, or about things that the program does not use.
 NOT_ASKED = {
     "/metrics",
     "/api/alerts/channels",
@@ -144,7 +144,7 @@ NOT_ASKED = {
     "/api/train/{}",
     "/api/tune/{}",
 }
-#: What belongs to the server that answers, or to the moment.
+#: Fields that depend on the server or on the time of the request.
 _OTHERWISE = {"disk_bytes", "location", "now_ns", "age_s"}
 SQL = "SELECT func_name, state, count(*) AS n FROM tasks GROUP BY ALL ORDER BY ALL"
 
@@ -239,7 +239,7 @@ def plain(value: Any) -> Any:
 
 
 def ids(server: Server, session: dict[str, Any]) -> dict[str, Any]:
-    """What stands for the names in the questions."""
+    """The values for the names in ``QUESTIONS``."""
     known = {"job": "01000000", "begin": session["first_ns"], "end": session["last_ns"]}
     for kind in ("task", "actor", "worker", "node", "placement_group"):
         items = get(server, f"/api/{kind}s?limit=1", session["session"]).json()["items"]

@@ -95,7 +95,7 @@ def test_an_alert_fires(dead: Dying) -> None:
     """The rule of `NodeDead` waits 10 s by itself; before Ray knows of the death, the node is missed."""
     rules = {rule["name"]: rule for rule in dead.cluster.get("/api/alerts/rules")["items"]}
     for name in ("NodeCpuHigh", "NodeMemoryHigh", "ObjectStoreNearlyFull", "UnschedulableDemands"):
-        # What ships reads series that a real cluster has.
+        # The built-in rules read series that a real cluster has.
         expr = rules[name]["value_expr"]
         wait_until(lambda expr=expr: dead.cluster.get("/api/metrics/query", expr=expr)["series"], name)
     assert {("NodeSilent", "firing"), ("NodeDead", "pending")} & dead.alerts.keys()
@@ -114,7 +114,7 @@ def test_it_is_dead_with_its_reason_and_what_it_used_last(dead: Dying) -> None:
     assert node["state"] == "DEAD"
     assert node["death_reason"] == "UNEXPECTED_TERMINATION"
     assert node["death_message"]
-    # What it used last is kept, and is not of now.
+    # Its last usage is kept and marked as not current.
     assert node["usage"]["cpu_percent"] is not None
     assert not node["usage"]["current"]
     assert node["resources"] is None

@@ -75,7 +75,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 
 def await_lane(address: str, server: Server, head: subprocess.Popen[bytes], log: Path) -> None:
-    """Until the agent has told the server of itself."""
+    """Wait until the agent has reported to the server."""
     with GcsClient(address, timeout_s=2) as client:
 
         def has_reported() -> bool:

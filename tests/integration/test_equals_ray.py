@@ -1,9 +1,9 @@
-"""The record that Ray's events leave equals what Ray's own state API says, attempt by attempt, on both lanes.
+"""The record made from Ray's events equals Ray's own state API, attempt by attempt, on both lanes.
 
-Two nodes, one of everything, and more short tasks than Ray's lists give. Ray's side is its whole task table, converted by Ray's own
-``protobuf_to_task_state_dict`` (which is what ``list_tasks`` does, behind its cap of 10,000); ours is what
-the SQL views give. The cluster has a token that the server does not know, so the record of tasks is that of
-the events alone; then the server is told the token, and by itself reads what events do not carry.
+Two nodes, one of everything, and more short tasks than Ray's lists return. Ray's side is its whole task
+table, converted by Ray's own ``protobuf_to_task_state_dict`` (as ``list_tasks`` does, limited to 10,000
+tasks); our side is the SQL views. At first the server does not know the cluster's token, so the tasks are
+recorded from events alone. Then it gets the token and reads by itself whatever events do not carry.
 """
 
 from __future__ import annotations
@@ -408,8 +408,8 @@ def entity_differences(recorded: Recorded, lists: dict[str, list[Row]]) -> list[
 def test_what_events_do_not_carry_comes_from_the_gcs(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Told the token, the server finds the cluster by itself, mends what events left open, and then
-    entities too equal Ray's lists."""
+    """With the token, the server finds the cluster by itself and completes what events left open. Then
+    entities equal Ray's lists, too."""
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
 
     def equal() -> bool:

@@ -50,7 +50,7 @@ assert before and set(agents()) & set(before), (before, agents())
 print("ready", flush=True)
 sys.stdin.read()
 """
-#: Each is told as a piece of Python that runs in every process of the node.
+#: Each is a piece of Python that runs in every process of the node.
 FAULTS = {
     # A later Ray that works in another way.
     "unknown publisher": (

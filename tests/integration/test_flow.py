@@ -49,7 +49,7 @@ def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
     explained = sum(link["end_ns"] - link["begin_ns"] for link in links if link["task_id"] in slow)
     # Its ten calls follow one another, and everybody waits for the last.
     assert explained >= CALLS * BOTTLENECK_MS * 10**6 * 0.95
-    # Of what ran: how long the workers' processes took to start is the machine's affair, and on the path too.
+    # Only functions: the path also has the start of worker processes, whose time depends on the machine.
     functions = [function for function in path["functions"] if not function["is_driver"]]
     busiest = max(functions, key=lambda function: function["by_phase"].get("executing", 0))
     assert busiest["name"] == "Worker.process"

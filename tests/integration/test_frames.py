@@ -24,9 +24,9 @@ def _paths(node: dict[str, Any]) -> dict[tuple[str, ...], int]:
 
 
 def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:
-    """Frames, and the name of each node; None where they are of two states of the stack.
+    """Frames, and the name of each node; None if they belong to two states of the stack.
 
-    What blocks becomes a node anew, and a stack may be some seconds old.
+    A task that blocks becomes a new node, and a stack may be some seconds old.
     """
     answer = live.frames()
     name_of = {node["id"]: node["name"] for node in live.stack()}
@@ -82,7 +82,7 @@ def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:
     assert problem["remedy"]
     assert [worker["worker_id"] for worker in problem["workers"]] == [victim["worker_id"]]
     assert len(answer["workers"]) == 1
-    # What the node's agent and py-spy say of a process that is no more.
+    # The answers of the node's agent and of py-spy about a process that has ended.
     assert live.server.services is not None
     gcs = live.server.services.clusters.gcs_of(live.session)
     assert gcs is not None

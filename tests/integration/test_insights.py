@@ -1,4 +1,4 @@
-"""What the detectors find in programs that have something to find, and in those that have not; on a real Ray."""
+"""Findings about programs with and without problems, on a real Ray."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs.py"
-#: What is found in the bad one of each pair, and where.
+#: The expected finding in the bad program of each pair, and its place.
 EXPECTED_PLACES = {
     "get_in_loop": "work",
     "tiny_tasks": "double",

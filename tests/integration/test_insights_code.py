@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs_code.py"
 RISKS = BENCHMARKS / "detector_programs_risks.py"
-#: What is found in the bad one of each pair, and where.
+#: The expected finding in the bad program of each pair, and its place.
 EXPECTED_FUNCTIONS = {
     "large_argument": "count",
     "large_closure": "look_up",

@@ -1,4 +1,4 @@
-"""What the detectors say of programs that use data, resources and machines badly, and well; on a real Ray."""
+"""Findings about programs that use data, resources and machines badly or well, on a real Ray."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.detector_programs import BENCHMARKS, findings
 pytestmark = [pytest.mark.ray]
 
 PROGRAMS = BENCHMARKS / "detector_programs_machines.py"
-#: What is found in the bad one of each pair, and where.
+#: The expected finding in the bad program of each pair, and its place.
 EXPECTED_PLACES = {
     "data_skew": "aggregate",
     "leaked_objects": "read",

@@ -1,4 +1,4 @@
-"""What the detectors of waiting find in programs that wait in vain, and not in those that do not."""
+"""Findings about waiting: programs that wait needlessly have them, others do not."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_a_job_is_submitted_and_counted_in_full(cluster: Any) -> None:
     assert given.status_code == 200, given.text
     submission_id = given.json()["submission_id"]
     row = wait_until(
-        # The driver's end is told by an event, what came of the job by Ray's job API, a little later.
+        # An event reports the driver's end; Ray's job API reports the job's result a little later.
         lambda: (found := job(cluster, submission_id)) and found["exit_code"] is not None and found,
         "the job's end",
     )

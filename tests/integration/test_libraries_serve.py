@@ -1,4 +1,4 @@
-"""What is told of Ray Serve, beside what Serve says of itself."""
+"""Compare the record of Ray Serve with what Serve itself reports."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def test_slow_requests_are_as_the_program_measured_them(serving: Serving) -> Non
     def find() -> dict[str, Any]:
         items = serving.get("/api/serve-requests/shop", limit=200)["items"]
         found = {one["request_id"]: one for one in items if one["request_id"] in expected}
-        # (A proxy and a replica tell of the same request up to five seconds apart.)
+        # (The reports of a proxy and a replica about the same request arrive up to five seconds apart.)
         whole = all(one["proxy_ns"] is not None and len(one["steps"]) == 3 for one in found.values())
         return found if found.keys() == expected.keys() and whole else {}
 
-    # What a replica noted in its last seconds died with it.
+    # A replica's data of its last seconds is lost with it.
     lost = {one["pid"] for one in serving.shop["replicas"] if one["state"] == "STOPPED"}
     for request_id, request in wait_until(find, "the slow requests").items():
         measured = {name: end - begin for name, (begin, end) in _spans(expected[request_id]).items()}

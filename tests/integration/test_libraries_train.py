@@ -112,7 +112,7 @@ def _compare(url: str, printed: dict[str, Any]) -> None:
         assert their_worker["log_file_path"].endswith(f"/logs/{worker['log_file']}")
     assert json.loads(run["settings"]["train_loop_config"]) == {"lr": 0.1, "api_key": "<redacted>"}
 
-    # What the workers reported: the numbers, and of those that are none where.
+    # The reported numbers, and where a worker reported a value that is not a number.
     lines = {
         (metric["name"], line["rank"]): [value for _, value in line["points"]]
         for metric in run["metrics"]

@@ -161,7 +161,7 @@ def _compare(url: str, first: dict[str, Any], second: dict[str, Any]) -> None:
     reached = [one for one in trials.values() if one["end_reason"] == "criterion"]
     assert reached
     assert all(one["iterations"] == 8 for one in reached)
-    # Those of width 4 fail once, and go on from a checkpoint in another actor.
+    # Trials of width 4 fail once and continue from a checkpoint in another actor.
     (failed,) = [one for one in trials.values() if one["state"] == "ERROR"]
     assert (failed["parameters"]["lr"], failed["failures"]) == (0.5, 2)
     assert failed["error"].endswith("ValueError: the width is unlucky")
@@ -173,7 +173,7 @@ def _compare(url: str, first: dict[str, Any], second: dict[str, Any]) -> None:
     restored = get(f"/tune/{newest['experiment_id']}")
     assert restored["restored_from"] == oldest["experiment_id"]
     again = {one["trial_id"]: one for one in restored["trials"]}
-    # What had ended was not run again, and is what it was.
+    # Trials that had ended were not run again and are unchanged.
     ran = [trial_id for trial_id, one in again.items() if one["start_ns"] is not None]
     assert ran == [failed["trial_id"]]
     assert restored["iterations"] == again[failed["trial_id"]]["iterations"] > 1

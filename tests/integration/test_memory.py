@@ -1,4 +1,4 @@
-"""Who holds which objects of a real cluster, as Ray's own state API tells it."""
+"""The holders of objects in a real cluster equal those in Ray's own state API."""
 
 from __future__ import annotations
 

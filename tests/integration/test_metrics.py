@@ -93,7 +93,7 @@ def test_tasks_and_workers_are_counted(cluster: Recorded) -> None:
 
 @pytest.fixture
 def prometheus(cluster: Recorded, tmp_path: Path) -> Iterator[str]:
-    """Debian's Prometheus, told of our service discovery and of us."""
+    """Debian's Prometheus, configured with our service discovery and our server."""
     config = {
         "global": {"scrape_interval": "1s"},
         "scrape_configs": [

@@ -1,4 +1,4 @@
-"""What the pages about machines say equals psutil on the machine, Ray's own figures, and what Ray does."""
+"""The pages about machines equal psutil on the machine, Ray's own figures, and Ray's behaviour."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
 
         wait_until(stored, "what the actor put into the object store")
 
-        # The one that spins is told and runs what it runs. Ray's workers are nice: others may take most of the cores.
+        # The spinning worker is listed with its task. Ray's workers have a low priority, so other processes
+        # may use most of the cores.
         def spinning() -> Any:
             for one in cluster.get("/api/nodes")["items"]:
                 for worker in cluster.get(f"/api/nodes/{one['node_id']}")["workers"]:

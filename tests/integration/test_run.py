@@ -88,10 +88,10 @@ raise RuntimeError('the script fails')
     assert "RuntimeError: the script fails" in done.stderr
     assert "302 tasks: 300 FINISHED, 2 CUT_OFF" in done.stderr, done.stderr
     assert "Never scheduled: 1 wants_gpu. No node has any GPU." in done.stderr
-    # All that the script left behind has an end, and the record says how that is known.
+    # Everything that the script left open has an end, and the record says how it is known.
     jobs = read_rows(lab.data, "SELECT state, exit_code, end_known_by FROM jobs")
     assert jobs == [["FAILED", 1, "exit_code"]]
-    # (Of the node, its GCS may have told the end itself.)
+    # (The node's end may come from its GCS.)
     assert read_rows(lab.data, "SELECT state, end_known_by FROM nodes") in (
         [["DEAD", "session"]],
         [["DEAD", None]],

@@ -1,4 +1,4 @@
-"""What we read from the GCS equals what Ray's own state API says, field by field, on a live cluster."""
+"""Data read from the GCS equals Ray's own state API, field by field, on a live cluster."""
 
 from __future__ import annotations
 

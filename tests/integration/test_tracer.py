@@ -49,7 +49,7 @@ class Lab:
         return read_rows(self.data, query)
 
     def tracing(self) -> dict[str, Any]:
-        """What the record says of the tracer."""
+        """The record's data about the tracer."""
         with contextlib.closing(Catalog(self.data, read_only=True)) as catalog:
             (name,) = catalog.names()
             with catalog.reading(name) as file:
@@ -296,7 +296,7 @@ def test_a_driver_that_leaves_and_comes_back_ends_as_it_would(lab: Lab) -> None:
 def test_who_waits_for_whom_is_told_while_it_waits(ran: Ran) -> None:
     assert "timeout" in ran.printed.splitlines()
     ((job_id,),) = ran.lab.sql("SELECT DISTINCT job_id FROM tasks WHERE func_name = 'waits'")
-    # The driver gave up; its task blocked until it was killed, which nobody told: so it stays open.
+    # The driver gave up; its task blocked until it was killed, which was not reported: so it stays open.
     rows = ran.lab.sql(
         "SELECT s.task_id LIKE 'ffff%', s.end_ns IS NULL, w.func_name, b.func_name FROM "
         "(SELECT *, unnest(blocked_on) AS other FROM spans WHERE name = 'ray.get') s "
@@ -304,7 +304,7 @@ def test_who_waits_for_whom_is_told_while_it_waits(ran: Ran) -> None:
         f"WHERE ends_with(s.task_id, '{job_id}') ORDER BY 1"
     )
     assert rows == [[False, True, "waits", "never"], [True, False, None, "waits"]]
-    # Arguments are told with what a task returns, but no later than a second or two after they came.
+    # Arguments are reported with a task's return values, but at most a second or two after they arrived.
     fetched = ran.lab.sql(
         f"SELECT bytes > 5000 FROM edge_rows WHERE kind = 'fetched' AND ends_with(task_lo, '{job_id}')"
     )
@@ -349,6 +349,6 @@ def test_without_a_tracer_nothing_is_told_of_who_waits(lab: Lab) -> None:
     assert "timeout" in lab.run(WORKLOADS / "waits.py", json.dumps(init), options=["--no-trace"])
     assert lab.sql("SELECT count(*) FROM data_edges") == [[0]]
     assert lab.sql("SELECT DISTINCT tracer FROM workers") == [[None]]
-    # Of the task's own call Ray tells if the task is given the time to end.
+    # Ray reports the task's own call if the task has enough time to end.
     driver = "SELECT count(*) FROM spans WHERE name = 'ray.get' AND starts_with(task_id, 'ffff')"
     assert lab.sql(driver) == [[1]]

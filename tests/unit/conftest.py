@@ -1,3 +1,3 @@
-"""What unit tests share: a server with the recorded sample, or with nothing, on record."""
+"""Shared fixtures of unit tests: a server with the recorded sample, or with nothing, on record."""
 
 from tests.running import fresh, running, whole  # noqa: F401 - fixtures

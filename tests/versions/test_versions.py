@@ -51,7 +51,7 @@ def python(request: pytest.FixtureRequest, wheel: Path) -> Path:
 
 
 def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
-    """What that Ray says of the workload, while its cluster still runs."""
+    """That Ray's own data about the workload, while its cluster still runs."""
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         out = Path(home) / "tasks.json"
         env = env_without_ray() | {"HOME": home, **node_env(server.ingest_url, Parts(fast_lane=fast_lane))}
@@ -151,7 +151,7 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         env = env_without_ray()
         env |= {"HOME": home, **child_env(server.ingest_url, Parts(fast_lane=fast_lane), environ=env)}
-        # Of a driver that leaves at once, Ray 2.50 may lose its workers' last second.
+        # If a driver leaves at once, Ray 2.50 may lose the last second of its workers.
         init = json.dumps({"num_cpus": 4, "_temp_dir": f"{home}/r", "include_dashboard": False})
         command = [python, str(dataflow.WORKLOAD), init, "3"]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -168,7 +168,8 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
     ]
     wrong = dataflow.differences(dataflow.printed_json(done.stdout), rows)
     if python.parts[-3] < "2.54":
-        # Of coroutines and threads that run at a time in one process it keeps one of several profile events.
+        # For coroutines and threads that run at the same time in one process, it keeps only one of several
+        # profile events.
         beside = dataflow.printed_json(done.stdout, "BESIDE")
         wrong = [edge for edge in wrong if not any(task in edge for task in beside)]
     print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}", *wrong, sep="\n  ")

@@ -41,7 +41,7 @@ def passed(callee: str, *refs: Any, made_by: str | None = None, nested: bool = F
 
 
 def passed_by_value(caller: str, callee: Any) -> None:
-    """Of a large value Ray makes an object that has no reference."""
+    """Ray turns a large value into an object that has no reference."""
     EDGES.append([caller, callee.task_id().hex(), "by value", "argument", False, None])
 
 
@@ -131,7 +131,7 @@ class Waiting:
             await asyncio.wait_for(refs[0], 0.05)
 
     async def calls(self) -> list[Any]:
-        """What a coroutine calls is its own, also inside another coroutine. Ray says that ``__init__`` calls."""
+        """A coroutine's calls are its own, also inside another one. Ray attributes them to ``__init__``."""
         (large,) = await asyncio.create_task(self._call())
         await large
         returned(me(), large)
@@ -163,7 +163,7 @@ class Threaded:
 
 
 def take(driver: str, edges: list[Any], ref: Any) -> None:
-    """What a task said of itself, and its own result."""
+    """Add the edges that a task reported itself, and the edge of its result."""
     EDGES.extend(edges)
     returned(driver, ref)
     got(driver, ref)
@@ -235,7 +235,7 @@ def main() -> None:
     got(driver, value)
 
     # Tasks that get, put and wait themselves, in their own thread, in another and in coroutines.
-    #: What runs beside something else in its process, and what that calls.
+    #: Tasks that run at the same time as others in their process, and their calls.
     beside = set()
     for function in (outer, in_a_thread):
         said = function.remote()

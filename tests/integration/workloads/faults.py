@@ -40,7 +40,7 @@ PARTS = [
 
 
 class Timeout(Exception):
-    """What a signal's handler of the user's raises."""
+    """The exception that the user's signal handler raises."""
 
 
 def inject(module: str, name: str) -> Any:
@@ -70,7 +70,10 @@ def interrupt(*_: Any) -> None:
 
 
 def interrupted() -> list[str]:
-    """What the user gets whose signal comes in the midst of the tracer, and whether that goes on."""
+    """Interrupt the tracer by signals.
+
+    Return for each call whether its exception was lost; if not, whether the tracer is still on.
+    """
     from rayscope.tracer import emit
 
     ready, ref = emit.ready, ray.put(1)
@@ -158,7 +161,7 @@ class Served:
 
 
 def use_serve() -> int:
-    """An application of Ray Serve, which switches the task events of its actors off unless told otherwise."""
+    """An application of Ray Serve, which by default switches off the task events of its actors."""
     serve.start(proxy_location="Disabled")
     served = serve.run(Served.bind())
     answers = [served.remote(number).result(timeout_s=60) for number in range(5)]

@@ -23,7 +23,7 @@ SETTINGS = {
 
 
 def loaded(script: Path, **env: str) -> str:
-    """What a fresh interpreter that runs ``script`` has of us: "nothing", "entry" or "entry watches"."""
+    """Run ``script`` and return which parts of Rayscope it loads: "nothing", "entry" or "entry watches"."""
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(
         "import sys\n"

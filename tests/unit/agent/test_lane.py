@@ -73,7 +73,7 @@ class Server:
 
 
 class Agent:
-    """What of Ray's ``AggregatorAgent`` runs here: its two methods, its ring and its HTTP publisher."""
+    """The used parts of Ray's ``AggregatorAgent``: its two methods, its ring and its HTTP publisher."""
 
     def __init__(self, url: str, module: Any) -> None:
         self._event_processing_enabled = True

@@ -80,7 +80,7 @@ def evaluation_step_s(path: Path) -> int:
 
 
 def check(path: Path, rules: Sequence[Rule]) -> None:
-    """What we say is what the cases of a file say."""
+    """Check that our results are those in the cases of a file."""
     step_s = evaluation_step_s(path)
     for case, store in cases(path):
         machines = {rule.name: Machine(rule) for rule in rules}

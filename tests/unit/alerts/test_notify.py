@@ -1,4 +1,4 @@
-"""Who is told what when: with a channel that keeps what it was told."""
+"""Recipients, contents, and times of notifications, with a channel that records them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET = "hunter2-very-secret"
 
 
 class Keeper:
-    """A plug-in's channel: keeps what it is told, and fails as often as it is asked to."""
+    """A plug-in's channel that records notifications and fails as often as a test wants."""
 
     route = None
     sent: ClassVar[list[Notification]] = []
@@ -81,7 +81,7 @@ def quiet(_: Mapping[str, str]) -> list[str]:
 
 
 def sent(wait_for: Callable[..., Any], number: int) -> list[tuple[list[str], list[str]]]:
-    """What was told, once there are so many: the nodes that fire and those that are over."""
+    """Wait for ``number`` notifications and return the firing and the resolved nodes of each."""
     wait_for(lambda: len(Keeper.sent) >= number, f"{number} notifications")
     return [
         ([a.labels["node_id"] for a in one.firing], [a.labels["node_id"] for a in one.resolved])
@@ -101,7 +101,7 @@ def test_a_group_waits_then_changes_then_repeats_then_ends(
         (30, [a, b], 1),
         (30, [over, b], 1),  # the interval is not over
         (70, [over, b], 2),
-        (140, [over, b], 2),  # told once
+        (140, [over, b], 2),  # reported once
         (70 + 3599, [b], 2),
         (70 + 3600, [b], 3),  # a reminder
         (5000, [alert("b", State.RESOLVED)], 4),

@@ -164,7 +164,7 @@ def test_what_a_threshold_bounds_is_known() -> None:
         rule("{alert: A, metric: a, op: '>', threshold: 1" + "0" * 400 + "}"),
         rule(f"{{alert: {'A' * 300}, expr: a}}"),
         rule("{alert: A, expr: '" + "(" * 4000 + "'}"),
-        # These took days: whoever may look could stop the server with one.
+        # These took days: with one of them, anyone who may look could stop the server.
         rule("{alert: A, expr: a, annotations: {s: '{{" + " " * 60_000 + "'}}"),
         rule("{alert: A, expr: a, annotations: {s: '" + "{{" * 30_000 + "'}}"),
     ],

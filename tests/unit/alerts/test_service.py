@@ -33,7 +33,7 @@ groups:
 
 
 class World:
-    """A session ``s`` whose one metric is ``temperature`` of node n1, told every 5 s."""
+    """A session ``s`` whose one metric is ``temperature`` of node n1, sampled every 5 s."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -238,7 +238,7 @@ def test_what_has_no_newer_sample_is_not_evaluated_again(
     assert evaluations(5).count(unnamed) == 5  # any series could be one of its
     assert world.states() == {"Hot": State.FIRING}
     monkeypatch.setattr(world.store, "append", lambda *_: None)
-    assert evaluations(10).count(hot) == 2  # it is looked at all the same now and then
+    assert evaluations(10).count(hot) == 2  # still evaluated now and then
 
 
 def test_a_file_that_cannot_be_read_now_is_not_overwritten(

@@ -63,7 +63,7 @@ def test_it_does_what_the_rule_says(holds: list[bool], wait_s: int, keep_s: int)
     # A fired alert that begins anew while it is still shown as resolved has to wait again.
     expected = retold(holds, wait_s, keep_s)
     assert states == expected
-    # Every transition is told, and each begins where the last one ended (resolved ones fade silently).
+    # Every transition is reported, and each begins where the last one ended (resolved ones fade silently).
     at = State.INACTIVE
     for change in changes:
         assert change.before in (at, State.INACTIVE if at is State.RESOLVED else at)

@@ -10,7 +10,7 @@ from tests.running import Running
 
 from rayscope.api.schemas import Answer
 
-#: What is asked with, where the newest of everything will not do.
+#: Request parameters for paths where the newest item of each kind is not enough.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "/api/find": {"q": "a"},
     "/api/logs/file": {"name": "raylet.out"},
@@ -19,7 +19,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "/api/metrics/label-values": {"label": "node_ip"},
     "/api/realtime": {"topic": "cluster"},
 }
-#: What only a cluster that lives can answer, or what has to be made first: other tests ask for it.
+#: Paths that need a live cluster or prepared data: other tests cover them.
 NOT_HERE = {
     "/api/logs/file",
     "/api/dashboards/{name}",

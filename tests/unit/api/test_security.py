@@ -1,4 +1,4 @@
-"""Who may talk to the server, and what nobody gets out of it."""
+"""Which clients the server answers, and which data it never reveals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_page_of_another_site_may_not_act(running: Any, origin: str) -> None:
 
 
 def test_no_page_of_another_site_loads_an_answer(running: Any) -> None:
-    """What a page loads as an image or a link has no Origin."""
+    """A request for an image or a link of a page has no Origin."""
     for site, path, status in (
         ("cross-site", "/api/export", 403),
         ("same-origin", "/api/export", 422),
@@ -140,7 +140,7 @@ def test_the_token(serve: Callable[..., Server]) -> None:
         (cookie,) = client.cookies.jar
         given = f"{cookie.name}={cookie.value}"
     assert TOKEN not in given
-    # Whoever listens on another port of the host gets the cookie, and no more than that.
+    # A server on another port of the host gets the cookie, but nothing else.
     for odd in ("", 'a={"x": [1,2]}; ', "a b; c,d=e; ", "bad[]=1; ", "\xe9=\xfc; ", f"{cookie.name}=old; "):
         answer = httpx.get(
             f"{server.url}/api/sessions", headers=[(b"cookie", (odd + given).encode("latin-1"))]
@@ -242,7 +242,7 @@ def test_no_path_leads_to_a_file(running: Any, path: str) -> None:
     ],
 )
 def test_nothing_runs_code_on_request(running: Any, path: str) -> None:
-    """Ray's own dashboard takes jobs from whoever asks; here it takes the operator."""
+    """Ray's own dashboard accepts jobs from anyone; Rayscope requires the operator."""
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         answer = running.client.request(method, path, json={"entrypoint": "touch /tmp/owned"})
         if (method, path) == ("POST", "/api/jobs"):

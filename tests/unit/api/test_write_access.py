@@ -1,4 +1,4 @@
-"""Who may act: looking at everything is not enough."""
+"""Actions need the operator: the right to view everything is not enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the UI's *Copy as* writes: every option is one of the command, every filter one of the client."""
+"""Commands of the UI's *Copy as*: every option exists in the command, every filter in the client."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from rayscope.cli.top_view import SORTS, Look, bar, picture
 from rayscope.client import Client, RayscopeError
 
 runner = CliRunner()
-#: What steers a terminal, or turns a text around.
+#: Characters that control a terminal or reverse text.
 CONTROLS = "\x1b\x07\x08\x9b\u202e"
 
 

@@ -1,4 +1,4 @@
-"""What Ray is told: environments, system configuration, URLs."""
+"""The settings passed to Ray: environments, system configuration, URLs."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def test_nested_tasks_retries_and_arguments(fresh: Running) -> None:
 
 
 def test_a_loop_that_waits_for_some(fresh: Running) -> None:
-    """Of three tasks at a time the first that is ready makes room for another one."""
+    """Three tasks run at a time; the first one that is ready makes room for another one."""
     story = Story()
     lengths = [30, 60, 90, 50, 20]
     tasks: list[str] = []

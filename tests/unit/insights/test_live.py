@@ -1,4 +1,4 @@
-"""Findings of running jobs as metrics: told while they hold, looked for at a bounded cost, and good for alerts."""
+"""Findings of running jobs as metrics: published while they hold, at a bounded cost, for alerts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def record(running: Running, story: Story) -> LiveFindings:
 
 
 def share_samples(findings: LiveFindings) -> list[Any]:
-    """What the metrics say of findings."""
+    """The metrics about findings."""
     cluster: Any = type("Cluster", (), {"session": SESSION})
     return [one for one in findings.collect(cluster) if one.name == SHARE.name and one not in (SHARE, SPENT)]
 

@@ -43,7 +43,7 @@ class Numbers:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
-    """A server that measures each second, with a session that has just told of itself."""
+    """A server that measures each second, with a session that has just sent events."""
     folder = tmp_path_factory.mktemp("measured")
     server = Server(Settings(data_dir=folder, port=0, metrics_interval_s=1, token="open sesame"))
     server.start()

@@ -20,7 +20,7 @@ from rayscope.ray.agents.scrape import is_wanted
 from rayscope.ray.prometheus_text import TextReader
 
 ROOT = Path(__file__).parents[3]
-#: What a head node of Ray 2.60 said of the metrics in the charts while it ran tasks and an actor.
+#: The charts' metrics from a head node of Ray 2.60 while it ran tasks and an actor.
 NODE = (Path(__file__).parent / "samples/ray-2.60.prom").read_text()
 GPUS = ("ray_node_gpus_utilization", "ray_node_gram_used")
 S = 10**9

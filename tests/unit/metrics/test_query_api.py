@@ -113,7 +113,7 @@ def test_what_cannot_be_answered_has_a_remedy(recorded: Running, params: dict[st
 
 
 def openmetrics() -> str:
-    """What the record has, as Prometheus takes it in."""
+    """The recorded series in the format that Prometheus reads."""
     lines = ["# TYPE work counter", "# TYPE load gauge"]
     by_name: dict[str, list[str]] = {"work_total": [], "load": []}
     for second in range(0, HOURS * 3600 + 1, 15):

@@ -1,4 +1,4 @@
-"""What people give as an address, and what they are told."""
+"""Addresses that people enter, and the errors that they get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reads texts of users or clusters takes time in proportion to their length, whatever is in them."""
+"""Parsing a text from users or clusters takes time in proportion to its length, whatever it contains."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rayscope.views.stack.dump import parse_dump
 
 LONG = 100_000
 SHORT = LONG // 8
-#: What is linear takes 8 times as long for the long text, what is quadratic 64 times. Both are measured on the same
-#: machine, and other programs only make single measurements longer: so the shortest of several count.
+#: A linear function takes 8 times as long for the long text, a quadratic one 64 times. Both are measured on
+#: the same machine. Other programs can only make a measurement longer, so the shortest of several counts.
 MOST_TIMES = 30
 #: Nobody waits for that, and it cannot be measured well.
 SHORT_S = 0.02

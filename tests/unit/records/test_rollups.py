@@ -12,7 +12,7 @@ from rayscope.ingest import clusters
 from rayscope.records import rollups
 from rayscope.storage.rollups import read_rollup
 
-#: Of all of a session, and of a part.
+#: Requests for a whole session and for a part.
 QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/api/flow/flame", {}),
     ("/api/flow/flame", {"weight": "count"}),

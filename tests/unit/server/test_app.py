@@ -35,7 +35,7 @@ def test_every_answer_is_as_described(
     command = [str(Path(sys.executable).with_name("schemathesis")), f"--config-file={CONFIG}"]
     command += ["run", f"{server.url}/openapi.json"]
     examples = settings().max_examples
-    # Walking all that the description forbids takes a minute: `make test-long` does it.
+    # Trying everything that the description forbids takes a minute: `make test-long` does it.
     phases = ["--phases=fuzzing"] if examples < 400 else []
     command += [f"--max-examples={examples // 5}", *phases]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

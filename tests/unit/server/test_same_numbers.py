@@ -1,4 +1,4 @@
-"""The same function, job and moment has the same numbers wherever they are told (docs/reference/glossary.md)."""
+"""The same function, job and moment has the same numbers everywhere (docs/reference/glossary.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXPECTED = {
     "train": (2, 200, 70, 140, 60, 0, 60),
     # One in 10 after 30, one runs since 50, one waits for a node since 100, one failed and is tried again.
     "load": (5, 30 + 10 + 20 + 950 + 900 + 30 + 50, 30 + 20 + 900 + 10 + 20, 10 + 950 + 20 + 30, 1010, 0, 0),
-    # It is blocked since 240, and nobody told the end.
+    # It is blocked since 240; the end was not reported.
     "waits": (1, 800, 10, 790, 30, 0, 760),
     "Store.__init__": (2, 40, 20, 20, 20, 0, 0),
     "Store.put": (1, 10, 5, 5, 5, 0, 0),
@@ -115,7 +115,7 @@ def _flame(server: Running, **params: Any) -> Numbers:
 
 
 def everywhere(server: Running) -> dict[str, Numbers]:
-    """Where numbers of functions are told -> function -> field -> number."""
+    """Numbers of functions by the place that shows them, function, and field."""
     of_job = {"job_id": JOB}
     logical = server.get("/api/flow/logical", **of_job)["nodes"]
     ranged = server.get("/api/flow/range", **of_job)["functions"]

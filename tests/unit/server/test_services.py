@@ -1,4 +1,4 @@
-"""The end of a services: nothing of it goes on."""
+"""After the services stop, nothing keeps running."""
 
 from __future__ import annotations
 

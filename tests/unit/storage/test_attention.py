@@ -1,4 +1,4 @@
-"""What is recorded while nobody reads waits for a flush of its own pace, and is there when somebody does."""
+"""While nobody reads, data is flushed at a slower pace; a reader still gets all of it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_every_path_has_a_lane_behind_that_of_its_caller(drawn: list[tuple[int, 
             assert one.depth == (1 if above is None else above.depth + 1)
         else:
             assert one == above
-    # What is below a lane comes before the next one of its depth.
+    # Lanes below a lane come before the next lane of the same depth.
     order = sorted({one.rank: one for one in lanes.values()}.values(), key=lambda one: one.rank)
     for before, after in pairwise(order):
         assert after.depth <= before.depth + 1

@@ -63,7 +63,7 @@ def test_phases_are_never_negative_and_add_up_to_the_whole(stories: list[tuple[A
     assert len(found) == len(stories)
     by_id = {one.task_id: one for one, _ in stories}
     for task_id, *parts, total in found:
-        is_unknown = None in parts  # nobody told when it began
+        is_unknown = None in parts  # its begin was not reported
         parts = [part for part in parts if part is not None]
         assert min(parts, default=0) >= 0
         known = [*by_id[task_id].states.values(), *(by_id[task_id].phases.get("total") or ())]
@@ -188,7 +188,7 @@ def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
         attempt("dd", "bb" * 24, node_id="n1"),
         attempt("ee", "bb" * 24, worker_id="w1"),  # of its node only the worker is known
         attempt("0f", "bb" * 24),
-        attempt("1f", "12" * 24, node_id="n1"),  # submitted by somebody that nobody told of
+        attempt("1f", "12" * 24, node_id="n1"),  # its submitter was not reported
     ]
     connection = connect(made, [])
     connection.execute("INSERT INTO job_rows (id, doc, driver_node_id) VALUES ('01000000', '', 'n1')")

@@ -1,4 +1,4 @@
-"""What one batch says costs nobody but itself: not its neighbours, not other sessions, not the server."""
+"""A bad batch harms only itself: not its neighbours, not other sessions, not the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends without saying so ends with what it ran on, and the record says how that is known."""
+"""Work that ends without a report ends with its worker or node, and the record says how the end is known."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_session_takes_along_all_that_lived_in_it_until_it_is_heard_of_again(w
 
 
 def test_restarts_and_retries_are_defined_like_the_first_attempt(writer: SessionWriter) -> None:
-    """Nobody defines the restart of an actor, and it may be told of before the actor's own creation is."""
+    """The restart of an actor has no definition, and may be reported before the actor's own creation."""
     story = Story()
     creation = story.task("Flaky.__init__", 0, 10, 20, actor="d" * 24, task_id="f" * 16 + "d" * 24 + JOB)
     story.batch.attempts[-1].module_name = "shop"

@@ -1,4 +1,4 @@
-"""What is missing from a record is named, of an attempt and in all."""
+"""A record names its missing data, for each attempt and in total."""
 
 from __future__ import annotations
 

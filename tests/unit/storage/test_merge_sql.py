@@ -34,7 +34,7 @@ TASKS = [f"{1:016x}" + "ab" * 16, f"{1:016x}" + "cd" * 16, "f" * 16 + "ab" * 16]
 
 
 def make_part(rng: random.Random) -> Attempt:
-    """Any part of one of few attempts; of so few values that most are told again, and ties are frequent."""
+    """A random part of one of a few attempts. It has few distinct values, so ties are frequent."""
     part = Attempt(rng.choice(TASKS), rng.randrange(2))
     for name in rng.sample(SCALARS, rng.randrange(8)):
         is_integer = pa.types.is_integer(PART_SCHEMA.field(name).type)

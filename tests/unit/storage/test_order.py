@@ -19,7 +19,7 @@ Tables = dict[str, list[tuple[Any, ...]]]
 
 @pytest.fixture(params=["2.60", "2.60-traced"])
 def bodies(request: pytest.FixtureRequest, sample: Callable[[str], Any]) -> list[bytes]:
-    """A sample as it was sent, and one with all that the tracer tells."""
+    """A sample as it was sent, and one with everything that the tracer reports."""
     return [json.dumps(batch).encode() for batch in sample(request.param)]
 
 
@@ -107,7 +107,7 @@ def test_a_stop_in_a_hurry_leaves_the_rest_to_the_next_start(
 def test_a_grandparent_and_a_grandchild_come_together_last(
     make_chain: Callable[[int], list[bytes]], record: Callable[..., Path], dump: Callable[[Path], Tables]
 ) -> None:
-    """Whoever is stored without a call path wakes up, and so does whoever comes in the same flush."""
+    """Tasks that are stored without a call path get it then, and so do tasks in the same flush."""
     chain = make_chain(6)
     expected = dump(record(chain))
     assert {row[2].count(" / ") for row in expected["call_paths"]} == set(range(6))

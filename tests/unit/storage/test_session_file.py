@@ -1,4 +1,4 @@
-"""What readers of a record see while it is written to, and of one that an older version wrote."""
+"""Reading a record while it is written, and a record that an older version wrote."""
 
 from __future__ import annotations
 

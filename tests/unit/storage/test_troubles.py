@@ -1,4 +1,4 @@
-"""A damaged, locked, too new or too old record and a full disk: told with the remedy, and nothing is lost."""
+"""A damaged, locked, too new or too old record, or a full disk: reported with a remedy, nothing lost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_locked_record_is_written_once_it_is_free(
     wait_for(lambda: second.error, "the writer to find the record locked")
     assert second.error.code == "locked"
     assert "--data-dir" in second.error.remedy
-    assert len(second.spool.waiting()) == len(bodies) - 1  # durable all the same
+    assert len(second.spool.waiting()) == len(bodies) - 1  # durable nevertheless
     holder.communicate()
     wait_for(lambda: second.error is None and not second.spool.waiting(), "the writer to go on")
     second.stop()
@@ -219,7 +219,7 @@ def test_a_removed_folder_does_not_end_recording(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What the remedy for a damaged record says, done while the server runs; retention comes next."""
+    """Follow the remedy for a damaged record while the server runs; then retention runs."""
     made = start_writer(tmp_path)
     made.submit(bodies[0])
     assert made.flush()
@@ -268,7 +268,7 @@ def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
     wait_for(lambda: len(made.spool.waiting()) == 1, "the other session to be written")
     assert made.error.code == "newer"
     tries = made._queue.taken
-    assert not made.flush(0.5)  # and whoever waits for it does not make the writer spin
+    assert not made.flush(0.5)  # and a waiting caller does not make the writer spin
     assert made._queue.taken == tries
     made.stop()
 

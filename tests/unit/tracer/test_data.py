@@ -1,4 +1,4 @@
-"""What is told of Ray Data: which operators give which their blocks, and what its detectors find."""
+"""Reports about Ray Data: which operators pass blocks to which, and what its detectors find."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ISSUES = "ray.data._internal.issue_detection.issue_detector_manager"
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What would go to Ray's worker."""
+    """Reports that would go to Ray's worker."""
     found: list[tuple[Any, ...]] = []
     monkeypatch.setattr(emit, "report_risk", lambda *one: found.append(one))
     monkeypatch.setattr(emit, "report_plan", lambda *one: found.append(one))
@@ -37,7 +37,7 @@ class Operator:
 
 
 class Executor:
-    """What its manager of issues asks of an executor."""
+    """The parts of an executor that its issue manager uses."""
 
     _topology = {Operator(): None}  # noqa: RUF012
 

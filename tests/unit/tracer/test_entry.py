@@ -41,7 +41,7 @@ def test_who_is_traced(tmp_path: Path, program: str, setting: str | None, expect
     assert not done.stderr
     printed, missing = done.stdout.splitlines()
     assert printed == expected
-    # The installed Ray has all that is wrapped.
+    # The installed Ray has everything that is wrapped.
     assert missing == ("()" if expected == "traced" else "None")
 
 

@@ -1,4 +1,4 @@
-"""Where in the code something is done, and how often that is told."""
+"""Places of risky calls in the code, and how often they are reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rayscope.tracer import emit, risks
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What would go to Ray's worker."""
+    """Reports that would go to Ray's worker."""
     found: list[tuple[Any, ...]] = []
     monkeypatch.setattr(emit, "report_risk", lambda *one: found.append(one))
     risks._times.clear()
@@ -28,7 +28,7 @@ def module(name: str, file: str = "inner.py") -> Callable[[Callable[[], None]], 
 
 
 def note_of(kind: str) -> Callable[[], None]:
-    """Notes it, as the tracer's wrappers do."""
+    """Return a function that notes ``kind``, as the tracer's wrappers do."""
     names = {"__name__": "rayscope.tracer.hooks", "note": risks.note, "kind": kind}
     exec("def call_note():\n    note(kind)", names)
     call_note: Callable[[], None] = names["call_note"]  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""What the tracer makes of what a proxy and a replica of Ray Serve do, and that it changes nothing for them."""
+"""The tracer's reports about a proxy and a replica of Ray Serve, which must not notice it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tracer makes of what a worker of Ray Train does, and that it changes nothing for it."""
+"""The tracer's reports about a worker of Ray Train, which must not notice it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_numbers_among_the_metrics() -> None:
     assert train._numbers(metrics) == expected
     assert len(train._numbers({f"m{at}": at for at in range(99)})) == 32
     assert max(map(len, train._numbers({"x" * 999: 1}))) == 100
-    # A number that no float holds ends what is told, and nothing else.
+    # A number that does not fit a float ends the reported numbers, and nothing else.
     assert train._numbers({"a": 1, "b": 10**400, "c": 2}) == {"a": 1.0}
     for odd in (None, 5, [], Odd()):
         assert train._numbers(odd) == {}

@@ -1,4 +1,4 @@
-"""What the tracer makes of Ray Tune's trials and results, and that it changes nothing for them."""
+"""The tracer's reports about trials and results of Ray Tune, which must not notice it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_metrics_are_the_users_numbers_that_of_the_experiment_first() -> None:
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
-    """What would go to Ray's worker."""
+    """Reports that would go to Ray's worker."""
     found: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(emit, "report", lambda name, values: found.append((name, values)))
     monkeypatch.setattr(emit, "report_always", lambda name, values: found.append((name, values)))

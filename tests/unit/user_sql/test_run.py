@@ -187,7 +187,7 @@ def test_no_query_stops_the_server_or_eats_its_memory(running: Any, monkeypatch:
     refused = {
         name: answer.result() for name, answer in answers.items() if answer.result().status_code != 200
     }
-    # What a fast machine can answer within the limits is no bomb there.
+    # A fast machine can answer some of them within the limits.
     assert set(BOMBS) - set(refused) <= {"unions", "regex", "bits"}
     assert "took longer" in refused["cross join"].json()["error"]["message"]
     for answer in refused.values():
@@ -283,7 +283,7 @@ def test_the_process_has_no_secret_no_network_and_no_file(
 
 
 def test_a_live_session_is_asked_as_it_is_now(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whose copy takes long may be asked as it was a while ago, and that depends on the machine.
+    # If the copy takes long, an older copy may answer, which depends on the machine.
     monkeypatch.setattr(user_sql_run, "_SLOW_COPY_S", 60.0)
     before = len(processes())
     for count in (1, 2, 3):

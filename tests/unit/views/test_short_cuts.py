@@ -1,4 +1,4 @@
-"""What is answered by a shorter way is what the longer way tells."""
+"""Short cuts return the same answers as the full computation."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from rayscope.warehouse.servers import Publisher
 
 START_NS = 1_764_000_000 * 10**9
 LAST_NS = START_NS + 10**11
-#: What users and machines may call things.
+#: Names that users and machines may use.
 HOSTILE = [
     "plain", "it's", 'say "so"', "back\\slash", "`tick`", "a\0b", "\U0001f600 ünï", "line\nbreak\ttab", "x" * 10_000,
     "'); DROP TABLE raw_attempts; --", "{session:String}", "%s %(name)s", "\\N", "NULL", "",
@@ -157,7 +157,7 @@ def make_attempt(task: str, ids: list[str], rng: random.Random) -> Attempt:
 
 
 def make_entity(kind: Any, identifier: str, rng: random.Random) -> Entity:
-    """An entity with a value in most of its columns, by any of the ways in which they are told."""
+    """An entity with a value in most of its columns, set in any of the possible ways."""
 
     def some() -> dict[str, Any]:
         makers = {

@@ -1,4 +1,4 @@
-"""What waits to be told, and the clock that servers share."""
+"""Unpublished changes, and the clock that servers share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_is_known_whether_all_of_a_session_was_told() -> None:
     assert about.has_unpublished
     (taken,) = waiting.take().values()
     assert taken.size == 2
-    note(waiting, about, entities=1)  # comes while the others are told
+    note(waiting, about, entities=1)  # arrives while the others are published
     waiting.mark_published(about)
     assert about.has_unpublished
     waiting.take()
@@ -83,7 +83,7 @@ def test_who_has_not_spoken_tells_nothing(warehouse: Warehouse) -> None:
 
 
 def test_no_server_is_behind_one_whose_clock_is_ahead(warehouse: Warehouse) -> None:
-    """What it tells would be older than what the others have read to."""
+    """Its changes would be older than the point up to which the others have read."""
     ahead_ns = time.time_ns() + HOUR_NS
     row = {"server": ["ahead"], "url": ["http://a"], "began_ns": [1], "stored_ns": [ahead_ns]}
     warehouse.insert(SERVERS, pa.table({**row, "watches": pa.array([["s"]], pa.list_(pa.string()))}))

@@ -99,7 +99,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_table_and_view_answers_as_in_the_record(
     warehouse: Warehouse, data: Path, record: Callable[..., Path], bodies: list[bytes]
 ) -> None:
-    """Of sessions that have everything, and of one of Ray."""
+    """Checks sessions that have everything, and one recorded from Ray."""
     of_ray = record(bodies)
     load_all(warehouse, of_ray.parent.parent.parent)
     sessions = load_all(warehouse, data)
@@ -143,7 +143,7 @@ def test_loading_again_changes_nothing(warehouse: Warehouse, data: Path) -> None
 def test_two_servers_with_a_part_each_make_the_whole(
     warehouse: Warehouse, record: Callable[..., Path], bodies: list[bytes], tmp_path: Path
 ) -> None:
-    """Two servers got every other batch. What is merged of the facts is what one server makes of all."""
+    """Two servers got every other batch. Their merged facts equal those of one server that got everything."""
     whole = record(bodies)
     parts = [record(bodies[::2]), record(bodies[1::2])]
     session = whole.parent.name
@@ -167,7 +167,7 @@ def test_two_servers_with_a_part_each_make_the_whole(
 def test_a_record_is_made_again_of_what_was_loaded(
     warehouse: Warehouse, record: Callable[..., Path], bodies: list[bytes], tmp_path: Path, is_rays: bool
 ) -> None:
-    """What a record makes of its facts is compared where Ray told them: the others are made up."""
+    """Derived data is compared only for facts from Ray: the others are invented."""
     session = "session_2025-12-01_10-00-00_000000_1"
     before = record(bodies) if is_rays else make_record(tmp_path / "before", session, seed=7)
     catalog = Catalog(before.parent.parent.parent, read_only=True)

@@ -1,4 +1,4 @@
-"""What is told in any order, in any batches and however often ends in ClickHouse as in Python and in DuckDB."""
+"""Facts in any order, in any batches, and repeated, merge in ClickHouse as in Python and in DuckDB."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def in_warehouse(warehouse: Warehouse, view: str, session: str, names: list[str]
 
 
 def assert_same(names: list[str], rows: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
-    """The same rows; else the columns that differ are told."""
+    """Check that the rows are the same; name the columns that differ."""
     for one, other in zip(rows, expected, strict=True):
         differences = {n: (a, b) for n, a, b in zip(names, one, other, strict=True) if repr(a) != repr(b)}
         assert not differences, f"{differences} (found, expected) in {one}"

@@ -41,7 +41,7 @@ QUESTIONS = (
     "/api/flow/critical_path",
     "/api/flow/flame",
 )
-#: What belongs to the server that answers, or to the moment.
+#: Fields that depend on the server or on the time of the request.
 OTHERWISE = {
     "lane",
     "lane_code",
@@ -177,7 +177,7 @@ def test_what_a_killed_server_acknowledged_is_told_once_it_is_back(
 ) -> None:
     with running(tmp_path / "b", warehouse) as b:
         command = [sys.executable, "-c", SERVE, str(tmp_path / "a")]
-        # It cannot reach the warehouse, so nothing is told before it is killed.
+        # It cannot reach the warehouse, so nothing is published before it is killed.
         away = "clickhouse://me@127.0.0.1:9/away"
         with subprocess.Popen([*command, away], stdout=subprocess.PIPE, text=True) as a:
             assert a.stdout is not None
@@ -186,7 +186,7 @@ def test_what_a_killed_server_acknowledged_is_told_once_it_is_back(
                 assert httpx.post(url, content=body).status_code == 204
             a.kill()
         send(b, *bodies[1::2])
-        assert get(b, "/api/health")["status"] == "ok"  # the other one goes on
+        assert get(b, "/api/health")["status"] == "ok"  # the other one still works
         with running(tmp_path / "alone", None) as alone:
             send(alone, *bodies)
             whole = {row["task_id"] for row in get(alone, "/api/tasks?limit=1000")["items"]}
@@ -244,7 +244,7 @@ def health(server: Server) -> Any:
 def test_what_is_not_told_is_not_dropped(
     tmp_path: Path, warehouse: str, bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where another server has told its part of the session, as a whole."""
+    """This also holds if another server has published its whole part of the session."""
     monkeypatch.setattr("rayscope.storage.catalog.LIVE_NS", 0)
     with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
         send(b, *bodies[::2])
@@ -269,7 +269,7 @@ def test_what_is_not_told_is_not_dropped(
 def test_what_is_deleted_on_one_server_is_gone_from_all(
     tmp_path: Path, warehouse: str, bodies: list[bytes]
 ) -> None:
-    """Also from one that was down meanwhile. What comes later begins a new record."""
+    """This includes a server that was down meanwhile. Later events begin a new record."""
     with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
         send(a, *bodies[::2])
         send(b, *bodies[1::2])

@@ -51,7 +51,7 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
     assert (first["cpu_percent"], first["mem_percent"], first["mem_used_bytes"]) == (90.0, 40.0, 400)
     assert first["gpu_percent"] is None
     assert first["current"] is False
-    # Of one nothing is known, and why is told.
+    # Nothing is known about the last node, and the reason is reported.
     assert (last["usage"], last["usage_missing"], last["usage_remedy"]) == (None, "Gone.", "None.")
     assert (last["usage_code"], last["usage_params"]) == ("deadline", {"seconds": 3})
     assert everything[0]["usage_code"] is None

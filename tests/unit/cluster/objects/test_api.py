@@ -1,4 +1,4 @@
-"""What processes hold is told as far as it is known: nodes that do not answer hold nobody up."""
+"""Objects that processes hold are shown as far as known: nodes that do not answer delay nothing."""
 
 from __future__ import annotations
 

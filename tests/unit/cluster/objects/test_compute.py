@@ -1,4 +1,4 @@
-"""Who holds how much, of references that are known."""
+"""Holders and sizes of objects, computed from known references."""
 
 from __future__ import annotations
 

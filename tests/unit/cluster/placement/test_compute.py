@@ -80,7 +80,7 @@ def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
     text = f'{{"CPU_group_{GROUP}":1}}'
     placement = build_placement([], [WorkerRow("0" * 56, "n", actor_resources=text)], [group])
     assert [placement.bundles[at].index for at in placement.workers.bundle] == [0]
-    # Nobody told how large the bundles are: what is used of them is reserved.
+    # The size of the bundles was not reported: the used part counts as reserved.
     assert placement.nodes[0].used == {"CPU": 1.0}
 
 

@@ -1,4 +1,4 @@
-"""What agents send: events in either form, and what they say of themselves."""
+"""Data from agents: events in either form, and reports about themselves."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_is_no_batch_is_refused(
 
 
 def report(session: str, node_id: str, **changes: Any) -> dict[str, Any]:
-    """What an agent says of itself (see rayscope.agent.report)."""
+    """An agent's report about itself (see rayscope.agent.report)."""
     return {
         "session": session,
         "node_id": node_id,
@@ -169,7 +169,7 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert dropped["total"] == 12
     assert {(by["first_ns"], by["last_ns"]) for by in dropped["by"] if by["event_type"]} == {(1000, 2000)}
     assert (dropped["repaired_total"], dropped["repaired_ns"]) == (0, None)
-    # Told again, it is nothing to write.
+    # Nothing is written if it is reported again.
     written: list[RecordBatch] = []
     monkeypatch.setattr(
         fresh.server.services.writer, "submit_records", lambda batch, recording: written.append(batch)
@@ -178,7 +178,7 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert written == []
     send_report(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
     assert [drop.count for batch in written for drop in batch.drops] == [4]
-    # What is lost does not wait to be sent.
+    # Lost events do not wait to be sent.
     agent = fresh.get("/api/recording")["nodes"][0]["agent"]
     assert (agent["received"], agent["sent"], agent["lost"], agent["waiting"]) == (100, 90, 4, 6)
 

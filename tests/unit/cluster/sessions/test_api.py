@@ -1,4 +1,4 @@
-"""What a session is called, and what the operator does with it."""
+"""Names of sessions, and the operator's actions on them."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> 
     assert fresh.error(act(fresh, "DELETE"), 404)
     record(fresh, "python one.py")  # what comes later begins anew
     assert row(fresh)["attempts"] == 1
-    # The deletion waits for whoever reads it.
+    # The deletion waits for readers of the session.
     wait_until(lambda: act(fresh, "DELETE", params={"force": True}).status_code == 200, "it to be deleted")
 
 

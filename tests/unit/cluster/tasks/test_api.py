@@ -120,7 +120,7 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
     identity = f"{path.removesuffix('s')}_id"
     ids = sorted(item[identity] for item in everything["items"])
     assert len(set(ids)) == len(ids) == everything["total"]
-    assert bool(ids) == (path != "placement_groups")  # no event tells of those
+    assert bool(ids) == (path != "placement_groups")  # no event reports those
     # The record has no columns of these: they are computed, or measured.
     computed = ("lane", "usage", "tasks", "stopped_by", "actor_class", "actor_name", "functions", "script")
     computed += ("running", "blocked", "attempts", "gpus")

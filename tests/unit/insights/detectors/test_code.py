@@ -52,7 +52,7 @@ def loads_until(story: Story, loaded: float, end: float) -> None:
 
 
 def returns(story: Story, size: int, end: float) -> None:
-    """What the last task of the story returned."""
+    """Set the return value of the story's last task."""
     story.batch.attempts[-1].returned = at(end), size, size
 
 
@@ -231,8 +231,8 @@ def test_what_is_put_by_a_task_and_handed_out_by_another(fresh: Running) -> None
 
 
 def sums(gets: int, between: int = 0) -> Story:
-    """Two tasks that each get two nested values, the first 5 ms after they were made, in so many calls, with
-    so much work (ms) between them.
+    """Two tasks that each get two nested values, the first 5 ms after they were made, in ``gets`` calls with
+    ``between`` ms of work between them.
     """
     story = Story()
     for place in range(2):

@@ -1,4 +1,4 @@
-"""What detectors say of data, resources and machines, in records whose every number is known."""
+"""Findings about data, resources and machines in records with known numbers."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def cpu_ns(story: Story, used_ms: float) -> None:
 
 
 def sleepers(used_ms: float, cpus: float = 2) -> Story:
-    """Ten tasks of a second, two at a time, that reserve so many CPUs and use so much CPU time each."""
+    """Ten tasks of 1 s, two at a time, that each reserve ``cpus`` CPUs and use ``used_ms`` of CPU time."""
     story = Story()
     tasks, asked = [], json.dumps({"CPU": cpus})
     for number in range(10):
@@ -406,7 +406,7 @@ def test_objects_that_nobody_uses(fresh: Running, used_s: int, in_memory: int, i
 
 
 def lost_node(error: str, died: bool) -> Story:
-    """Of two tasks on a node one fails when it dies, and both run again on another."""
+    """Two tasks on a node: one fails when the node dies, and both run again on another node."""
     story = Story()
     kept = story.task("load", 0, 10, 300, node=OTHER, worker=A_WORKER, resources=CPU)
     lost = story.task("load", 0, 10, 500, node=OTHER, worker=B_WORKER, resources=CPU)

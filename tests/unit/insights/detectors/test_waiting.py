@@ -1,4 +1,4 @@
-"""What the detectors of waiting find in records whose every number is known."""
+"""Findings about waiting in records with known numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_detector_says_what_it_finds_from_which_sizes_on_and_of_what(detector:
 
 
 def find(fresh: Running, story: Story) -> dict[str, dict[str, Any]]:
-    """What the detectors find in a job, by kind."""
+    """The findings about a job, by kind."""
     fresh.record(story)
     return {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
 

@@ -1,4 +1,4 @@
-"""Requests of Ray Serve put together from what their processes told, and calls of deployments."""
+"""Requests of Ray Serve assembled from the reports of their processes, and calls of deployments."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def story() -> Story:
 
 
 def test_a_request_is_put_together_from_its_hops(fresh: Any, story: Story) -> None:
-    # The proxy had it from 0 to 500 ms, 20 ms of that in the queue; Front from 30 to 480, and called Model twice
-    # at once, which told of one of them, and which failed in the other.
+    # The proxy had it from 0 to 500 ms, 20 ms of that in the queue; Front from 30 to 480. It called Model
+    # twice at once; Model reported one of the calls and failed in the other.
     add(
         story,
         PROXY,
@@ -143,9 +143,9 @@ def test_a_dead_replica_has_the_error_of_its_constructor(fresh: Any, story: Stor
 def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story: Story) -> None:
     for at, took in enumerate((300, 900, 100)):
         add(story, FRONT, "serve.hop", at, at + took, hop(f"r{at}", "Front", downstream_ns=0))
-    # A replica that died told nothing of it: only the queue is known.
+    # A replica that died did not report the request: only the queue is known.
     add(story, PROXY, "serve.hop", 10, 210, hop("lost", "", call("Front", 10, 210, 7)))
-    # What a user called so, what is no JSON, and what says something else.
+    # A user's span of the same name, invalid JSON, and JSON with other fields.
     add(story, FRONT, "serve.hop", 0, 10_000, {"user": hop("mine", "Front")})
     for odd in ("{", "[]", '{"request":"odd","application":"shop","deployment":"Front"}', '{"deployment":1}'):
         add(story, FRONT, "serve.hop", 0, 1, odd)

@@ -1,4 +1,4 @@
-"""Collectors: each goes on alone, whatever the others do; plug-ins come in by the built-in ones' door."""
+"""Collectors run independently of each other; plug-ins are loaded in the same way as built-in ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def context(time_ns: int = T0, **given: Any) -> Cluster:
 
 
 class FakeCollector:
-    """A collector that does as it is told."""
+    """A collector that calls a function of the test."""
 
     interval_s = 0.0
 

@@ -69,7 +69,7 @@ def counted(store: SeriesStore, nodes: int, seconds: int, step_s: int = 5) -> No
 
 
 def test_rates_of_minutes_are_those_of_samples(tmp_path: Path) -> None:
-    """What has been rolled up to minutes has the same rate, over whatever range one asks for."""
+    """Series rolled up to minutes have the same rate over any range."""
     store = SeriesStore(tmp_path / "metrics.duckdb", step_s=10, full_s=300)
     counted(store, 2, 8 * 3600, 10)
     store.flush()
@@ -248,7 +248,7 @@ def test_the_unit_comes_from_the_metrics(expr: str, unit: str) -> None:
     assert unit_of(expr, {"work_total": Family("work_total", "counter", "", "bytes")}) == unit
 
 
-# Random expressions over random series. Of equal values topk keeps any: their sum is the same.
+# Random expressions over random series. Among equal values topk keeps any: their sum is the same.
 
 VALUES = st.one_of(
     st.lists(

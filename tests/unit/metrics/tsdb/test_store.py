@@ -155,7 +155,7 @@ def test_what_is_older_than_memory_comes_from_disk_and_a_reader_sees_one_series(
     assert whole.series[0].values.tolist() == [100 + step for step in range(200)]
     store.close()
 
-    again = SeriesStore(path, full_s=300)  # goes on with the same series
+    again = SeriesStore(path, full_s=300)  # continues with the same series
     fill(again, 10, first=200)
     again.flush()
     both = again.select("load", [Matcher("node_id", "=", "n1")], T0, end + HOUR)

@@ -1,4 +1,4 @@
-"""What nodes say of runtime environments: built, being built, or not to be built, and why."""
+"""Runtime environments on nodes: built, being built, or failed, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes tell of themselves, as recorded of real clusters of each version of Ray."""
+"""Usage reports of nodes, recorded on real clusters of each version of Ray."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_gpus_by_rays_own_types() -> None:
     assert first.processes == {sample["pid"]: 30720 * MIB, 4242: 10000 * MIB}
     assert first.process_percent == {sample["pid"]: 90}
     assert (second.utilization, dict(second.processes)) == (None, {})
-    # What does not tell is no zero: the mean is that of those that do.
+    # A GPU without a value does not count as zero: the mean covers the others.
     assert stats.gpu_percent == 93
     assert stats.gpu_memory == (40960 * MIB, 2 * 81559 * MIB)
     worker = next(one for one in stats.workers if one.pid == sample["pid"])

@@ -1,4 +1,4 @@
-"""What real Rays sent, decoded. Each sample is a small run recorded with that version, names made neutral.
+"""Events of real Rays, decoded. Each sample is a small run recorded with that version, with neutral names.
 
 Ray 2.50 to 2.56 recorded a cluster that ``ray.init()`` started; what happened before the node's agent was up
 is missing in them, since the events of that time are lost in Ray.
@@ -138,7 +138,7 @@ def test_a_failed_task_and_its_retry(recorded: Recorded, form: Format, version: 
 def test_the_log_files_of_a_task(recorded: Recorded, form: Format, version: str) -> None:
     """Ray 2.56 tells the begin and the end apart, each with 0 and '' for the other."""
     attempts = attempts_of(decoded(recorded(version, form), form)).values()
-    # (A begin that was told before the node's agent was up is lost.)
+    # (A begin that was reported before the node's agent was up is lost.)
     logged = [attempt for attempt in attempts if attempt.stdout_start and attempt.stdout_end]
     assert logged
     for attempt in logged:

@@ -432,7 +432,7 @@ def _check(body: bytes, form: Format = Format.BINARY) -> None:
         for entity in found.entities:
             entity.current()
             assert all(0 <= time_ns < 2**63 for time_ns, _ in entity.transitions)
-    # What was kept from this body must not come up in another.
+    # Data kept from this body must not appear in another.
     assert decode(body, form) == (batches, invalid)
 
 
@@ -535,7 +535,7 @@ USUAL = ("task:deserialize_arguments", "task:execute", "task:store_outputs", "ta
 
 
 def profile(task: bytes, number: int, *names: str) -> bytes:
-    """What a worker did: each of ``names`` for 10 ns, the first from 10 on, the next from 11 on."""
+    """A worker's profile: each of ``names`` lasts 10 ns, the first from 10 on, the next from 11 on."""
     inside = field(1, b"worker") + field(2, b"w" * 28)
     for at, name in enumerate(names):
         inside += field(4, field(1, 10 + at) + field(2, 20 + at) + field(3, b"{}") + field(4, name.encode()))

@@ -40,7 +40,7 @@ def _differences(theirs: Any, ours: Any, seen: set[str]) -> list[str]:
 
 
 def test_the_union_knows_all_that_the_installed_ray_sends() -> None:
-    """What fails here after an upgrade of Ray is what its events have that we do not know yet."""
+    """A failure after an upgrade of Ray shows the fields of its events that we do not know yet."""
     seen: set[str] = set()
     event = RayEventsData.DESCRIPTOR.fields_by_name["events"].message_type
     assert _differences(event, UNION["RayEvent"].DESCRIPTOR, seen) == []

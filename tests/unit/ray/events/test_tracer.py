@@ -73,7 +73,7 @@ def test_a_report_of_ray_train() -> None:
     assert found["loss"] == "nan"
     assert "odd" not in found
     assert len(found) <= 32
-    # What cannot be stays what it is: a span with a text.
+    # Impossible values are not interpreted: they stay a span with a text.
     for wrong in ({"e": 10**12}, {"rank": -1}, {"n": 2**60}, {"wait": "x"}, {"values": [1]}):
         (kept,) = records(entry_of("rayscope.train_report", 60, 70, **wrong)).spans
         assert kept.name == "rayscope.train_report"
@@ -217,7 +217,7 @@ def test_parts_of_requests_of_ray_serve_and_calls_of_deployments() -> None:
 
 
 def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
-    """What one profile tells, in either format; its attempts merged."""
+    """The records of one profile in either format, with its attempts merged."""
     profile = {
         "component_type": "worker",
         "component_id": WORKER,

@@ -221,7 +221,7 @@ def test_agents_are_asked_in_turn(gcs: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_every_yes_is_one_poll(gcs: Any) -> None:
-    """Who is asked may have a reason that holds but once: a gap to fill."""
+    """``tasks`` may have a reason that holds only once: a gap to fill."""
     answers: list[bool] = []
 
     def has_reason() -> bool:

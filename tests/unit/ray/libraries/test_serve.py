@@ -23,7 +23,7 @@ NODE = "8801f111d78a88f121595aaae84a71f54d48e9c6a4b94cfed249972b"
 
 
 class FakeDashboard(Dashboard):
-    """Answers as told, without a network."""
+    """Returns prepared answers, without a network."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__("http://dashboard")

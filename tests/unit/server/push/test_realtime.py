@@ -43,7 +43,7 @@ def test_a_patch_turns_one_document_into_the_other(before: Any, after: Any) -> N
 
 
 class Watcher:
-    """A client that keeps what it was told."""
+    """A client that keeps the latest data of each topic."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
@@ -168,7 +168,7 @@ def test_a_slow_client_finds_the_newest_and_holds_nobody_up(
         slow.next(0.5)
     slow.ask(ack=WINDOW)
     message = slow.next()
-    # What lies between is gone, so it is told the whole.
+    # The messages in between are gone, so it gets the whole state.
     assert (message["kind"], message["data"]["value"], message["seq"]) == ("state", last, last)
 
 

@@ -1,4 +1,4 @@
-"""What an attempt is called is the same in every view."""
+"""An attempt has the same name in every view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose code the views show, of executions that are known, over HTTP."""
+"""Origins of the code in the views, for known executions, over HTTP."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_the_flame_graph_folds_a_librarys_calls_that_follow_each_other(fresh: Ru
     assert {path: (frame["kind"], frame["own"], frame["value"]) for path, frame in frames.items()} == {
         (): ("driver", 0, 10),
         ("ray.dag",): ("library", 3, 5),
-        # What both calls of split called is one call of the library's.
+        # The calls from both calls of split are one call of the library.
         ("ray.dag", "clean"): ("call", 2, 2),
         ("ray.util",): ("library", 2, 2),
         ("clean",): ("call", 1, 2),

@@ -26,11 +26,11 @@ LAST_NS = 3_000 * MS
 
 
 class Plain:
-    """All that is on record, looked through for each question."""
+    """Reads the path by searching the whole record for each question."""
 
     def __init__(self, attempts: list[Attempt], spans: list[Span], edges: list[Edge]) -> None:
         self.attempts, self.spans, self.edges = attempts, spans, edges
-        #: What a reader of the same record says of the job as a whole.
+        #: The job as a reader of the same record returns it.
         self.job: Any = None
 
     @staticmethod

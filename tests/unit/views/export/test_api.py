@@ -160,7 +160,7 @@ def test_speedscope_has_the_sums_by_call_path_and_each_worker(fresh: Running) ->
         tuple(names[frame] for frame in stack): weight / 1e6
         for stack, weight in zip(summed["samples"], summed["weights"], strict=True)
     }
-    # What was executing, without the 30 ms in ray.get.
+    # Only execution, without the 30 ms in ray.get.
     assert weights == {
         ("driver", "root"): 53,
         ("driver", "root", "leaf"): 20,

@@ -85,7 +85,7 @@ def test_widths_are_shares_of_the_critical_path(fresh: Running) -> None:
 
 def test_widths_add_up(fresh: Running) -> None:
     story = _story()
-    # When the first load returned, and the bytes of its value and of all that it returned.
+    # The time at which the first load returned, the bytes of its value, and the bytes of all its values.
     story.batch.attempts[1].returned = (at(29), 100, 300)
     fresh.record(story)
     found, frames = _flame(fresh)

@@ -414,7 +414,7 @@ def test_the_start_of_a_worker_and_the_loading_of_code_are_phases_of_their_own(f
         "deserialize": (at(2100), at(2130)),
         "execute": (at(2130), at(2400)),
     }
-    # What runs in a worker that is there waits for a node, however long.
+    # A task in an existing worker waits for a node, however long.
     later = story.task("later", 10, 2600, 2700, worker=B, queued=2600)
     story.entity("worker", B, 1990, None, launch_ns=at(400), worker_type="WORKER")
     story.get(DRIVER, [first, later], 1, 2700)
@@ -424,7 +424,7 @@ def test_the_start_of_a_worker_and_the_loading_of_code_are_phases_of_their_own(f
         ("first", "waiting_node", 0, 400),
         ("first", "starting_worker", 400, 1995),
         ("first", "queued", 1995, 2000),
-        # What it loads and unpacks before its first call it imports for all of them.
+        # Loading and unpacking its first call imports modules that all calls need.
         ("first", "starting_worker", 2000, 2130),
         ("first", "executing", 2130, 2400),
         # At the end of the first call Ray imports what it stores values with.

@@ -131,7 +131,7 @@ def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
     story = _story()
     maker = story.task("maker", 500, 501, 502)
     taker = story.task("taker", 503, 504, 505)
-    # An object that was put, and one whose size its maker alone told.
+    # An object that was put, and one whose size only its producer reported.
     put = "01" + maker[2:]
     story.batch.edges.append(Edge(maker, 0, "put", put, 100_000_001, 5000, at(501), at(501)))
     story.batch.edges.append(Edge(taker, 0, "get", put, 100_000_001, None, at(504), at(505)))
@@ -254,7 +254,7 @@ def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.
     assert {source for source, target in by if target.startswith("m:Store.put")} == {
         f"f:train@{train}" for train in trains
     }
-    # Whose values went where: each train got what its own loads returned.
+    # Each train got the values that its own loads returned.
     names = {task: f"f:load@{task if task in calls else ''}" for task in loads}
     got = {pair: sums[2] for pair, sums in _data(found).items() if pair[1].startswith("f:train@")}
     expected: dict[tuple[str, str], int] = {}
@@ -283,7 +283,7 @@ def test_filters_pick_the_callees(fresh: Running) -> None:
     }
     assert _nodes(found)["m:Store.put"]["attempts"] == 0
     assert found["data"] == []
-    # Of data edges one end is enough.
+    # A data edge is shown if one of its ends matches.
     assert set(_data(fresh.get("/api/flow/logical", func_name="train"))) == {("f:load", "f:train")}
     failed = fresh.get("/api/flow/logical", state="FAILED")
     assert failed["attempts"] == 1

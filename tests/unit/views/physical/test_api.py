@@ -1,4 +1,4 @@
-"""What was where at a time, over the API: numbers of a known execution, and the size of a large one."""
+"""Placement at a time, over the API: numbers of a known execution, and the size of a large one."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_bundle_does_not_bring_a_node_back_that_has_ended(fresh: Any) -> None:
 def test_an_actor_that_works_or_is_said_to_live_was_made(
     known: dict[str, Any], with_method: bool, last: str, fresh: Any
 ) -> None:
-    """It was made once from 10 to 20, and again from 100 on, of which nobody told the end."""
+    """It was made once from 10 to 20, and again from 100 on, with no reported end."""
     story = Story()
     story.batch.entities.append(Entity("actor", ACTOR + JOB, {"class_name": "Model"}, **known))
     made = story.task("Model.__init__", 0, 10, 20, node=HEAD, worker=WORKER_1, actor=ACTOR)

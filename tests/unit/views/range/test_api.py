@@ -106,7 +106,7 @@ def test_without_a_range_it_is_all_of_it(fresh: Running, story: Story) -> None:
     found = fresh.get("/api/flow/range", state="FINISHED")
     assert (found["since_ns"], found["until_ns"]) == (at(0), at(300))
     assert found["attempts"] == 3
-    # A wait that nobody told the end of lasts as long as its task.
+    # A wait without a reported end lasts as long as its task.
     outer = next(row for row in found["functions"] if row["name"] == "outer")
     assert (outer["executing_ns"], outer["blocked_ns"]) == ((250 - 180) * MS, 180 * MS)
 
@@ -151,7 +151,7 @@ def test_what_runs_still_belongs_to_the_range_up_to_now(fresh: Running, story: S
     assert services is not None
     found = fresh.get("/api/flow/range")
     assert found["since_ns"] == at(0)
-    # `long` has no end: the range goes on to the newest on record, past the last end at 300.
+    # `long` has no end: the range extends to the newest record, past the last end at 300.
     assert found["until_ns"] > at(300)
     assert found["until_ns"] <= services.records.last_ns(services.records.resolve(None))
 

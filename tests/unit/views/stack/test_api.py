@@ -1,4 +1,4 @@
-"""What was in flight at a time, over the API: numbers of a known execution."""
+"""Calls in flight at a time, over the API: numbers of a known execution."""
 
 from __future__ import annotations
 

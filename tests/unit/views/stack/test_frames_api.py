@@ -36,7 +36,7 @@ _SAMPLES = Path(__file__).parent / "samples"
 
 
 def dump(pid: int, kind: str = "task") -> str:
-    """What py-spy said of a real worker, with another process id."""
+    """The output of py-spy for a real worker, with another process id."""
     _, _, rest = (_SAMPLES / f"py-spy-{kind}.txt").read_text().partition(":")
     return f"Process {pid}:{rest}"
 
@@ -99,7 +99,7 @@ def _worker(number: int) -> str:
 
 
 def _story(workers: int = 3) -> Story:
-    """The driver waits for tasks on so many workers, which run still."""
+    """The driver waits for tasks that are still running on ``workers`` workers."""
     story = Story()
     tasks = []
     for number in range(workers):
